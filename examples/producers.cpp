@@ -35,11 +35,11 @@ leat::tensor_tuple samples() {
 
 //! [learn]
 leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_metrics& learner) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(learner, home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(learner, sched);
   std::uint64_t labels = 0;
   for (;;) {
-    leat::waiting input(learner, home, leat::waiting::for_input);
+    leat::waiting input(learner, sched, leat::waiting::for_input);
     const auto row = co_await rows.queue().pop();
     input.stop();
     if (!row) co_return labels;
@@ -50,8 +50,8 @@ leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_me
 //! [/learn]
 
 leat::task<bool> learn_from_memory() {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   //! [slices]
   leat::slice_input_producer rows(samples(), {.num_epochs = 1000, .seed = 17, .name = "rows"});
   //! [/slices]
@@ -65,9 +65,9 @@ leat::task<bool> learn_from_memory() {
   //! [metrics]
   const leat::stage_metrics* const stages[] = {&learner};
   const leat::queue_base* const queues[] = {&rows.queue()};
-  std::puts(leat::verdict(stages, home.now() - begin).c_str());
+  std::puts(leat::verdict(stages, sched.now() - begin).c_str());
   std::printf("%s: %g\n", rows.fullness().tag.c_str(), static_cast<double>(rows.fullness().value));
-  std::fputs(leat::prometheus_text(stages, queues, home.now()).c_str(), stdout);
+  std::fputs(leat::prometheus_text(stages, queues, sched.now()).c_str(), stdout);
   //! [/metrics]
   co_return learner.records() == 4000 && labels == 2000;
 }

@@ -51,7 +51,7 @@ struct training {
 
 // Reads the samples of one file into the shuffle queue.
 leat::task<void> read_file(training& t, const source& s) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   auto reader = co_await source_reader::open(s);
   std::uint64_t bytes = 0;
   for (;;) {
@@ -59,7 +59,7 @@ leat::task<void> read_file(training& t, const source& s) {
     if (samples.empty()) co_return;
     t.readers.add(samples.size(), reader->bytes_read() - bytes);
     bytes = reader->bytes_read();
-    leat::waiting room(t.readers, home, leat::waiting::for_room);
+    leat::waiting room(t.readers, sched, leat::waiting::for_room);
     co_await t.batches.queue().push_many(samples);
     room.stop();
   }
@@ -67,9 +67,9 @@ leat::task<void> read_file(training& t, const source& s) {
 
 // One step of a reader: the next file. False when there is none.
 leat::task<bool> read_next_file(training& t) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(t.readers, home);
-  leat::waiting input(t.readers, home, leat::waiting::for_input);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(t.readers, sched);
+  leat::waiting input(t.readers, sched, leat::waiting::for_input);
   const std::optional<source> next = co_await t.files.queue().pop();
   input.stop();
   if (!next) co_return false;
@@ -89,14 +89,14 @@ leat::task<bool> read_next_file(training& t) {
 
 // Draws batches and learns from them until none comes.
 leat::task<void> consume(training& t, model& m) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(t.consumer, home);
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(t.consumer, sched);
+  const leat::time_point begin = sched.now();
   leat::time_point next_line = begin + 200ms;
   progress now;
   t.consumer.add_task();
   for (;;) {
-    leat::waiting input(t.consumer, home, leat::waiting::for_input);
+    leat::waiting input(t.consumer, sched, leat::waiting::for_input);
     const auto batch = co_await t.batches.next();
     input.stop();
     if (!batch) break;
@@ -109,9 +109,9 @@ leat::task<void> consume(training& t, model& m) {
     now.accuracy +=
         0.02 * (static_cast<double>(right) / static_cast<double>(batch->size()) - now.accuracy);
     t.consumer.add(batch->size(), batch->size() * sizeof(sample));
-    if (home.now() >= next_line) {
-      next_line = home.now() + 200ms;
-      now.seconds = std::chrono::duration<double>(home.now() - begin).count();
+    if (sched.now() >= next_line) {
+      next_line = sched.now() + 200ms;
+      now.seconds = std::chrono::duration<double>(sched.now() - begin).count();
       print_progress(now, t.readers, t.files.queue().statistics(), t.batches.queue().statistics());
     }
   }
@@ -207,8 +207,8 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
     t.batches.add([&t] { return read_next_file(t); }, "reader " + std::to_string(i));
     t.readers.add_task();
   }
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   bool interrupted = false;
   std::exception_ptr error;
   try {
@@ -218,7 +218,7 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
   }
   end_progress();
   const leat::stage_metrics* const stages[] = {&t.readers, &t.consumer};
-  print_summary(stages, home.now() - begin);
+  print_summary(stages, sched.now() - begin);
   if (t.skipped_files > 0) {
     std::printf("%llu times a file could not be read and was skipped.\n",
                 static_cast<unsigned long long>(t.skipped_files));

@@ -11,11 +11,11 @@
 
 namespace leat {
 
-const wait::kind condition_wait::join_kind{
+const wait_operation::kind condition_wait::join_kind{
     "join", &condition_wait::cancel, &condition_wait::describe_join, &condition_wait::inspect};
-const wait::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
-                                           &condition_wait::describe_stop,
-                                           &condition_wait::inspect};
+const wait_operation::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
+                                                     &condition_wait::describe_stop,
+                                                     &condition_wait::inspect};
 
 condition_wait::alarm::alarm(condition_wait& w) noexcept
     : detail::timer(
@@ -24,7 +24,7 @@ condition_wait::alarm::alarm(condition_wait& w) noexcept
 
 condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
                                const std::source_location& where) noexcept
-    : wait((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
+    : wait_operation((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
       scope_(scope),
       conditions_(conditions),
       deadline_(deadline),
@@ -40,7 +40,7 @@ condition_wait::~condition_wait() {
   }
   if (!is_dying()) return;
   if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
-  if (ended) take_wakeup_back();
+  if (ended) withdraw_wakeup();
 }
 
 void condition_wait::link_into_scope() noexcept {
@@ -85,7 +85,7 @@ bool condition_wait::claim() const noexcept {
   return !select_state_ || select_state_->claim(index_);
 }
 
-void condition_wait::cancel(wait& w) noexcept {
+void condition_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<condition_wait&>(w);
   if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
 }
@@ -95,18 +95,18 @@ void condition_wait::name_scope(std::ostream& out) const {
   if (!scope_.name().empty()) out << " '" << scope_.name() << "'";
 }
 
-void condition_wait::describe_join(const wait& w, std::ostream& out) {
+void condition_wait::describe_join(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const condition_wait&>(w);
   self.name_scope(out);
   const std::size_t live = self.scope_.live_tasks();
   out << ", " << live << (live == 1 ? " task live" : " tasks live");
 }
 
-void condition_wait::describe_stop(const wait& w, std::ostream& out) {
+void condition_wait::describe_stop(const wait_operation& w, std::ostream& out) {
   static_cast<const condition_wait&>(w).name_scope(out);
 }
 
-void condition_wait::inspect(const wait& w, wait_object& object) {
+void condition_wait::inspect(const wait_operation& w, wait_target& object) {
   const auto& self = static_cast<const condition_wait&>(w);
   const task_scope& scope = self.scope_;
   object.type = scope.kind();

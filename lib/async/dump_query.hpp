@@ -9,15 +9,15 @@ namespace leat::detail {
 /// True for the question of a dump, which any thread may answer once the scheduler runs no more.
 [[nodiscard]] bool is_dump_query(const work_item& item) noexcept;
 
-/// Holds a scheduler as long as it lives; see scheduler::hold().
+/// Holds a scheduler as long as it lives; see scheduler::add_hold().
 class scheduler_hold {
  public:
-  explicit scheduler_hold(scheduler& s) noexcept : scheduler_(&s) { s.hold(); }
+  explicit scheduler_hold(scheduler& s) noexcept : scheduler_(&s) { s.add_hold(); }
   scheduler_hold(scheduler_hold&& other) noexcept
       : scheduler_(std::exchange(other.scheduler_, nullptr)) {}
   scheduler_hold& operator=(scheduler_hold&&) = delete;
   ~scheduler_hold() {
-    if (scheduler_) scheduler_->release();
+    if (scheduler_) scheduler_->remove_hold();
   }
   [[nodiscard]] scheduler& get() const noexcept { return *scheduler_; }
 

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-class context;
+class task_context;
 class scheduler;
 class task_scope;
 
@@ -17,7 +17,7 @@ namespace detail {
 // The messages of scopes and schedulers that name tasks. The dump defines them.
 
 /// The name of a task, or the place where it was spawned.
-[[nodiscard]] std::string name_of(const context& task);
+[[nodiscard]] std::string name_of(const task_context& task);
 
 /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two
 /// of their turns: they are not asked but looked at.

@@ -45,10 +45,10 @@ work_list take_if(work_list& items, Predicate wanted) noexcept {
 
 }  // namespace
 
-work_item* scheduler::awake() noexcept { return &awake_mark; }
+work_item* scheduler::awake_sentinel() noexcept { return &awake_mark; }
 
 scheduler::~scheduler() {
-  LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
+  LEAT_ASSERT(ready_.empty() && !has_remote_items() && later_.empty(),
               "a scheduler was destroyed with work to run: join its tasks first");
 }
 
@@ -78,7 +78,7 @@ process_identity scheduler::identity() const {
 void scheduler::post_remote(work_item& item) noexcept {
   work_item* head = remote_.load(std::memory_order_relaxed);
   do {
-    item.next_ = head == awake() ? nullptr : head;
+    item.next_ = head == awake_sentinel() ? nullptr : head;
     // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire:
     // who wakes the scheduler hands on to the next turn what the last one wrote before it fell
     // asleep.
@@ -92,8 +92,8 @@ void scheduler::post_remote(work_item& item) noexcept {
 
 // Moves the items of other threads behind the ready ones, oldest first. False: there were none.
 bool scheduler::take_remote() noexcept {
-  if (!remote_pending()) return false;
-  work_item* newest = remote_.exchange(awake(), std::memory_order_acquire);
+  if (!has_remote_items()) return false;
+  work_item* newest = remote_.exchange(awake_sentinel(), std::memory_order_acquire);
   work_item* oldest = nullptr;
   while (newest) {
     work_item* next = newest->next_;
@@ -109,9 +109,10 @@ bool scheduler::take_remote() noexcept {
   return true;
 }
 
-bool scheduler::rouse() noexcept {
+bool scheduler::begin_turn() noexcept {
   work_item* asleep = nullptr;
-  const bool posted = !remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  const bool posted =
+      !remote_.compare_exchange_strong(asleep, awake_sentinel(), std::memory_order_relaxed);
   if (posted && asleep_) ++due_wakes_;
   asleep_ = false;
   return posted;
@@ -120,7 +121,7 @@ bool scheduler::rouse() noexcept {
 bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
   LEAT_ASSERT(current_ == nullptr, "a scheduler cannot run inside another one on the same thread");
   current_ = this;
-  rouse();
+  begin_turn();
   turn_time_ = now();
   turn_items_ = max_items;
   expire_timers();
@@ -132,7 +133,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     work_item* item = ready_.pop_front();
     if (!item) {
       flush_wakeups();  // before looking again: an answer may come back at once
-      for (int i = 0; i < spins && !remote_pending(); ++i) detail::pause();
+      for (int i = 0; i < spins && !has_remote_items(); ++i) detail::pause();
       if (!take_remote()) {
         more = false;
         break;
@@ -153,7 +154,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
   // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s
   // acquire.
-  work_item* expected = awake();
+  work_item* expected = awake_sentinel();
   if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
                                       std::memory_order_relaxed)) {
     return false;
@@ -169,8 +170,8 @@ void scheduler::run_selected(bool (*selected)(const work_item& item, const task_
     take_remote();
     work_list own = take_if(ready_, [&](const work_item& item) { return selected(item, scope); });
     if (own.empty()) return;
-    context* const task = task_;
-    context* const ended = std::exchange(ended_, nullptr);
+    task_context* const task = task_;
+    task_context* const ended = std::exchange(ended_, nullptr);
     const auto transfer = std::exchange(transfer_, nullptr);
     while (work_item* item = own.pop_front()) item->run_(*item);
     transfer_ = transfer;
@@ -203,14 +204,14 @@ void scheduler::add_timer(detail::timer& t, time_point when) {
 
 bool scheduler::cancel_timer(detail::timer& t) noexcept { return timers_.remove(t); }
 
-void scheduler::wake_later(wait& w) noexcept {
+void scheduler::wake_later(wait_operation& w) noexcept {
   later_.push_back(w);
   if (++later_count_ >= max_later) flush_wakeups_now();
 }
 
 void scheduler::flush_wakeups_now() noexcept {
   later_count_ = 0;
-  while (work_item* item = later_.pop_front()) static_cast<wait*>(item)->wake();
+  while (work_item* item = later_.pop_front()) static_cast<wait_operation*>(item)->wake();
 }
 
 }  // namespace leat

@@ -34,20 +34,20 @@ struct end_of_pass : work_item {
 
 // ------------------------------------------------------------------------------- posted items
 
-void wait::drop(work_item&) noexcept {}
+void wait_operation::drop(work_item&) noexcept {}
 
-bool wait::drop_resumption(work_item& item) noexcept {
-  if (item.run_ != &wait::resume) return false;
-  item.run_ = &wait::drop;
+bool wait_operation::drop_resumption(work_item& item) noexcept {
+  if (item.run_ != &wait_operation::resume) return false;
+  item.run_ = &wait_operation::drop;
   return true;
 }
 
-void wait::take_wakeup_back() noexcept {
+void wait_operation::withdraw_wakeup() noexcept {
   LEAT_ASSERT(is_wakeup_dropped() || (scheduler_ && scheduler_->is_ending()),
               "a coroutine was destroyed after its wait had ended and before it was resumed: let "
               "its scheduler run first");
   while (!is_wakeup_dropped()) {
-    scheduler_->settle();
+    scheduler_->run_posted_items();
     if (!is_wakeup_dropped()) ::sched_yield();  // another thread is about to post it
   }
 }
@@ -55,12 +55,12 @@ void wait::take_wakeup_back() noexcept {
 // A task that was not started counts as started from here on. A notice has nobody to cancel.
 bool task_scope::drop(work_item& item) noexcept {
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
-    scheduler& home = *static_cast<context&>(item).scheduler_;
+    scheduler& sched = *static_cast<task_context&>(item).scheduler_;
     if (item.run_ == &task_scope::start_from_elsewhere) {
-      home.task_started();
-      home.work_finished();
+      sched.task_started();
+      sched.work_finished();
     }
-    static_cast<context&>(item).set_started();
+    static_cast<task_context&>(item).set_started();
     return true;
   }
   if (item.run_ != &task_scope::run_stop_notice) return false;
@@ -68,7 +68,7 @@ bool task_scope::drop(work_item& item) noexcept {
   return true;
 }
 
-bool scheduler::settle() noexcept {
+bool scheduler::run_posted_items() noexcept {
   const bool more_can_come = complete_services();
   flush_wakeups();
   take_remote();
@@ -76,7 +76,7 @@ bool scheduler::settle() noexcept {
   ready_.push_back(end);
   while (!end.reached) {
     work_item& item = *ready_.pop_front();
-    if (wait::drop_resumption(item) || task_scope::drop(item)) continue;
+    if (wait_operation::drop_resumption(item) || task_scope::drop(item)) continue;
     if (dying_ && detail::is_dump_query(item)) {
       ready_.push_back(item);  // a task without some of its frames cannot be inspected
     } else {
@@ -91,7 +91,7 @@ bool scheduler::settle() noexcept {
 
 namespace {
 
-std::exception_ptr destroyed_with(std::string_view what, const context& task) noexcept {
+std::exception_ptr destroyed_with(std::string_view what, const task_context& task) noexcept {
   try {
     return std::make_exception_ptr(
         failure(errc::cancelled, detail::name_of(task) + ": the task was destroyed with its " +
@@ -103,14 +103,15 @@ std::exception_ptr destroyed_with(std::string_view what, const context& task) no
 
 }  // namespace
 
-std::size_t task_scope::find_tasks_on(const scheduler& home, std::span<context*> found) noexcept {
+std::size_t task_scope::find_tasks_on(const scheduler& sched,
+                                      std::span<task_context*> found) noexcept {
   std::size_t count = 0;
   const std::lock_guard lock(detail::scope_registry::mutex());
   task_scope* s = detail::scope_registry::first();
   for (; s && count == 0; s = detail::scope_registry::next(*s)) {
     const detail::thread_lock scope_lock(s->mutex_);
-    for (context* c = s->children_; c && count < found.size(); c = c->following_) {
-      if (c->scheduler_ == &home) found[count++] = c;
+    for (task_context* c = s->children_; c && count < found.size(); c = c->following_) {
+      if (c->scheduler_ == &sched) found[count++] = c;
     }
   }
   return count;
@@ -120,13 +121,13 @@ std::size_t task_scope::find_tasks_on(const scheduler& home, std::span<context*>
 // the frame that owns them. No lock is held, since destructors are user code; the tasks that were
 // found stay, since tasks of this scheduler end on this thread only.
 bool scheduler::destroy_task_batch(std::string_view what) noexcept {
-  std::array<context*, 64> found{};
+  std::array<task_context*, 64> found{};
   const std::size_t count = task_scope::find_tasks_on(*this, found);
   for (std::size_t i = 0; i < count; ++i) {
-    context& c = *found[i];
+    task_context& c = *found[i];
     std::exception_ptr error = destroyed_with(what, c);
     while (c.run_) {  // spawned by another thread, which is about to post it
-      settle();
+      run_posted_items();
       if (c.run_) ::sched_yield();
     }
     dying_ = &c;
@@ -144,15 +145,15 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   ending_ = true;
   // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that
   // the accesses of those that have begun are over.
-  rouse();
+  begin_turn();
   while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
   current_ = this;
   for (;;) {
-    const bool more_can_come = settle();
+    const bool more_can_come = run_posted_items();
     if (destroy_task_batch(what)) continue;
     // acquire: pairs with the release of the last hold.
     const bool held = more_can_come && holds_.load(std::memory_order_acquire) != 0;
-    if (!held && ready_.empty() && !remote_pending() && later_.empty()) break;
+    if (!held && ready_.empty() && !has_remote_items() && later_.empty()) break;
     ::sched_yield();
   }
   timers_.clear();

@@ -31,7 +31,7 @@ std::uint64_t scope_registry::made() noexcept {
   return made_;
 }
 
-bool scope_registry::is_within(const context& c, const task_id& ancestor,
+bool scope_registry::is_within(const task_context& c, const task_id& ancestor,
                                std::uint64_t made) noexcept {
   if (c.id() == ancestor) return true;
   const std::lock_guard lock(mutex());
@@ -45,12 +45,12 @@ bool scope_registry::is_within(const context& c, const task_id& ancestor,
   return false;
 }
 
-bool scope_registry::stop_scopes_on(const scheduler& home) {
+bool scope_registry::stop_scopes_on(const scheduler& sched) {
   std::vector<task_scope*> found;
   {
     const std::lock_guard lock(mutex());
     for (task_scope* s = first(); s; s = next(*s)) {
-      if (s->has_task_on(home)) found.push_back(s);
+      if (s->has_task_on(sched)) found.push_back(s);
     }
   }
   // Not under the lock: a stop calls what users have hung on the token.

@@ -26,12 +26,13 @@ class scope_registry {
   /// Returns true if `c` is the task `ancestor`, or belongs, directly or not, to a scope that this
   /// task has made after the first `made` scopes of the process.
   /// Cost: the scopes of the process, for each scope between the two.
-  [[nodiscard]] static bool is_within(const context& c, const task_id& ancestor,
+  [[nodiscard]] static bool is_within(const task_context& c, const task_id& ancestor,
                                       std::uint64_t made) noexcept;
 
-  /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
-  /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
-  static bool stop_scopes_on(const scheduler& home);
+  /// Asks every scope with a task on `sched` to stop. False: each of them was asked before.
+  /// Called on the thread that drives `sched`, between two turns, so the tasks cannot end
+  /// meanwhile.
+  static bool stop_scopes_on(const scheduler& sched);
 
  private:
   // Guarded by mutex(). tools/gdb/leat.py begins here.

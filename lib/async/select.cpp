@@ -7,15 +7,15 @@
 
 namespace leat::detail {
 
-const wait::kind select_state::select_kind{"select", &select_state::cancel,
-                                           &select_state::describe};
+const wait_operation::kind select_state::select_kind{"select", &select_state::cancel,
+                                                     &select_state::describe};
 
-void select_state::cancel(wait& w) noexcept {
+void select_state::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<select_state&>(w);
   if (self.claim(stop)) self.wake();
 }
 
-void select_state::describe(const wait& w, std::ostream& out) {
+void select_state::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const select_state&>(w);
   self.describe_all_(self, out);
 }
@@ -35,25 +35,25 @@ void select_branch<sleep_wait>::expired(timer& t) noexcept {
 }
 
 bool select_branch<sleep_wait>::begin() {
-  scheduler& home = *select_state_.home();
-  home.add_timer(*this, end_.from_now(home));
+  scheduler& sched = *select_state_.get_scheduler();
+  sched.add_timer(*this, end_.from_now(sched));
   return false;
 }
 
 void select_branch<sleep_wait>::withdraw() noexcept {
-  if (is_set()) select_state_.home()->cancel_timer(*this);
+  if (is_set()) select_state_.get_scheduler()->cancel_timer(*this);
 }
 
 void select_branch<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
 
 // ------------------------------------------------------------------------------------------ stops
 
-bool select_branch<stop_wait>::begin() {
+bool select_branch<stop_wait_operation>::begin() {
   callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
   return false;
 }
 
-void select_branch<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
+void select_branch<stop_wait_operation>::describe(std::ostream& out) const { out << "a stop"; }
 
 // ------------------------------------------------------------------------------------- task groups
 
@@ -99,7 +99,7 @@ bool condition_wait::is_satisfied_now() const noexcept {
 }
 
 bool condition_wait::begin_selected() noexcept {
-  if (const context* c = select_state_->task(); c && &c->scope() == &scope_) {
+  if (const task_context* c = select_state_->task(); c && &c->scope() == &scope_) {
     result_ = outcome::self_join;
     return claim();
   }

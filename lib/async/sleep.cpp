@@ -7,10 +7,11 @@
 
 namespace leat {
 
-const wait::kind sleep_wait::sleep_kind{"sleep", &sleep_wait::cancel, &sleep_wait::describe};
+const wait_operation::kind sleep_wait::sleep_kind{"sleep", &sleep_wait::cancel,
+                                                  &sleep_wait::describe};
 
-const wait::kind detail::yield_wait::yield_kind{"yield", [](wait&) noexcept {},
-                                                [](const wait&, std::ostream&) {}};
+const wait_operation::kind detail::yield_wait::yield_kind{
+    "yield", [](wait_operation&) noexcept {}, [](const wait_operation&, std::ostream&) {}};
 
 sleep_wait::alarm::alarm(sleep_wait& w) noexcept
     : detail::timer([](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.wake(); }),
@@ -20,7 +21,7 @@ sleep_wait::~sleep_wait() {
   if (alarm_.is_set()) {
     scheduler_->cancel_timer(alarm_);
   } else if (is_dying()) {
-    take_wakeup_back();
+    withdraw_wakeup();
   }
 }
 
@@ -41,14 +42,14 @@ std::tuple<std::error_code> sleep_wait::await_tuple() const noexcept {
 
 failure sleep_wait::failed(std::error_code ec) { return {ec, "sleep"}; }
 
-void sleep_wait::cancel(wait& w) noexcept {
+void sleep_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<sleep_wait&>(w);
   if (!self.scheduler_->cancel_timer(self.alarm_)) return;
   self.cancelled_ = true;
   self.wake();
 }
 
-void sleep_wait::describe(const wait& w, std::ostream& out) {
+void sleep_wait::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const sleep_wait&>(w);
   const time_point now = self.scheduler_->now();
   const duration left = self.alarm_.when_ > now ? self.alarm_.when_ - now : duration::zero();

@@ -19,8 +19,8 @@ namespace leat {
 
 // ---------------------------------------------------------------------------------- context
 
-inline context::context(scheduler& s, task_scope& scope, std::string_view name,
-                        const std::source_location& spawned_at)
+inline task_context::task_context(scheduler& s, task_scope& scope, std::string_view name,
+                                  const std::source_location& spawned_at)
     : scheduler_(&s), scope_(&scope), spawned_at_(spawned_at) {
   if (name.empty()) return;
   name_ = std::make_unique<char[]>(name.size() + 1);
@@ -31,7 +31,7 @@ std::exception_ptr detail::promise_base::error() const noexcept { return error_;
 
 void detail::promise_base::finished_root() noexcept {
   // Not inside the coroutine's own suspension: finish() destroys the frame.
-  context_->home().ends(*context_);
+  context_->get_scheduler().finish_after_suspend(*context_);
 }
 
 // --------------------------------------------------------------------- stop, from scope to task
@@ -39,48 +39,48 @@ void detail::promise_base::finished_root() noexcept {
 // Walks the scope's tasks of one scheduler, on that scheduler's thread. Some at a time: those have
 // ended while all that they touch is still in the cache, and others have their turn in between.
 struct task_scope::stop_notice : work_item {
-  stop_notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
+  stop_notice(task_scope& sc, scheduler& s) noexcept : scope(sc), sched(s) {
     run_ = &task_scope::run_stop_notice;
   }
 
   // With `c`, or the first behind it that lives here: one that does ends on this thread, and
   // finish() then goes on to the one behind it.
-  void set_next(context* c) noexcept {
-    while (c && c->scheduler_ != &home) c = c->following_;
+  void set_next(task_context* c) noexcept {
+    while (c && c->scheduler_ != &sched) c = c->following_;
     next = c;
   }
 
   task_scope& scope;
-  scheduler& home;  // may be gone when `tasks` is 0
+  scheduler& sched;  // may be gone when `tasks` is 0
   // All guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
   // and requested again serves the second request: it cannot be in a run queue twice.
   std::size_t tasks = 0;
   bool is_posted = false;
-  bool begins = false;      // with the first task, whatever `next` is
-  context* next = nullptr;  // whose wait is to be ended
+  bool begins = false;           // with the first task, whatever `next` is
+  task_context* next = nullptr;  // whose wait is to be ended
 };
 
 void task_scope::run_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
-  scheduler& where = self.home;
+  scheduler& where = self.sched;
   if (self.scope.cancel_wait_batch(self)) {
     where.post(self);
   } else {
-    self.scope.release();  // the last access: the scope may be gone now
-    where.release();
+    self.scope.remove_hold();  // the last access: the scope may be gone now
+    where.remove_hold();
   }
 }
 
 void task_scope::drop_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
-  scheduler& where = self.home;
+  scheduler& where = self.sched;
   {
     const detail::thread_lock lock(self.scope.mutex_);
     self.is_posted = false;
     self.next = nullptr;
   }
-  self.scope.release();
-  where.release();
+  self.scope.remove_hold();
+  where.remove_hold();
 }
 
 bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
@@ -98,8 +98,8 @@ struct task_scope::link {
   std::stop_callback<forward> callback;
 };
 
-task_scope::task_scope(std::string_view kind, std::string_view name, const context* maker,
-                       context* stopped_with)
+task_scope::task_scope(std::string_view kind, std::string_view name, const task_context* maker,
+                       task_context* stopped_with)
     : kind_(kind), name_(name), maker_(maker ? maker->id() : task_id{}) {
   if (stopped_with) link_ = std::make_unique<link>(stopped_with->scope().get_stop_token(), *this);
   detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
@@ -128,7 +128,7 @@ bool task_scope::request_scope_stop() noexcept {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
       ++held_;
-      n->home.hold();  // until the notice has come: the tasks may end before it is posted
+      n->sched.add_hold();  // until the notice has come: the tasks may end before it is posted
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
@@ -139,9 +139,9 @@ bool task_scope::request_scope_stop() noexcept {
     const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
   }
-  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->home.post(*item);
-  while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
-  release();
+  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched.post(*item);
+  while (work_item* item = satisfied.pop_front()) static_cast<wait_operation*>(item)->wake();
+  remove_hold();
   return true;
 }
 
@@ -165,7 +165,7 @@ void prefetch(const void* address) noexcept {
 // True: there are more.
 bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
   // Tasks of this scheduler end on this thread only, so their waits stay while the lock is let go.
-  std::array<wait*, 64> waits;
+  std::array<wait_operation*, 64> waits;
   std::size_t count = 0;
   bool more = false;
   {
@@ -173,7 +173,7 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
     if (std::exchange(n.begins, false)) n.set_next(children_);
     if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
     for (; n.next && count < waits.size(); n.set_next(n.next->following_)) {
-      wait* const w = n.next->waiting();
+      wait_operation* const w = n.next->waiting();
       if (!w) continue;
       prefetch(w);
       prefetch(n.next->body_.address());
@@ -189,12 +189,12 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
 
 inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s) const noexcept {
   for (const auto& n : stop_notices_) {
-    if (&n->home == &s) return n.get();
+    if (&n->sched == &s) return n.get();
   }
   return nullptr;
 }
 
-inline void task_scope::add_child(context& c, stop_notice& n) noexcept {
+inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
   c.index_ = ++spawned_;
@@ -204,14 +204,14 @@ inline void task_scope::add_child(context& c, stop_notice& n) noexcept {
 }
 
 // False: a stop could not reach the task's scheduler yet.
-inline bool task_scope::add_if_known(context& c) noexcept {
+inline bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::thread_lock lock(mutex_);
   stop_notice* const n = find_stop_notice(*c.scheduler_);
   if (n) add_child(c, *n);
   return n != nullptr;
 }
 
-void task_scope::add_with_stop_notice(context& c) {
+void task_scope::add_with_stop_notice(task_context& c) {
   auto fresh = std::make_unique<stop_notice>(*this, *c.scheduler_);
   const detail::thread_lock lock(mutex_);
   stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have come here
@@ -221,7 +221,7 @@ void task_scope::add_with_stop_notice(context& c) {
 
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
   const detail::thread_lock lock(mutex_);
-  for (const context* c = children_; c; c = c->following_) {
+  for (const task_context* c = children_; c; c = c->following_) {
     if (c->scheduler_ == &s) return true;
   }
   return false;
@@ -230,7 +230,7 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t.valid(), "an empty task was spawned: it was moved from, or spawned before");
-  auto child = std::make_unique<context>(s, *this, name, where);
+  auto child = std::make_unique<task_context>(s, *this, name, where);
   // Complete before it is in the list: a stop or a dump may come upon it there at once.
   const bool here = scheduler::current() == &s;
   child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
@@ -247,26 +247,26 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
 }
 
 void task_scope::start(work_item& item) noexcept {
-  auto& self = static_cast<context&>(item);
+  auto& self = static_cast<task_context&>(item);
   self.set_started();
   self.scheduler_->resume(self.body_, &self);
 }
 
 // The spawn could count it for the driver only.
 void task_scope::start_from_elsewhere(work_item& item) noexcept {
-  scheduler& home = *static_cast<context&>(item).scheduler_;
-  home.task_started();
-  home.work_finished();
+  scheduler& sched = *static_cast<task_context&>(item).scheduler_;
+  sched.task_started();
+  sched.work_finished();
   start(item);
 }
 
 void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
 
 // The frames are gone.
-inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept {
-  const std::unique_ptr<context> self(&c);
+inline void task_scope::leave_now(task_context& c, std::exception_ptr error) noexcept {
+  const std::unique_ptr<task_context> self(&c);
   task_scope& scope = *self->scope_;
-  scheduler& home = *self->scheduler_;
+  scheduler& sched = *self->scheduler_;
   if (error) [[unlikely]]
     scope.task_failed(std::move(error));
   work_list satisfied;
@@ -274,20 +274,20 @@ inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept
     const detail::thread_lock lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
-    stop_notice& n = *scope.find_stop_notice(home);
+    stop_notice& n = *scope.find_stop_notice(sched);
     --n.tasks;
     if (n.next == self.get()) n.set_next(self->following_);
     if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
   }  // the last access: the scope may be gone now
-  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
-  home.task_ended();
+  while (work_item* w = satisfied.pop_front()) static_cast<wait_operation*>(w)->wake();
+  sched.task_ended();
 }
 
-void task_scope::leave(context& c, std::exception_ptr error) noexcept {
+void task_scope::leave(task_context& c, std::exception_ptr error) noexcept {
   leave_now(c, std::move(error));
 }
 
-void task_scope::finish(context& c) noexcept {
+void task_scope::finish(task_context& c) noexcept {
   std::exception_ptr error = c.body_.promise().take_error();
   c.body_.destroy();
   leave_now(c, std::move(error));
@@ -308,19 +308,19 @@ bool task_scope::is_idle() const noexcept {
   return tasks_ == 0 && held_ == 0;
 }
 
-void task_scope::hold() noexcept {
+void task_scope::add_hold() noexcept {
   const detail::thread_lock lock(mutex_);
   ++held_;
 }
 
-void task_scope::release() noexcept {
+void task_scope::remove_hold() noexcept {
   work_list satisfied;
   {
     const detail::thread_lock lock(mutex_);
     --held_;
     satisfied = take_satisfied();
   }
-  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
+  while (work_item* w = satisfied.pop_front()) static_cast<wait_operation*>(w)->wake();
 }
 
 // ------------------------------------------------------------------------- waiting for a condition

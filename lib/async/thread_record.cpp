@@ -43,7 +43,7 @@ thread_record::current::current(thread_record& record, std::stop_token stop) noe
 
 thread_record::current::~current() { current_ = nullptr; }
 
-thread_record::blocked::blocked(const wait& w) noexcept {
+thread_record::blocked::blocked(const wait_operation& w) noexcept {
   if (!current_) return;
   const std::lock_guard lock(thread_registry::mutex());
   current_->blocked_on_ = &w;
@@ -62,7 +62,7 @@ std::stop_token thread_record::stop_token() noexcept {
 
 task_id thread_record::current_id() noexcept { return current_ ? current_->id() : task_id{}; }
 
-task_id thread_record::id_if_blocked_on(const wait& w) noexcept {
+task_id thread_record::id_if_blocked_on(const wait_operation& w) noexcept {
   return current_ && current_->blocked_on_ == &w ? current_->id() : task_id{};
 }
 

@@ -156,7 +156,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
   const std::string title = name;
   auto entry = std::make_unique<thread_entry>(next_id(), std::move(name), std::move(stop));
   thread_entry& e = *entry;
-  hold();
+  add_hold();
   std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
   try {
     const detail::thread_lock lock(state_mutex_);
@@ -180,7 +180,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
         if (round.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
         thread_ended(std::move(error));
         e.ended = true;
-        release();
+        remove_hold();
       });
     } catch (const std::system_error& error) {
       threads_.pop_back();
@@ -190,7 +190,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
       throw;
     }
   } catch (...) {
-    release();
+    remove_hold();
     throw;
   }
 }
@@ -233,10 +233,10 @@ void coordinator::stop_threads() noexcept {
 }
 
 task<bool> coordinator::wait_for_stop(time_span limit, std::source_location where) {
-  scheduler& home = co_await this_task::get_scheduler();
+  scheduler& sched = co_await this_task::get_scheduler();
   if (should_stop()) co_return true;
   try {
-    co_await wait_until(stopped, deadline_after(home.now(), limit), where);
+    co_await wait_until(stopped, deadline_after(sched.now(), limit), where);
   } catch (const failure&) {
     if (!should_stop()) throw;
   }
@@ -278,8 +278,8 @@ time_point end_of_grace(const join_options& options, time_point now) {
 }  // namespace
 
 task<void> coordinator::join(join_options options, std::source_location where) {
-  scheduler& home = co_await this_task::get_scheduler();
-  const time_point stop_at = deadline_after(home.now(), options.stop_after);
+  scheduler& sched = co_await this_task::get_scheduler();
+  const time_point stop_at = deadline_after(sched.now(), options.stop_after);
   bool in_time = false;
   try {
     in_time = co_await wait_until(idle | stopped, stop_at, where);
@@ -290,7 +290,7 @@ task<void> coordinator::join(join_options options, std::source_location where) {
   std::exception_ptr late;
   if (!all_ended) {
     try {
-      all_ended = co_await wait_until(idle, end_of_grace(options, home.now()), where);
+      all_ended = co_await wait_until(idle, end_of_grace(options, sched.now()), where);
       if (!all_ended) late = stragglers_of(options);
     } catch (...) {
       late = std::current_exception();  // no memory for the timer or the message

@@ -34,13 +34,13 @@ class schedule {
 };
 
 task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
-  scheduler& home = co_await this_task::get_scheduler();
-  schedule due(home.now(), options);
+  scheduler& sched = co_await this_task::get_scheduler();
+  schedule due(sched.now(), options);
   while (!co_await this_task::stop_requested()) {
     task<void> one_call = body();
     co_await detail::untraced<void>{std::move(one_call)};
-    due.called(home.now());
-    if (due.next() > home.now()) {
+    due.called(sched.now());
+    if (due.next() > sched.now()) {
       co_await sleep_until(due.next());
     } else {
       co_await this_task::yield();

@@ -36,10 +36,10 @@ queue_runner::~queue_runner() {
   }
 }
 
-void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* home) {
+void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* on) {
   LEAT_ASSERT(running() == 0, "an operation was added to a queue_runner that runs");
   if (name.empty()) name = "enqueue " + std::to_string(plan_->producers.size());
-  plan_->producers.push_back({std::move(step), std::move(name), home});
+  plan_->producers.push_back({std::move(step), std::move(name), on});
 }
 
 void queue_runner::require_operations() const {
@@ -53,20 +53,20 @@ queue_run queue_runner::start(coordinator& coord) {
   return start_in({.coord = &coord}, scheduler::current());
 }
 
-queue_run queue_runner::start(coordinator& coord, scheduler& home) {
-  return start_in({.coord = &coord}, &home);
+queue_run queue_runner::start(coordinator& coord, scheduler& on) {
+  return start_in({.coord = &coord}, &on);
 }
 
 queue_run queue_runner::start(task_group& group) {
   return start_in({.group = &group}, scheduler::current());
 }
 
-queue_run queue_runner::start(task_group& group, scheduler& home) {
-  return start_in({.group = &group}, &home);
+queue_run queue_runner::start(task_group& group, scheduler& on) {
+  return start_in({.group = &group}, &on);
 }
 
-queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home) {
-  LEAT_ASSERT(home != nullptr, "queue_runner::start outside a scheduler: name one");
+queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* on) {
+  LEAT_ASSERT(on != nullptr, "queue_runner::start outside a scheduler: name one");
   require_operations();
   const queue_run fresh(std::make_shared<detail::queue_run_state>(plan_, owner));
   queue_run previous;
@@ -76,7 +76,7 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home
     previous = std::exchange(last_, fresh);  // counts as running from now on
   }
   try {
-    detail::queue_run_state::start(fresh.state_, *home);
+    detail::queue_run_state::start(fresh.state_, *on);
   } catch (...) {
     const detail::thread_lock lock(mutex_);
     last_ = std::move(previous);
@@ -110,11 +110,11 @@ task<void> queue_runner::run(std::source_location where) {
   if (error) std::rethrow_exception(error);
 }
 
-void queue_runner::wait_run(scheduler& home, std::source_location where) {
+void queue_runner::wait_run(scheduler& on, std::source_location where) {
   task_group group(name());
   std::exception_ptr error;
   try {
-    if (!start(group, home)) throw_running(name());
+    if (!start(group, on)) throw_running(name());
   } catch (...) {
     error = std::current_exception();
   }

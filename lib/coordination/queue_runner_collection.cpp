@@ -44,18 +44,18 @@ std::vector<queue_run> runner_collection::start(coordinator& coord, std::string_
   return start_each(list, [&](queue_runner& r) { return r.start(coord); });
 }
 
-std::vector<queue_run> runner_collection::start(coordinator& coord, scheduler& home,
+std::vector<queue_run> runner_collection::start(coordinator& coord, scheduler& on,
                                                 std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(coord, home); });
+  return start_each(list, [&](queue_runner& r) { return r.start(coord, on); });
 }
 
 std::vector<queue_run> runner_collection::start(task_group& group, std::string_view list) const {
   return start_each(list, [&](queue_runner& r) { return r.start(group); });
 }
 
-std::vector<queue_run> runner_collection::start(task_group& group, scheduler& home,
+std::vector<queue_run> runner_collection::start(task_group& group, scheduler& on,
                                                 std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(group, home); });
+  return start_each(list, [&](queue_runner& r) { return r.start(group, on); });
 }
 
 }  // namespace leat

@@ -36,16 +36,16 @@ std::exception_ptr run_owner::stop_error() const noexcept {
 
 // ------------------------------------------------------------------------------------------ start
 
-void queue_run_state::start(const std::shared_ptr<queue_run_state>& self, scheduler& home) {
+void queue_run_state::start(const std::shared_ptr<queue_run_state>& self, scheduler& on) {
   const queue_runner_plan& plan = *self->plan_;
   const std::string name = plan.name() + " ";
   std::size_t spawned = 0;
   try {
     if (plan.options.cancel_op.run) {
-      self->owner_.spawn_on(home, cancel_after_stop(self), name + "close_on_stop");
+      self->owner_.spawn_on(on, cancel_after_stop(self), name + "close_on_stop");
     }
     for (const producer& p : plan.producers) {
-      self->owner_.spawn_on(p.home ? *p.home : home, produce(self, p), name + p.name);
+      self->owner_.spawn_on(p.on ? *p.on : on, produce(self, p), name + p.name);
       ++spawned;
     }
   } catch (...) {

@@ -21,7 +21,7 @@ struct queue_runner_plan {
   struct producer {
     enqueue_operation step;
     std::string name;
-    scheduler* home;  // null: that of the start
+    scheduler* on;  // null: that of the start
   };
 
   queue_runner_plan(queue_base& q, queue_runner_options o);
@@ -56,7 +56,7 @@ class queue_run_state {
   queue_run_state(std::shared_ptr<const queue_runner_plan> plan, const run_owner& owner);
 
   // Starts the tasks. Throws: none of them will run an operation.
-  static void start(const std::shared_ptr<queue_run_state>& self, scheduler& home);
+  static void start(const std::shared_ptr<queue_run_state>& self, scheduler& on);
 
   [[nodiscard]] std::size_t running() const noexcept;
   [[nodiscard]] std::vector<std::exception_ptr> errors() const;

@@ -144,7 +144,7 @@ class indexed_stage final : public detail::stage<record_selection> {
         record_selection part = run.slice(i, some);
         to(part, records.subspan(i, some));
         i += some;
-        co_await detail::let_others_run();
+        co_await detail::yield_if_due();
       }
     }
   }

@@ -204,7 +204,7 @@ work_list queue_base::serve_lines() noexcept {
 namespace {
 
 task_id running_task() noexcept {
-  const context* const c = scheduler::current_task();
+  const task_context* const c = scheduler::current_task();
   return c ? c->id() : detail::thread_record::current_id();
 }
 
@@ -446,7 +446,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
 // drained to half, or this turn ends: then one trip to the other thread serves many items.
 void queue_base::wake_one(detail::queue_waiter& w) noexcept {
   scheduler* const here = scheduler::current();
-  if (w.is_push() && here && w.home() && w.home() != here) {
+  if (w.is_push() && here && w.get_scheduler() && w.get_scheduler() != here) {
     here->wake_later(w);
   } else {
     w.wake();

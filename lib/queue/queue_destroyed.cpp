@@ -24,7 +24,8 @@ void queue_base::destroyed_while_awaited() const noexcept LEAT_NO_ANALYSIS {
       for (const detail::queue_waiter* w = line->first(); w; w = w->following_) {
         if (w == &close_marker_) continue;
         detail::queue_operation operation = w->operation();
-        if (const context* const task = w->waiting_task()) operation.name = detail::name_of(*task);
+        if (const task_context* const task = w->waiting_task())
+          operation.name = detail::name_of(*task);
         std::fprintf(stderr, "  %s\n", detail::to_text(operation).c_str());
       }
     }

@@ -45,7 +45,7 @@ bool queue_base::awaits_runner() const noexcept {
   return idle_runners_ > 0;
 }
 
-void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
+void queue_base::inspect(const detail::queue_waiter& w, wait_target& object) const {
   object.type = "queue";
   object.name = name_;
   if (capacity_ != unbounded) object.capacity = capacity_;

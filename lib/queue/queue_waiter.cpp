@@ -17,12 +17,12 @@
 
 namespace leat::detail {
 
-const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe,
-                                         &queue_waiter::inspect};
-const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe,
-                                        &queue_waiter::inspect};
+const wait_operation::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel,
+                                                   &queue_waiter::describe, &queue_waiter::inspect};
+const wait_operation::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel,
+                                                  &queue_waiter::describe, &queue_waiter::inspect};
 
-void queue_waiter::cancel(wait& w) noexcept {
+void queue_waiter::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<queue_waiter&>(w);
   self.queue_.cancel(self);
 }
@@ -30,7 +30,7 @@ void queue_waiter::cancel(wait& w) noexcept {
 bool queue_waiter::abandon() noexcept {
   const bool alive = is_queue_alive();
   if (alive && queue_.abandon(*this)) return true;
-  take_wakeup_back();
+  withdraw_wakeup();
   return alive ? queue_.undo_or_fail(*this) : !has_items();
 }
 
@@ -39,24 +39,24 @@ bool queue_waiter::undo_unread() noexcept {
   return is_queue_alive() && queue_.undo_or_fail(*this);
 }
 
-void queue_waiter::describe(const wait& w, std::ostream& out) {
+void queue_waiter::describe(const wait_operation& w, std::ostream& out) {
   std::string text;
   static_cast<const queue_waiter&>(w).append_object_to(text);
   out << text;
 }
 
-void queue_waiter::inspect(const wait& w, wait_object& object) {
+void queue_waiter::inspect(const wait_operation& w, wait_target& object) {
   const auto& self = static_cast<const queue_waiter&>(w);
   self.queue_.inspect(self, object);
 }
 
-const context* queue_waiter::waiting_task() const noexcept {
+const task_context* queue_waiter::waiting_task() const noexcept {
   if (!selected_) return context_;
   return static_cast<const selected_queue_waiter&>(*this).select_state_.task();
 }
 
 task_id queue_waiter::other_task() const noexcept {
-  const context* const c = waiting_task();
+  const task_context* const c = waiting_task();
   return c ? c->id() : thread_record::id_if_blocked_on(*this);
 }
 
@@ -75,11 +75,11 @@ queue_operation queue_waiter::operation() const noexcept {
   queue_operation o;
   o.is_push = is_push();
   o.selected = selected_;
-  o.wait = static_cast<const leat::wait*>(this);
+  o.wait = static_cast<const leat::wait_operation*>(this);
   o.at = where();
   o.asked = count_;
   o.done = moved_;
-  if (const context* const c = waiting_task()) {
+  if (const task_context* const c = waiting_task()) {
     o.task = c->id();
   } else if (selected_ || resumes_coroutine()) {
     o.who = waiter::coroutine;

@@ -84,7 +84,7 @@ void virtual_scheduler::run_to_end() {
     }
     if (live_tasks() == 0) break;
     if (next_event() == no_deadline) {
-      const std::string dump = where_everyone_is();
+      const std::string dump = describe_live_tasks();
       unwind(dump);
       throw deadlock("deadlock: nothing can run and " + dump);
     }
@@ -94,7 +94,7 @@ void virtual_scheduler::run_to_end() {
   }
 }
 
-std::string virtual_scheduler::where_everyone_is() const {
+std::string virtual_scheduler::describe_live_tasks() const {
   return leat::detail::describe_live_tasks(live_tasks(), {this});
 }
 

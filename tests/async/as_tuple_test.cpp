@@ -51,11 +51,11 @@ task<int> nap_and_fail(std::exception_ptr error) {
 // ---- Operations of the core.
 
 LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
   CHECK_FALSE(done);
-  CHECK(home.now() - begin == 3s);
+  CHECK(sched.now() - begin == 3s);
   for (const bool before : {true, false}) {
     std::error_code ec;
     co_await stopped(
@@ -117,8 +117,8 @@ auto told(leat::duration a, leat::duration b) {
 }
 
 LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   std::stop_source source;
   leat::task_group group;
   group.spawn([](std::stop_source& stop) -> task<> {
@@ -134,10 +134,10 @@ LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]")
   leat_test::overwrite_stack();
   const auto [none] = co_await nap;
   CHECK_FALSE(none);
-  CHECK(home.now() - begin == 1s);
+  CHECK(sched.now() - begin == 1s);
   const auto [stopped] = co_await stop;
   CHECK_FALSE(stopped);
-  CHECK(home.now() - begin == 2s);
+  CHECK(sched.now() - begin == 2s);
   const auto [broken] = co_await joined;
   CHECK(broken == errc::data_loss);
   const auto [ec, winner] = co_await first;

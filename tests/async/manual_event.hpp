@@ -13,10 +13,10 @@ namespace leat_test {
 /// one scheduler. A stop ends a wait as cancelled.
 class manual_event {
  public:
-  class [[nodiscard]] waiter : public leat::wait {
+  class [[nodiscard]] waiter : public leat::wait_operation {
    public:
     waiter(manual_event& e, const std::source_location& where) noexcept
-        : wait(event_kind, where), event_(e) {}
+        : wait_operation(event_kind, where), event_(e) {}
     ~waiter() { leave(); }
 
     bool await_ready() noexcept { return event_.set_ || (cancelled_ = stop_requested()); }
@@ -41,13 +41,13 @@ class manual_event {
       }
       return false;
     }
-    static void cancel(leat::wait& w) noexcept {
+    static void cancel(leat::wait_operation& w) noexcept {
       auto& self = static_cast<waiter&>(w);
       if (!self.leave()) return;
       self.cancelled_ = true;
       self.wake();
     }
-    static void describe(const leat::wait& w, std::ostream& out) {
+    static void describe(const leat::wait_operation& w, std::ostream& out) {
       out << "event '" << static_cast<const waiter&>(w).event_.name_ << "'";
     }
     static inline const kind event_kind{"wait for", &waiter::cancel, &waiter::describe};

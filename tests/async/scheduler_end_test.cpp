@@ -68,7 +68,7 @@ TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner t
   std::string destroyed;
   task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), sleep_with(destroyed, 'a'), "sleeper");
+  group.spawn_on(loop.get_scheduler(), sleep_with(destroyed, 'a'), "sleeper");
   loop.run_ready();
   loop.end();
   CHECK(destroyed == "a");
@@ -84,9 +84,9 @@ TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", 
   const auto holding = [](std::unique_ptr<witness>) -> task<> { co_return; };
   task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), holding(std::make_unique<witness>(destroyed, 'a')));
+  group.spawn_on(loop.get_scheduler(), holding(std::make_unique<witness>(destroyed, 'a')));
   std::thread([&] {
-    group.spawn_on(loop.home(), holding(std::make_unique<witness>(destroyed, 'b')));
+    group.spawn_on(loop.get_scheduler(), holding(std::make_unique<witness>(destroyed, 'b')));
   }).join();
   loop.end();
   CHECK(destroyed.size() == 2);
@@ -106,7 +106,7 @@ TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[
   };
   task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), outer(destroyed));
+  group.spawn_on(loop.get_scheduler(), outer(destroyed));
   loop.run_ready();
   loop.end();
   CHECK(destroyed == "abc");
@@ -126,7 +126,7 @@ TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that con
   };
   task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), owner(destroyed));
+  group.spawn_on(loop.get_scheduler(), owner(destroyed));
   loop.run_ready();
   loop.end();
   CHECK(destroyed.size() == 3);
@@ -145,7 +145,7 @@ struct waiting {
   Loop loop;
 
   void spawn(task<> (*body)(waiting&)) {
-    group.spawn_on(loop.home(), body(*this));
+    group.spawn_on(loop.get_scheduler(), body(*this));
     loop.run_ready();
     CHECK(destroyed.empty());
   }
@@ -207,12 +207,12 @@ TEST_CASE("scheduler end: a task that yields", "[core]") {
   task_group group;
   std::string destroyed;
   leat_test::embedded_loop loop;
-  leat::embedded_scheduler& home = static_cast<leat::embedded_scheduler&>(loop.home());
-  group.spawn_on(home, [](std::string& out) -> task<> {
+  leat::embedded_scheduler& sched = static_cast<leat::embedded_scheduler&>(loop.get_scheduler());
+  group.spawn_on(sched, [](std::string& out) -> task<> {
     const witness w(out, 'w');
     for (;;) co_await leat::this_task::yield();
   }(destroyed));
-  home.run_ready(3);
+  sched.run_ready(3);
   loop.end();
   CHECK(destroyed == "w");
   CHECK_FALSE(join_error(group).empty());
@@ -232,7 +232,7 @@ TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[core]", asio_loop, embe
 
 TEMPLATE_TEST_CASE("scheduler end: a join", "[core]", asio_loop, embedded_loop) {
   waiting<TestType> t;
-  t.other.spawn_on(t.elsewhere.home(), []() -> task<> { co_await leat::sleep_for(1h); });
+  t.other.spawn_on(t.elsewhere.get_scheduler(), []() -> task<> { co_await leat::sleep_for(1h); });
   const auto body = GENERATE(&joins<TestType>, &joins_in_time<TestType>, &selects<TestType>);
   t.elsewhere.run_ready();
   t.spawn(body);
@@ -258,18 +258,19 @@ TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destr
                    asio_loop, embedded_loop) {
   struct spawner {
     task_group& group;
-    leat::scheduler& home;
+    leat::scheduler& sched;
     std::string& out;
-    ~spawner() { group.spawn_on(home, sleep_with(out, 's')); }
+    ~spawner() { group.spawn_on(sched, sleep_with(out, 's')); }
   };
   std::string destroyed;
   task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), [](task_group& g, leat::scheduler& s, std::string& o) -> task<> {
-    const witness w(o, 'w');
-    const spawner at_end{g, s, o};
-    co_await leat::sleep_for(1h);
-  }(group, loop.home(), destroyed));
+  group.spawn_on(loop.get_scheduler(),
+                 [](task_group& g, leat::scheduler& s, std::string& o) -> task<> {
+                   const witness w(o, 'w');
+                   const spawner at_end{g, s, o};
+                   co_await leat::sleep_for(1h);
+                 }(group, loop.get_scheduler(), destroyed));
   loop.run_ready();
   loop.end();
   CHECK(destroyed == "w");  // the parameters of the other were never used
@@ -282,10 +283,10 @@ TEST_CASE("scheduler end: a task may destroy another io_context", "[core]") {
   task_group group;
   asio_loop loop;
   asio_loop other;
-  group.spawn_on(other.home(), sleep_with(destroyed, 'a'));
+  group.spawn_on(other.get_scheduler(), sleep_with(destroyed, 'a'));
   other.run_ready();
   task_group destroyers;
-  destroyers.spawn_on(loop.home(), [](asio_loop& o) -> task<> {
+  destroyers.spawn_on(loop.get_scheduler(), [](asio_loop& o) -> task<> {
     o.end();
     co_await leat::this_task::yield();  // the scheduler is still the one that runs
   }(other));
@@ -332,8 +333,8 @@ TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[core]", asio_loop,
   leat_test::function_item first([&] { ++ran; });
   leat_test::function_item second([&] { ++ran; });
   TestType loop;
-  loop.home().post(first);
-  std::thread([&] { loop.home().post(second); }).join();
+  loop.get_scheduler().post(first);
+  std::thread([&] { loop.get_scheduler().post(second); }).join();
   loop.end();
   CHECK(ran == 2);
 }
@@ -347,7 +348,7 @@ TEST_CASE("scheduler end: a task that awaits another library ends the process by
   const std::string said = leat_test::abort_message([] {
     task_group group;
     asio_loop loop;
-    group.spawn_on(loop.home(), []() -> task<> { co_await never(); }, "stuck");
+    group.spawn_on(loop.get_scheduler(), []() -> task<> { co_await never(); }, "stuck");
     loop.run_ready();
     loop.end();
   });
@@ -373,7 +374,7 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
     void await_suspend(std::coroutine_handle<> h) const noexcept { next = h; }
     void await_resume() const noexcept {}
   };
-  group.spawn_on(loop.home(), [](std::string& o, std::coroutine_handle<>& n) -> task<> {
+  group.spawn_on(loop.get_scheduler(), [](std::string& o, std::coroutine_handle<>& n) -> task<> {
     const witness w(o, 'w');
     co_await gate{n};
     co_await resumed_elsewhere();
@@ -392,12 +393,12 @@ TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by n
     task_group group;
     asio_loop loop;
     group.spawn_on(
-        loop.home(),
+        loop.get_scheduler(),
         [](leat::scheduler& s, std::string& o) -> task<> {
           task_group inner("inner");
           inner.spawn_on(s, sleep_with(o, 's'), "sleeper");
           co_await inner.join();
-        }(other.home(), destroyed),
+        }(other.get_scheduler(), destroyed),
         "owner");
     loop.run_ready();
     loop.end();
@@ -417,7 +418,7 @@ TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or
   {
     TestType loop;
     std::optional<leat::stop_on_signal> guard;
-    guard.emplace(loop.home(), group, std::initializer_list<int>{SIGUSR1});
+    guard.emplace(loop.get_scheduler(), group, std::initializer_list<int>{SIGUSR1});
     SECTION("before, and the loop runs no more") { guard.reset(); }
     SECTION("after") {}
     SECTION("after, and a signal has come") { ::raise(SIGUSR1); }
@@ -438,7 +439,7 @@ TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits
     task_group group;
     auto loop = std::make_unique<asio_loop>();
     for (int i = 0; i < 20; ++i) {
-      group.spawn_on(loop->home(), [](std::string& o, std::stop_token t) -> task<> {
+      group.spawn_on(loop->get_scheduler(), [](std::string& o, std::stop_token t) -> task<> {
         const witness w(o, 'w');
         co_await leat::select(leat::wait_for_stop(t), leat::sleep_for(1h));
         co_await leat::sleep_for(1h);
@@ -481,7 +482,7 @@ TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear
   task_group group;
   asio_loop loop;
   for (std::size_t i = 0; i < count; ++i) {
-    group.spawn_on(loop.home(), [](std::string& o, std::stop_token t) -> task<> {
+    group.spawn_on(loop.get_scheduler(), [](std::string& o, std::stop_token t) -> task<> {
       const witness w(o, 'w');
       co_await leat::wait_for_stop(t);
     }(destroyed, stop.get_token()));

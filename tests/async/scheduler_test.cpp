@@ -24,8 +24,8 @@ class manual_scheduler final : public leat::scheduler {
   void work_finished() noexcept override {}
 
   using scheduler::expire_due;
+  using scheduler::has_remote_items;
   using scheduler::ready_items;
-  using scheduler::remote_pending;
   using scheduler::run_ready;
 
   void drain() {
@@ -57,12 +57,12 @@ struct noting_timer : leat::detail::timer {
   explicit noting_timer(std::vector<time_point>& o, manual_scheduler& s) noexcept
       : timer([](timer& t) noexcept {
           auto& self = static_cast<noting_timer&>(t);
-          self.out.push_back(self.home.now_);
+          self.out.push_back(self.sched.now_);
         }),
         out(o),
-        home(s) {}
+        sched(s) {}
   std::vector<time_point>& out;
-  manual_scheduler& home;
+  manual_scheduler& sched;
 };
 
 TEST_CASE("scheduler: items run in the order in which they were posted", "[core]") {
@@ -199,7 +199,7 @@ TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor re
     REQUIRE(order.size() == each);
     for (int i = 0; i < each; ++i) REQUIRE(order[static_cast<std::size_t>(i)] == i);
   }
-  CHECK_FALSE(s.remote_pending());
+  CHECK_FALSE(s.has_remote_items());
 }
 
 TEST_CASE("scheduler: a turn that spins finds what another thread posts without a wake-up",
@@ -338,14 +338,14 @@ TEST_CASE("scheduler: the time of a turn stands still within it", "[core]") {
 }
 
 /// A wait on the scheduler that it is told, which only notes that it was woken.
-struct noting_wait : leat::wait {
+struct noting_wait : leat::wait_operation {
   noting_wait(leat::scheduler& s, int& n) noexcept
-      : wait(nothing, std::source_location::current()), woken(n) {
+      : wait_operation(nothing, std::source_location::current()), woken(n) {
     scheduler_ = &s;
     run_ = [](work_item& i) noexcept { ++static_cast<noting_wait&>(i).woken; };
   }
-  static inline const kind nothing{"wait", [](wait&) noexcept {},
-                                   [](const wait&, std::ostream&) {}};
+  static inline const kind nothing{"wait", [](wait_operation&) noexcept {},
+                                   [](const wait_operation&, std::ostream&) {}};
   int& woken;
 };
 
@@ -375,7 +375,7 @@ TEST_CASE("scheduler: wake_later does not collect without end", "[core]") {
   bool delivered_some = false;
   item i([&] {
     for (noting_wait& w : waits) here.wake_later(w);
-    delivered_some = there.remote_pending();
+    delivered_some = there.has_remote_items();
   });
   here.post(i);
   here.drain();
@@ -406,10 +406,10 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
   int first = 0;
   int second = 0;
   item a([&] {
-    while (s.spend()) ++first;
+    while (s.consume_budget()) ++first;
   });
   item b([&] {
-    while (s.spend()) ++second;
+    while (s.consume_budget()) ++second;
   });
   s.post(a);
   s.post(b);

@@ -18,14 +18,14 @@ using leat::errc;
 using leat::task;
 
 LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   const auto first =
       co_await leat::select(leat::sleep_for(3s), leat::sleep_for(1s), leat::sleep_for(2s));
   CHECK(first.index() == 1);
-  CHECK(home.now() - begin == 1s);
+  CHECK(sched.now() - begin == 1s);
   co_await leat::sleep_for(1h);  // nothing of the old ones comes
-  CHECK(home.now() - begin == 1h + 1s);
+  CHECK(sched.now() - begin == 1h + 1s);
 }
 
 LEAT_TEST("select: a group that has no task is joined at once", "[core]") {
@@ -108,8 +108,8 @@ LEAT_TEST("with_timeout: an operation that is done in time", "[core]") {
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   co_await leat::with_timeout(group.join(), 2s);
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  co_await leat::with_deadline(leat::sleep_for(1s), home.now() + 2s);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  co_await leat::with_deadline(leat::sleep_for(1s), sched.now() + 2s);
 }
 
 LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says what it was",

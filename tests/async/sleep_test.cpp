@@ -18,10 +18,10 @@ using leat::sleep_until;
 using leat::task;
 
 task<leat::duration> time_of(task<void> t) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   co_await std::move(t);
-  co_return home.now() - begin;
+  co_return sched.now() - begin;
 }
 
 task<void> sleep(leat::duration d) { co_await sleep_for(d); }
@@ -66,7 +66,7 @@ LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[core]") {
 }
 
 LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
     try {
@@ -81,11 +81,11 @@ LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[core]") {
   group.request_stop();
   co_await group.join();
   CHECK(cancelled);
-  CHECK(home.now() == leat::time_point{} + 1ms);
+  CHECK(sched.now() == leat::time_point{} + 1ms);
 }
 
 LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   int cancelled = 0;
   const auto sleeper = [](int& c) -> task<void> {
     for (int i = 0; i < 3; ++i) {
@@ -101,7 +101,7 @@ LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[core]") {
   group.request_stop();
   co_await group.join();
   CHECK(cancelled == 3);
-  CHECK(home.now() == leat::time_point{});
+  CHECK(sched.now() == leat::time_point{});
 }
 
 LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[core]") {

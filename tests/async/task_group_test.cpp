@@ -114,13 +114,13 @@ LEAT_TEST("task_group: several can wait in join", "[core]") {
 }
 
 LEAT_TEST("task_group: the first error stops the others and comes out of join", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   task_group group;
   group.spawn(fail_after(1s, "first"));
   group.spawn(fail_after(2s, "second"));
   group.spawn(sleep_long());
   CHECK(co_await error_of_join(group) == "first");
-  CHECK(home.now() == leat::time_point{} + 1s);
+  CHECK(sched.now() == leat::time_point{} + 1s);
 }
 
 LEAT_TEST("task_group: an error after the stop is told when it is the first", "[core]") {
@@ -356,9 +356,9 @@ LEAT_TEST("task_group: tasks die with what they hold before join returns", "[cor
 
 TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[core]") {
   const std::string said = leat_test::abort_message([] {
-    leat::sim::virtual_scheduler home;
+    leat::sim::virtual_scheduler sched;
     task_group group;
-    group.spawn_on(home, sleep_long());
+    group.spawn_on(sched, sleep_long());
   });
   CHECK(said.find("task group '' destroyed while its tasks or threads run") != said.npos);
 }

@@ -26,13 +26,13 @@ using leat_test::manual_event;
 /// A scope with everything in the open, that notes how its tasks end.
 class open_scope final : public leat::task_scope {
  public:
-  explicit open_scope(std::string_view name = "", leat::context* parent = nullptr)
+  explicit open_scope(std::string_view name = "", leat::task_context* parent = nullptr)
       : task_scope("open scope", name, parent) {}
 
-  using task_scope::hold;
+  using task_scope::add_hold;
   using task_scope::idle;
   using task_scope::is_idle;
-  using task_scope::release;
+  using task_scope::remove_hold;
   using task_scope::request_scope_stop;
   using task_scope::reset_stop;
   using task_scope::spawn_on;
@@ -90,13 +90,13 @@ LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[c
 }
 
 LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[core]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   open_scope scope;
   scope.spawn(sleep(1h));
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(5s)));
-  CHECK(home.now() == at(5s));
+  CHECK(sched.now() == at(5s));
   CHECK(co_await scope.until(open_scope::idle, at(2h)));
-  CHECK(home.now() == at(1h));
+  CHECK(sched.now() == at(1h));
 }
 
 LEAT_TEST("task_scope: a deadline in the past is no wait", "[core]") {
@@ -134,10 +134,10 @@ LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own 
 
 LEAT_TEST("task_scope: what is held keeps it from being idle", "[core]") {
   open_scope scope;
-  scope.hold();
+  scope.add_hold();
   CHECK_FALSE(scope.is_idle());
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(1s)));
-  scope.release();
+  scope.remove_hold();
   CHECK(co_await scope.until(open_scope::idle));
 }
 
@@ -319,19 +319,19 @@ TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks hav
   // A stop and a dump went to every scheduler that the scope had ever seen.
   open_scope scope("long-lived");
   manual_event event("mail");
-  leat::sim::virtual_scheduler home;
+  leat::sim::virtual_scheduler sched;
   {
     leat::sim::virtual_scheduler short_lived;
     scope.spawn_on(short_lived, sleep(1s), "", std::source_location::current());
-    scope.spawn_on(home, wait_for(event), "", std::source_location::current());
+    scope.spawn_on(sched, wait_for(event), "", std::source_location::current());
     short_lived.run_until_idle();
   }
-  home.run_until_idle();
+  sched.run_until_idle();
   CHECK(scope.report(0ms).size() == 1);
   scope.request_scope_stop();
-  home.run_until_idle();
+  sched.run_until_idle();
   CHECK(scope.is_idle());
-  CHECK(home.live_tasks() == 0);
+  CHECK(sched.live_tasks() == 0);
 }
 
 TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[core]") {

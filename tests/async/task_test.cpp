@@ -42,7 +42,7 @@ task<void> keep(tracked) { co_return; }
 // ---------------------------------------------------------------------------------- results
 
 TEST_CASE("task: what a loop that waits takes beside its frame is little", "[core]") {
-  CHECK(sizeof(leat::context) <= 88);
+  CHECK(sizeof(leat::task_context) <= 88);
   CHECK(sizeof(leat::detail::promise<void>) <= 24);
 }
 
@@ -187,9 +187,9 @@ TEST_CASE("task: to await an empty one ends the process with a sentence", "[core
 
 TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[core]") {
   const std::string said = leat_test::abort_message([] {
-    leat::sim::virtual_scheduler home;
+    leat::sim::virtual_scheduler sched;
     leat::task_group group;
-    group.spawn_on(home, task<void>());
+    group.spawn_on(sched, task<void>());
   });
   CHECK(said.find("an empty task was spawned") != said.npos);
 }
@@ -350,14 +350,15 @@ struct on_another_thread {
   int await_resume() const noexcept { return 5; }
 };
 
-TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task goes on at home", "[core]") {
+TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task resumes on its own scheduler",
+          "[core]") {
   std::jthread thread;
   const auto ask = [](std::jthread& t) -> task<bool> {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
     bool right = true;
     for (int i = 0; i < 100; ++i) {
       const int five = co_await on_another_thread{&t};
-      right = right && five == 5 && leat::scheduler::current() == &home;
+      right = right && five == 5 && leat::scheduler::current() == &sched;
       t.join();
     }
     co_return right;
@@ -404,7 +405,7 @@ LEAT_TEST("task: foreign awaitables suspend in three ways", "[core]") {
     refused = true;
   }
   CHECK(refused);
-  leat::context& self = co_await leat::this_task::get_context();
+  leat::task_context& self = co_await leat::this_task::get_context();
   CHECK(self.waiting() == nullptr);
 }
 

@@ -12,17 +12,17 @@ namespace this_task_test {
 using leat::task;
 namespace this_task = leat::this_task;
 
-task<leat::context*> context_of() { co_return &co_await this_task::get_context(); }
+task<leat::task_context*> context_of() { co_return &co_await this_task::get_context(); }
 
 LEAT_TEST("this_task: an awaited child has the context of its parent", "[core]") {
-  leat::context& mine = co_await this_task::get_context();
+  leat::task_context& mine = co_await this_task::get_context();
   CHECK(co_await context_of() == &mine);
 }
 
 LEAT_TEST("this_task: a spawned task has a context of its own", "[core]") {
-  leat::context* other = nullptr;
+  leat::task_context* other = nullptr;
   leat::task_group group;
-  group.spawn([](leat::context*& c) -> task<void> { c = co_await context_of(); }(other));
+  group.spawn([](leat::task_context*& c) -> task<void> { c = co_await context_of(); }(other));
   co_await group.join();
   CHECK(other != nullptr);
   CHECK(other != &co_await this_task::get_context());
@@ -31,20 +31,20 @@ LEAT_TEST("this_task: a spawned task has a context of its own", "[core]") {
 LEAT_TEST("context: tells what was fixed at the spawn", "[core]") {
   struct seen {
     std::string name;
-    leat::scheduler* home = nullptr;
+    leat::scheduler* sched = nullptr;
     leat::task_scope* scope = nullptr;
     std::uint_least32_t line = 0;
   } s;
   const auto look = [](seen& out) -> task<void> {
-    const leat::context& c = co_await this_task::get_context();
-    out = {std::string(c.name()), &c.home(), &c.scope(), c.spawned_at().line()};
+    const leat::task_context& c = co_await this_task::get_context();
+    out = {std::string(c.name()), &c.get_scheduler(), &c.scope(), c.spawned_at().line()};
   };
   leat::task_group group;
   const auto line = std::source_location::current().line() + 1;
   group.spawn(look(s), "looker");
   co_await group.join();
   CHECK(s.name == "looker");
-  CHECK(s.home == leat::scheduler::current());
+  CHECK(s.sched == leat::scheduler::current());
   CHECK(s.scope == &group);
   CHECK(s.line == line);
 }

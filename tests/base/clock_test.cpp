@@ -98,7 +98,7 @@ TEST_CASE("scheduler: the clock on the wall is the system's, and the process thi
     const leat::wall_time_point wall = here.wall_time();
     CHECK(wall >= before - 1min);  // it may be set meanwhile
     CHECK(wall <= std::chrono::system_clock::now() + 1min);
-    CHECK(here.identity().process == ::getpid());
+    CHECK(here.identity().process_id == ::getpid());
     CHECK_FALSE(here.identity().host.empty());
   }());
 }
@@ -117,7 +117,7 @@ LEAT_TEST("virtual_scheduler: its clock on the wall goes with its time, and jump
   CHECK(here.now() == now);
   CHECK(here.identity().host == "sim");
   here.set_identity({"other", 7});
-  CHECK(here.identity().process == 7);
+  CHECK(here.identity().process_id == 7);
 }
 
 }  // namespace clock_test

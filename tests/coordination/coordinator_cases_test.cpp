@@ -61,15 +61,15 @@ struct joined {
 };
 
 task<joined> join(coordinator& c, join_options options) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   joined j;
   try {
     co_await c.join(options);
   } catch (const std::exception& e) {
     j.what = e.what();
   }
-  j.after = home.now() - begin;
+  j.after = sched.now() - begin;
   co_return j;
 }
 
@@ -344,11 +344,11 @@ LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", 
 
 LEAT_TEST("coordinator A37: a wait of no time or less polls", "[sync]") {
   coordinator c;
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   CHECK_FALSE(co_await c.wait_for_stop(0s));
   CHECK_FALSE(co_await c.wait_for_stop(-5s));
-  CHECK(home.now() == begin);
+  CHECK(sched.now() == begin);
 }
 
 TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[sync]") {

@@ -64,17 +64,17 @@ LEAT_TEST("coordinator: a callable that was spawned lives until its task has fin
 
 LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace",
           "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const auto takes = [&home](leat::duration work, bool deaf) -> task<leat::duration> {
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const auto takes = [&sched](leat::duration work, bool deaf) -> task<leat::duration> {
     leat::coordinator coord;
     if (deaf) {
       coord.spawn(stubborn(work), "stubborn");
     } else {
       coord.spawn(nap(work), "napping");
     }
-    const leat::time_point begin = home.now();
+    const leat::time_point begin = sched.now();
     const std::string what = co_await joined(coord, {.stop_after = 30s, .grace = 5s});
-    const leat::duration taken = home.now() - begin;
+    const leat::duration taken = sched.now() - begin;
     CHECK((what.find("stubborn") != what.npos) == (deaf && work > 35s));
     if (!what.empty()) co_await coord.join({.grace = 1h});
     co_return taken;

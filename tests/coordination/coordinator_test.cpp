@@ -110,8 +110,8 @@ LEAT_TEST("with_coordinator: an error of a task stops the body", "[sync]") {
 
 LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync]") {
   bool ended = false;
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   const leat::coordinator_options options{.name = "scope"};
   const leat::join_options joining{.grace = 1s};
   std::string what;
@@ -134,7 +134,7 @@ LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync
     what = e.what();
   }
   CHECK(ended);
-  CHECK(home.now() - begin == 10s);
+  CHECK(sched.now() - begin == 10s);
   CHECK(what.find("slow") != std::string::npos);
 }
 

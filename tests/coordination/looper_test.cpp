@@ -19,16 +19,16 @@ using milliseconds = std::vector<std::chrono::milliseconds>;
 
 // When what ran, in time since the beginning.
 struct diary {
-  explicit diary(leat::scheduler& s) : home(s), begin(s.now()) {}
+  explicit diary(leat::scheduler& s) : sched(s), begin(s.now()) {}
 
-  leat::scheduler& home;
+  leat::scheduler& sched;
   const leat::time_point begin;
   milliseconds starts;
   milliseconds calls;
   milliseconds stops;
 
   void note(milliseconds& in) const {
-    in.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(home.now() - begin));
+    in.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(sched.now() - begin));
   }
 };
 
@@ -100,8 +100,8 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
 // B2
 LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks around them",
           "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 3, {30ms, 99ms}}, hooks(seen, 100ms)));
   co_await coord.join();
@@ -111,8 +111,8 @@ LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks arou
 }
 
 LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 100ms);
   options.start_loop = []() -> task<> { co_await leat::sleep_for(7ms); };
@@ -123,8 +123,8 @@ LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
 
 // QD25; case 41 of a supervisor.
 LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 5, {250ms}}, hooks(seen, 100ms)));
   co_await coord.join();
@@ -133,8 +133,8 @@ LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
 
 // QD25; case 41.
 LEAT_TEST("looper: or what was missed is left out", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 100ms);
   options.missed = leat::missed_points::skip;
@@ -145,8 +145,8 @@ LEAT_TEST("looper: or what was missed is left out", "[sync]") {
 }
 
 LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   const std::vector<leat::duration> takes(1000, 3ms);
   coord.spawn(leat::looper(body{seen, coord, 1000, takes}, hooks(seen, 10ms)));
@@ -158,8 +158,8 @@ LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]"
 // B4; case 42.
 LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
           "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(
       []() -> task<> {
@@ -174,8 +174,8 @@ LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop d
 }
 
 LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   const auto fail = []() -> task<> {
     co_await leat::this_task::yield();
     throw std::runtime_error("hook");
@@ -197,8 +197,8 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
 
 // Case 42.
 LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(
       []() -> task<> {
@@ -215,8 +215,8 @@ LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
 // B6
 LEAT_TEST("looper: without an interval calls are back to back, and others have their turn",
           "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   int turns = 0;
   coord.spawn(leat::looper(body{seen, coord, 5}, hooks(seen, std::nullopt)));
@@ -271,8 +271,8 @@ LEAT_TEST("looper: the coordinator knows it from spawn on", "[sync]") {
 
 // Case 43.
 LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.request_stop();
   coord.spawn(leat::looper(body{seen, coord, 5}, hooks(seen, 100ms)));
@@ -284,8 +284,8 @@ LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]")
 
 // B10
 LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 100}, hooks(seen, 10s)));
   co_await leat::sleep_for(1s);
@@ -297,8 +297,8 @@ LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[sync
 
 LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all the same",
           "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 10s);
   options.stop_loop = [&seen]() -> task<> {
@@ -315,8 +315,8 @@ LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all t
 
 // B11: what a subclass overrides there are the callables here; the hooks alone make a looper.
 LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  diary seen(home);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  diary seen(sched);
   leat::task_group group;
   group.spawn(leat::looper(
       [&seen]() -> task<> {

@@ -74,12 +74,12 @@ LEAT_TEST("queue_run: the first enqueues are over when each operation has run on
     co_await leat::sleep_for(3s);
     co_return false;
   });
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   leat::task_group group;
   const leat::queue_run run = runner.start(group);
   co_await run.first_enqueues();
-  CHECK(home.now() - begin == 3s);
+  CHECK(sched.now() - begin == 3s);
   CHECK(run.running() == 1);
   group.request_stop();
   co_await group.join();

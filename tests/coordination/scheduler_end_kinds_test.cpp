@@ -103,7 +103,7 @@ void check_end(how way, bool served) {
   }
   leat::task_group group;
   Loop loop;
-  group.spawn_on(loop.home(), use<Kind>(q, way, continued));
+  group.spawn_on(loop.get_scheduler(), use<Kind>(q, way, continued));
   loop.run_ready();
   if (served && way == how::push) {
     const auto taken = q.try_pop();
@@ -152,9 +152,9 @@ TEMPLATE_TEST_CASE("queue and scheduler: a push that waits for a memory budget g
   asio_loop living;
   TestType dying;
   const auto push = [](queue& q, std::int64_t n) -> task<> { co_await q.push(n); };
-  group.spawn_on(dying.home(), push(b, 9));
+  group.spawn_on(dying.get_scheduler(), push(b, 9));
   dying.run_ready();
-  others.spawn_on(living.home(), push(a, 2));  // behind the one that is destroyed
+  others.spawn_on(living.get_scheduler(), push(a, 2));  // behind the one that is destroyed
   living.run_ready();
   SECTION("waits") {}
   SECTION("was served") { REQUIRE(a.try_pop() == 8); }
@@ -189,7 +189,7 @@ TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[syn
     stopped = true;
     co_return;
   };
-  coord.spawn_on(loop.home(), leat::looper(body, std::move(options)), "looper");
+  coord.spawn_on(loop.get_scheduler(), leat::looper(body, std::move(options)), "looper");
   loop.run_ready();
   CHECK(calls == 1);
   loop.end();

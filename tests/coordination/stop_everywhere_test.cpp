@@ -146,12 +146,12 @@ template <class Queue>
 class program {
  public:
   // Without `batches`: some queues refuse them.
-  program(leat::sim::virtual_scheduler& home, Queue& q, bool batches = true) : queue_(q) {
-    groups_[0].spawn_on(home, push_singly(q, 100, books_));
-    groups_[1].spawn_on(home, push_a_run(q, 200, books_));
-    groups_[2].spawn_on(home, push_singly(q, 300, books_));
-    groups_[3].spawn_on(home, pop_singly(q, books_));
-    groups_[4].spawn_on(home, batches ? pop_batches(q, books_) : pop_singly(q, books_));
+  program(leat::sim::virtual_scheduler& sched, Queue& q, bool batches = true) : queue_(q) {
+    groups_[0].spawn_on(sched, push_singly(q, 100, books_));
+    groups_[1].spawn_on(sched, push_a_run(q, 200, books_));
+    groups_[2].spawn_on(sched, push_singly(q, 300, books_));
+    groups_[3].spawn_on(sched, pop_singly(q, books_));
+    groups_[4].spawn_on(sched, batches ? pop_batches(q, books_) : pop_singly(q, books_));
   }
 
   [[nodiscard]] bool lives() const {
@@ -193,13 +193,13 @@ void at_each_point(Make make, Act act, Check check) {
   int points = 0;
   bool in_time = true;
   for (; in_time; ++points) {
-    leat::sim::virtual_scheduler home;
+    leat::sim::virtual_scheduler sched;
     auto q = make();
-    program p(home, q);
-    for (int i = 0; i < points; ++i) home.run_now(1);  // one task, to where it waits
+    program p(sched, q);
+    for (int i = 0; i < points; ++i) sched.run_now(1);  // one task, to where it waits
     in_time = p.lives();
     act(p, q);
-    home.run_to_end();
+    sched.run_to_end();
     check(p, in_time);
   }
   CHECK(points > 10);
@@ -287,13 +287,13 @@ TEMPLATE_LIST_TEST_CASE("queue: with a shared budget a stop at any point loses n
     int points = 0;
     bool in_time = true;
     for (; in_time; ++points) {
-      leat::sim::virtual_scheduler home;
+      leat::sim::virtual_scheduler sched;
       leat::memory_budget ram(700, "ram");  // two or three items, of 100 to 306
       auto left = TestType::make({.budget = &ram, .capacity = 2}, "left");
       auto right = TestType::make({.budget = &ram, .capacity = 2}, "right");
-      program a(home, left, batches);
-      program b(home, right, batches);
-      for (int i = 0; i < points; ++i) home.run_now(1);
+      program a(sched, left, batches);
+      program b(sched, right, batches);
+      for (int i = 0; i < points; ++i) sched.run_now(1);
       in_time = a.lives() || b.lives();
       if (stopped < tasks) {
         a.stop_only(stopped);
@@ -301,7 +301,7 @@ TEMPLATE_LIST_TEST_CASE("queue: with a shared budget a stop at any point loses n
         a.stop();
         b.stop();
       }
-      home.run_to_end();
+      sched.run_to_end();
       a.check_nothing_is_lost();
       const std::size_t in = b.check_nothing_is_lost();
       if (stopped < tasks) CHECK(in == items);  // it goes on

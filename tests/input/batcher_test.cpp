@@ -119,8 +119,8 @@ LEAT_TEST("batch: a source that waits for a producer that was never started is n
   b.add([&] { return forward(numbers, b.queue()); });
   leat::coordinator coord;
   b.start(coord);
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   std::string said;
   try {
     co_await b.next();
@@ -131,7 +131,7 @@ LEAT_TEST("batch: a source that waits for a producer that was never started is n
   INFO(said);
   CHECK(leat_test::contains(said, "batcher 'pairs': no batch for 60"));
   CHECK(leat_test::contains(said, "never started: producer 'numbers': call start(coordinator)"));
-  CHECK(home.now() - begin == std::chrono::seconds(60));
+  CHECK(sched.now() - begin == std::chrono::seconds(60));
   numbers.start(coord);
   const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
   CHECK(co_await batches_of(b) == expected);

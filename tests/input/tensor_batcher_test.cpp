@@ -267,7 +267,7 @@ TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]"
     leat::source_options how;
     how.tasks = 2;
     how.ordered = i == 1;
-    how.home = &threads.get_scheduler(i);
+    how.on = &threads.get_scheduler(i);
     b.add(count_to(500, make), how);
   }
   std::vector<batches> got(3);

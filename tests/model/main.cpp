@@ -155,7 +155,7 @@ void detail::live_queue::add() noexcept {}
 void detail::live_queue::remove() noexcept {}
 bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return true; }
 
-std::string detail::name_of(const context&) { return "task"; }
+std::string detail::name_of(const task_context&) { return "task"; }
 
 void queue_base::destroyed_while_awaited() const noexcept {
   assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__, __LINE__);

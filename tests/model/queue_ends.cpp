@@ -21,7 +21,7 @@ class sleeper final : public queue_waiter {
       : queue_waiter(q, Verb::the_role, verb.items(), verb.count(),
                      std::source_location::current()) {
     run_ = [](leat::work_item& woken) noexcept {
-      auto& self = static_cast<sleeper&>(static_cast<leat::wait&>(woken));
+      auto& self = static_cast<sleeper&>(static_cast<leat::wait_operation&>(woken));
       model::require(++self.wake_ups_ == 1, "a waiter was woken twice");
       self.parker_.unpark();
     };

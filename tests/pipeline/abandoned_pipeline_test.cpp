@@ -224,7 +224,7 @@ TEMPLATE_TEST_CASE("pipeline: its event loop may be destroyed while it runs", "[
     if (on_threads) options.workers = leat::schedulers_of(rt);
     leat::task_group group;
     TestType loop;
-    group.spawn_on(loop.home(), [](texts f, leat::pipeline_options o) -> task<> {
+    group.spawn_on(loop.get_scheduler(), [](texts f, leat::pipeline_options o) -> task<> {
       auto p = leat::read_files<leat::line_reader>({.files = f, .num_epochs = std::nullopt}, o)
                    .map("text", text_of, {.workers = 3})
                    .shuffle({.capacity = 100})

@@ -202,13 +202,13 @@ TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is
   const texts files = make_files(dir, {300, 200, 100});
   leat::runtime rt({.threads = 2});
   const auto run = [&](bool on_worker, std::vector<leat::scheduler*> workers) {
-    const auto home = std::this_thread::get_id();
+    const auto sched = std::this_thread::get_id();
     std::atomic<int> elsewhere = 0;
     auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 5},
                                            {.workers = std::move(workers)})
                  .map("text",
                       [&](std::string_view line) {
-                        if (std::this_thread::get_id() != home) ++elsewhere;
+                        if (std::this_thread::get_id() != sched) ++elsewhere;
                         return std::string(line);
                       })
                  .prefetch({.runs = 3, .on_worker = on_worker})

@@ -196,7 +196,7 @@ LEAT_TEST("fifo_queue: of bool", "[sync]") {
 
 LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[sync]") {
   leat::fifo_queue<int> q(4);
-  leat::context& self = co_await leat::this_task::get_context();
+  leat::task_context& self = co_await leat::this_task::get_context();
   const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
   for (const std::size_t count : too_many) {
     bool refused = false;

@@ -44,18 +44,18 @@ std::string deadlock_of(task<void> t) {
 }
 
 LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", "[sim]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  REQUIRE(home.now() == leat::time_point{});
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  REQUIRE(sched.now() == leat::time_point{});
   co_await leat::sleep_for(24h);
-  REQUIRE(home.now() == leat::time_point{} + 24h);
+  REQUIRE(sched.now() == leat::time_point{} + 24h);
 }
 
 LEAT_TEST("sim: the time of day moves with virtual time", "[sim]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::wall_time_point begin = home.wall_time();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::wall_time_point begin = sched.wall_time();
   CHECK(begin == leat::wall_time_point(std::chrono::seconds{946'684'800}));
   co_await leat::sleep_for(24h);
-  CHECK(home.wall_time() == begin + 24h);
+  CHECK(sched.wall_time() == begin + 24h);
 }
 
 TEST_CASE("sim: a clock on the wall that is set back moves no timer", "[sim]") {
@@ -86,66 +86,66 @@ TEST_CASE("sim: run throws the task's error", "[sim]") {
 }
 
 LEAT_TEST("virtual_scheduler: time stands still while anything can run", "[sim]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   leat::task_group group;
   group.spawn([]() -> task<void> { co_await leat::sleep_for(1ns); }());
   for (int i = 0; i < 1000; ++i) co_await leat::this_task::yield();
-  CHECK(home.now() == leat::time_point{});
+  CHECK(sched.now() == leat::time_point{});
   co_await group.join();
-  CHECK(home.now() == leat::time_point{} + 1ns);
+  CHECK(sched.now() == leat::time_point{} + 1ns);
 }
 
 TEST_CASE("virtual_scheduler: what is ready runs first in, first out", "[sim]") {
-  leat::sim::virtual_scheduler home;
+  leat::sim::virtual_scheduler sched;
   std::vector<int> order;
   leat::task_group group;
-  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i));
+  for (int i = 0; i < 4; ++i) group.spawn_on(sched, note(order, i));
   CHECK(order.empty());
-  home.run_until_idle();
+  sched.run_until_idle();
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 
 TEST_CASE("virtual_scheduler: a simulation decides which ready item runs next", "[sim]") {
-  leat::sim::virtual_scheduler home;
+  leat::sim::virtual_scheduler sched;
   std::vector<int> order;
   leat::task_group group;
-  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i), "note " + std::to_string(i));
-  CHECK(home.ready() == 4);
-  CHECK(home.describe(3) == "note 3 begins");
-  while (const std::size_t n = home.ready()) home.run_one(n - 1);
+  for (int i = 0; i < 4; ++i) group.spawn_on(sched, note(order, i), "note " + std::to_string(i));
+  CHECK(sched.ready() == 4);
+  CHECK(sched.describe(3) == "note 3 begins");
+  while (const std::size_t n = sched.ready()) sched.run_one(n - 1);
   CHECK(order == std::vector{3, 2, 1, 0});
 }
 
 TEST_CASE("virtual_scheduler: run_now leaves what is not due yet", "[sim]") {
-  leat::sim::virtual_scheduler home;
+  leat::sim::virtual_scheduler sched;
   bool woken = false;
   leat::task_group group;
-  group.spawn_on(home, [](bool& w) -> task<void> {
+  group.spawn_on(sched, [](bool& w) -> task<void> {
     co_await leat::sleep_for(10ms);
     w = true;
   }(woken));
-  while (home.run_now()) {
+  while (sched.run_now()) {
   }
-  CHECK(home.next_event() == leat::time_point{} + 10ms);
-  home.advance_to(leat::time_point{} + 9ms);
-  while (home.run_now()) {
+  CHECK(sched.next_event() == leat::time_point{} + 10ms);
+  sched.advance_to(leat::time_point{} + 9ms);
+  while (sched.run_now()) {
   }
   CHECK_FALSE(woken);
-  home.advance_to(leat::time_point{} + 10ms);
-  while (home.run_now()) {
+  sched.advance_to(leat::time_point{} + 10ms);
+  while (sched.run_now()) {
   }
   CHECK(woken);
-  CHECK(home.live_tasks() == 0);
+  CHECK(sched.live_tasks() == 0);
 }
 
 TEST_CASE("virtual_scheduler: run_now runs no more items than it was told to", "[sim]") {
-  leat::sim::virtual_scheduler home;
+  leat::sim::virtual_scheduler sched;
   std::vector<int> order;
   leat::task_group group;
-  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i));
-  CHECK(home.run_now(2));
+  for (int i = 0; i < 4; ++i) group.spawn_on(sched, note(order, i));
+  CHECK(sched.run_now(2));
   CHECK(order == std::vector{0, 1});
-  home.run_until_idle();
+  sched.run_until_idle();
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 

@@ -150,11 +150,11 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
   leat::task_group group("batching");
   // Sources note what they give in one account: all on one thread.
   const bool with_coordinator = stopped || w.random().uniform_below(2) == 0;
-  leat::scheduler& home = w.thread(w.threads() - 1);
+  leat::scheduler& sched = w.thread(w.threads() - 1);
   if (with_coordinator) {
-    b.start(coord, home);
+    b.start(coord, sched);
   } else {
-    b.start(group, home);
+    b.start(group, sched);
   }
   std::vector<consumer> consumers(1 + w.random().uniform_below(2));
   leat::task_group consuming("consumers");

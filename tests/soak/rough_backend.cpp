@@ -77,7 +77,7 @@ rough_backend::stand_in& rough_backend::take_stand_in() {
 void rough_backend::submit(file_request& request) noexcept {
   if (const std::int64_t fault = fault_for(request); fault != 0) {
     request.result = fault;
-    request.home->post(request);
+    request.completion_scheduler->post(request);
     return;
   }
   stand_in& s = take_stand_in();

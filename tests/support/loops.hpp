@@ -17,7 +17,7 @@ class asio_loop {
  public:
   static constexpr const char* name = "io_context";
 
-  [[nodiscard]] leat::scheduler& home() { return leat::get_scheduler(*io_); }
+  [[nodiscard]] leat::scheduler& get_scheduler() { return leat::get_scheduler(*io_); }
   [[nodiscard]] asio::io_context& context() { return *io_; }
 
   /// Runs all that can run without waiting.
@@ -41,7 +41,7 @@ class embedded_loop {
  public:
   static constexpr const char* name = "embedded_scheduler";
 
-  [[nodiscard]] leat::scheduler& home() { return *scheduler_; }
+  [[nodiscard]] leat::scheduler& get_scheduler() { return *scheduler_; }
 
   void run_ready() {
     while (scheduler_->run_ready().more) {

@@ -40,13 +40,13 @@ using op = file_request::operation;
 // Many requests at a time, and the wait for all of them.
 class burst {
  public:
-  explicit burst(leat::scheduler& home) : scheduler_(home) {}
+  explicit burst(leat::scheduler& sched) : scheduler_(sched) {}
 
   file_request& add() {
     requests_.push_back(std::make_unique<counted>());
     counted& r = *requests_.back();
     r.self = this;
-    r.home = &scheduler_;
+    r.completion_scheduler = &scheduler_;
     r.run_ = [](leat::work_item& item) noexcept {
       auto& self = static_cast<counted&>(static_cast<file_request&>(item));
       --self.self->under_way_;

@@ -128,20 +128,20 @@ def count(n, what):
 class Clock:
     """What the schedulers would answer if they were asked now."""
 
-    def __init__(self, homes):
+    def __init__(self, schedulers):
         connection = getattr(gdb.selected_inferior(), 'connection', None)
         self.live = connection is not None and connection.type == 'native'
-        self.newest = max([signed(h['turn_time_']) for h in homes.values()], default=0)
+        self.newest = max([signed(h['turn_time_']) for h in schedulers.values()], default=0)
 
-    def now(self, home):
-        kind = home.dynamic_type
+    def now(self, scheduler):
+        kind = scheduler.dynamic_type
         if kind.name and kind.name.endswith('virtual_scheduler'):
-            return signed(home.cast(kind)['now_'])
+            return signed(scheduler.cast(kind)['now_'])
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if self.live else self.newest
 
-    def span(self, home, since):
+    def span(self, scheduler, since):
         """In milliseconds, and whether it may be longer."""
-        now = self.now(home) if home is not None else self.now_of_threads()
+        now = self.now(scheduler) if scheduler is not None else self.now_of_threads()
         return max(now - since, 0) // 1_000_000
 
     def now_of_threads(self):
@@ -236,11 +236,11 @@ def describe_branch(indexed, now):
     branch = indexed[indexed.type.fields()[0]]
     names = [f.name for f in branch.type.fields()]
     if 'waiter_' in names:
-        wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait'))
+        wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait_operation'))
     elif 'queue_' not in names and 'select_state_' in names:
         return 'a timer'
     else:
-        wait = referred(branch['operation_']).cast(gdb.lookup_type('leat::wait'))
+        wait = referred(branch['operation_']).cast(gdb.lookup_type('leat::wait_operation'))
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
@@ -315,7 +315,7 @@ class Task:
     def __init__(self, context):
         self.context = context
         self.id = (int(context['scope_'].dereference()['number_']), int(context['index_']))
-        self.home = context['scheduler_'].dereference()
+        self.scheduler = context['scheduler_'].dereference()
         name = unsigned(int(context['name_'].address))  # a std::unique_ptr
         self.name = (c_string(name) if name else '') or \
             f'task spawned at {Place(context["spawned_at_"])}'
@@ -326,9 +326,9 @@ class Task:
         told = None
         # The item starts the task; from then on it says on what the task waits.
         if not int(self.context['run_']) and int(self.context['next_']):
-            wait = as_type(self.context['next_'], 'leat::wait')
-            self.waiting = Waiting(wait, clock.now(self.home),
-                                   clock.span(self.home, signed(wait['since_'])), clock.at_least)
+            wait = as_type(self.context['next_'], 'leat::wait_operation')
+            self.waiting = Waiting(wait, clock.now(self.scheduler),
+                                   clock.span(self.scheduler, signed(wait['since_'])), clock.at_least)
             told = self.waiting.at
             lines.append(str(self.waiting))
         else:
@@ -415,11 +415,11 @@ class Queue:
             return next((t.name for t in process.tasks()
                          if int(t.context.address) == int(context)), 'a task')
         run = symbol_at(int(w['run_']))
-        if selected or 'wait::resume' in run:
+        if selected or 'wait_operation::resume' in run:
             return 'a coroutine'
         if 'queue_sleeper' not in run:
             return 'an Asio handler'
-        base = int(w.address.cast(gdb.lookup_type('leat::wait').pointer()))
+        base = int(w.address.cast(gdb.lookup_type('leat::wait_operation').pointer()))
         return next((f'thread {t.name}' for t in process.threads()
                      if int(t.place['blocked_on_']) == base), 'a thread')
 
@@ -428,9 +428,9 @@ class Process:
     def __init__(self):
         registry = 'leat::detail::scope_registry::newest_'
         self.scopes = [Scope(s) for s in follow(gdb.parse_and_eval(registry), 'following_scope_')]
-        homes = {}
+        schedulers = {}
         for task in self.tasks():
-            homes.setdefault(int(task.home.address), task.home)
+            schedulers.setdefault(int(task.scheduler.address), task.scheduler)
         by_number = {s.number: s for s in self.scopes}
         newest = gdb.parse_and_eval('leat::detail::thread_registry::newest_')
         for place in follow(newest, 'following_'):
@@ -440,7 +440,7 @@ class Process:
         newest = gdb.parse_and_eval('leat::detail::live_queues::newest_')
         self.queues = [Queue(as_type(q['queue_'], 'leat::queue_base'))
                        for q in follow(newest, 'following_')][::-1]
-        clock = Clock(homes)
+        clock = Clock(schedulers)
         for who in self.tasks() + self.threads():
             who.look(clock)
 

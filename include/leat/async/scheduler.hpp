@@ -16,14 +16,14 @@
 
 namespace leat {
 
-class context;
+class task_context;
 class task_scope;
-class wait;
+class wait_operation;
 
 /// Which process this is among all that may write to the same place.
 struct process_identity {
-  std::string host;  ///< the name of the machine
-  int process = 0;   ///< the number of the process on it
+  std::string host;    ///< the name of the machine
+  int process_id = 0;  ///< the number of the process on it
 };
 
 /// What a scheduler can have one of beside its tasks: see scheduler::find_service().
@@ -67,7 +67,7 @@ class scheduler {
   /// Ends the present turn behind the item that runs: timers, sockets and files have theirs before
   /// the next item. For who has computed for milliseconds; a turn may have hundreds of items.
   /// Cost: O(1).
-  void end_turn() noexcept { turn_items_ = 0; }
+  void yield_turn() noexcept { turn_items_ = 0; }
 
   /// The time now. Simulated schedulers answer with virtual time.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
@@ -93,7 +93,7 @@ class scheduler {
   /// Resumes a coroutine of the task `c` (null: of no task) and then every task that it hands over
   /// to, one after the other and never nested: a chain of awaits that complete at once does not
   /// grow the stack, with any compiler.
-  void resume(std::coroutine_handle<> h, context* c) noexcept {
+  void resume(std::coroutine_handle<> h, task_context* c) noexcept {
     task_ = c;
     h.resume();
     while (transfer_) std::exchange(transfer_, nullptr).resume();
@@ -102,19 +102,19 @@ class scheduler {
   }
 
   /// The task that runs on this thread now; null outside of one.
-  [[nodiscard]] static context* current_task() noexcept {
+  [[nodiscard]] static task_context* current_task() noexcept {
     return current_ ? current_->task_ : nullptr;
   }
 
   /// Counts an operation of a task that ended at once. False: the task has had its share of this
   /// turn and should let others run before it goes on; an operation then posts its own task.
-  [[nodiscard]] bool spend() noexcept { return --budget_ != 0; }
+  [[nodiscard]] bool consume_budget() noexcept { return --budget_ != 0; }
 
   /// From within a task: the coroutine to resume as soon as the present one has suspended.
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
 
   /// From within a task's last suspension: the task to take apart once that is over.
-  void ends(context& c) noexcept { ended_ = &c; }
+  void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
 
   /// Counts the tasks that live here, so that the driver hears of the first and the last one only.
   /// From within a turn.
@@ -127,7 +127,7 @@ class scheduler {
 
   /// Wakes a waiter of another scheduler at the end of this turn, or when flush_wakeups() is
   /// called: one trip to the other thread then serves many items.
-  void wake_later(wait& w) noexcept;
+  void wake_later(wait_operation& w) noexcept;
 
   /// Delivers what wake_later() has collected. Cost: one test when there is nothing.
   void flush_wakeups() noexcept {
@@ -162,16 +162,16 @@ class scheduler {
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
-  /// Keeps the scheduler usable until release() is called as often: its driver stays in its loop,
-  /// and its destruction runs posted items until then. For what will be posted here without
+  /// Keeps the scheduler usable until remove_hold() is called as often: its driver stays in its
+  /// loop, and its destruction runs posted items until then. For what will be posted here without
   /// belonging to a task: a dump's question, the notice of a stop, a read that nobody awaits. Call
-  /// hold() on the scheduler's thread, or while a task of the scheduler cannot end.
+  /// add_hold() on the scheduler's thread, or while a task of the scheduler cannot end.
   /// Thread safety: shared-safe.
-  void hold() noexcept {
+  void add_hold() noexcept {
     holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
     work_started();
   }
-  void release() noexcept {
+  void remove_hold() noexcept {
     work_finished();
     // The last access. release: see answer_dump_queries().
     holds_.fetch_sub(1, std::memory_order_release);
@@ -191,10 +191,10 @@ class scheduler {
   /// While the scheduler ends its tasks: runs the posted items, except that it resumes and starts
   /// no task. For destructors in a task's frame that need a wake-up or a completion to have
   /// arrived. Returns false if nothing more can arrive from other threads: in a child of fork().
-  bool settle() noexcept;
+  bool run_posted_items() noexcept;
 
   /// The task whose frame is being destroyed, with the objects in it; null if there is none.
-  [[nodiscard]] const context* dying_task() const noexcept { return dying_; }
+  [[nodiscard]] const task_context* dying_task() const noexcept { return dying_; }
 
  protected:
   ~scheduler();
@@ -237,12 +237,12 @@ class scheduler {
 
   /// What a turn begins with: from here on posts need no wake(). True after a turn that answered
   /// false: somebody has posted since, and wake() was called or is about to be.
-  bool rouse() noexcept;
+  bool begin_turn() noexcept;
 
   /// True when an item from another thread waits; what a driver may spin on before it sleeps.
-  [[nodiscard]] bool remote_pending() const noexcept {
+  [[nodiscard]] bool has_remote_items() const noexcept {
     const work_item* head = remote_.load(std::memory_order_relaxed);
-    return head != nullptr && head != awake();
+    return head != nullptr && head != awake_sentinel();
   }
 
   /// Calls arm() once more, for a driver whose arm() has failed.
@@ -272,9 +272,9 @@ class scheduler {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
  private:
-  // remote_ is null while the driver sleeps, awake() while it will look again without being told,
-  // else the newest of a stack of items. The change from null decides who calls wake().
-  static work_item* awake() noexcept;
+  // remote_ is null while the driver sleeps, awake_sentinel() while it will look again without
+  // being told, else the newest of a stack of items. The change from null decides who calls wake().
+  static work_item* awake_sentinel() noexcept;
   void post_remote(work_item& item) noexcept;
   bool take_remote() noexcept;
   void expire_timers();
@@ -291,8 +291,8 @@ class scheduler {
   work_list ready_;
   std::size_t turn_items_ = 0;  // that the present turn has at most
   std::coroutine_handle<> transfer_;
-  context* task_ = nullptr;   // that runs now
-  context* ended_ = nullptr;  // and the one that has just ended
+  task_context* task_ = nullptr;   // that runs now
+  task_context* ended_ = nullptr;  // and the one that has just ended
   std::size_t tasks_ = 0;
   work_list later_;
   std::size_t later_count_ = 0;
@@ -303,7 +303,7 @@ class scheduler {
   std::array<void*, service_slots> services_{};
   bool asleep_ = true;   // the last turn has left nothing
   bool ending_ = false;  // see end_tasks()
-  const context* dying_ = nullptr;
+  const task_context* dying_ = nullptr;
   std::size_t due_wakes_ = 0;          // calls of wake() that have begun, as far as a turn has seen
   std::atomic<std::size_t> wakes_{0};  // and that have returned
   std::atomic<std::size_t> holds_{0};

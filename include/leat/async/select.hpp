@@ -38,7 +38,7 @@ namespace detail {
 template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
-inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
+inline constexpr errc limit_error_code<stop_wait_operation> = errc::cancelled;
 [[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
 
 template <class First, class... Others>
@@ -102,9 +102,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   /// Called by leat::task before anything else.
-  void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
-    task_ = &promise.task_context();
-  }
+  void bind(promise_base& promise, std::coroutine_handle<>) noexcept { task_ = &promise.context(); }
 
   bool await_ready() {
     const bool stopped = task_ && task_->stop_requested();
@@ -113,11 +111,11 @@ class [[nodiscard]] select_awaiter final : public select_state {
     });
     // For good: what is not tried has no memory for a wait either.
     if (stopped && !done) return claim(stop);
-    return done && (!task_ || task_->home().spend());
+    return done && (!task_ || task_->get_scheduler().consume_budget());
   }
 
   bool await_suspend(std::coroutine_handle<> h) {
-    wait_in(task_, h);
+    begin_wait(task_, h);
     suspended_ = true;
     if (winner() != nobody) {  // done; but others have their turn first
       wake();
@@ -128,7 +126,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     } else if (!begin()) {
       return true;
     }
-    stop_waiting();
+    abandon_wait();
     return false;
   }
 
@@ -183,7 +181,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
 
   // The coroutine is destroyed with its scheduler after an operation has won.
   [[gnu::cold]] void undo() noexcept {
-    take_wakeup_back();
+    withdraw_wakeup();
     branches_.any([this](auto& a, auto index) {
       if (static_cast<int>(index()) != winner()) return false;
       if constexpr (requires { a.undo(); }) a.undo();
@@ -215,7 +213,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     static_cast<const select_awaiter&>(s).branches_.describe(out);
   }
 
-  context* task_ = nullptr;
+  task_context* task_ = nullptr;
   bool suspended_ = false;
   std::exception_ptr begin_error_;
   select_branches<std::index_sequence_for<Operations...>, Operations...> branches_;

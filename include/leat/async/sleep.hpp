@@ -21,15 +21,15 @@ struct sleep_end {
   duration after{-1};  // negative: it ends at `at`
 
   /// The point in time, if the sleep begins now.
-  [[nodiscard]] time_point from_now(const scheduler& home) const noexcept {
-    return after >= duration::zero() ? deadline_after(home.now(), after) : at;
+  [[nodiscard]] time_point from_now(const scheduler& sched) const noexcept {
+    return after >= duration::zero() ? deadline_after(sched.now(), after) : at;
   }
 };
 
 }  // namespace detail
 
 /// The wait behind sleep_for() and sleep_until(). Movable until it is awaited.
-class [[nodiscard]] sleep_wait final : public wait {
+class [[nodiscard]] sleep_wait final : public wait_operation {
  public:
   sleep_wait(time_point until, const std::source_location& where) noexcept
       : sleep_wait(detail::sleep_end{.at = until}, where) {}
@@ -49,11 +49,11 @@ class [[nodiscard]] sleep_wait final : public wait {
 
  private:
   sleep_wait(const detail::sleep_end& end, const std::source_location& where) noexcept
-      : wait(sleep_kind, where), end_(end), alarm_(*this) {}
+      : wait_operation(sleep_kind, where), end_(end), alarm_(*this) {}
 
   [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
-  static void cancel(wait& w) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
   static const kind sleep_kind;
 
   struct alarm : detail::timer {

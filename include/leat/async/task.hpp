@@ -92,7 +92,7 @@ class [[nodiscard]] child_awaiter {
   void await_suspend(std::coroutine_handle<> h) noexcept {
     awaiter_link_.continuation = h;
     task_.handle_.promise().continue_with(awaiter_link_);
-    awaiter_link_.parent.task_context().home().transfer_to(task_.handle_);
+    awaiter_link_.parent.context().get_scheduler().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
   result_tuple<T> await_tuple() noexcept {
@@ -127,7 +127,7 @@ child_awaiter<U> promise_common<T>::await_transform(untraced<U>&& internal) noex
 /// The owner of one task: keeps its error for whoever waits.
 class root_scope final : public task_scope {
  public:
-  explicit root_scope(std::string_view kind, context* parent = nullptr)
+  explicit root_scope(std::string_view kind, task_context* parent = nullptr)
       : task_scope(kind, "", parent) {}
 
   using task_scope::block_until;
@@ -197,9 +197,9 @@ class [[nodiscard]] foreign_awaiter {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h) {
-    scheduler* home = scheduler::current();
-    LEAT_ASSERT(home != nullptr, "a task was awaited outside a scheduler: use sync_wait or spawn");
-    scope_.spawn_on(*home, store_result(std::move(task_), slot_), "",
+    scheduler* sched = scheduler::current();
+    LEAT_ASSERT(sched != nullptr, "a task was awaited outside a scheduler: use sync_wait or spawn");
+    scope_.spawn_on(*sched, store_result(std::move(task_), slot_), "",
                     std::source_location::current());
     done_.emplace(scope_, root_scope::idle, no_deadline, std::source_location::current());
     return done_->await_suspend(h);

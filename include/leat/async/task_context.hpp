@@ -17,7 +17,7 @@
 namespace leat {
 
 class task_scope;
-class wait;
+class wait_operation;
 
 namespace detail {
 class dump_collector;
@@ -33,14 +33,14 @@ std::string to_text(const work_item& item);
 ///
 /// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was
 /// fixed when the task was spawned: scheduler, scope, id, name, spawn site.
-class context : private work_item {
+class task_context : private work_item {
  public:
-  context(scheduler& s, task_scope& scope, std::string_view name,
-          const std::source_location& spawned_at);
-  context(const context&) = delete;
-  context& operator=(const context&) = delete;
+  task_context(scheduler& s, task_scope& scope, std::string_view name,
+               const std::source_location& spawned_at);
+  task_context(const task_context&) = delete;
+  task_context& operator=(const task_context&) = delete;
 
-  [[nodiscard]] scheduler& home() const noexcept { return *scheduler_; }
+  [[nodiscard]] scheduler& get_scheduler() const noexcept { return *scheduler_; }
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
 
   /// Which task it is, for as long as the process lives.
@@ -51,7 +51,7 @@ class context : private work_item {
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
   /// The operation on which the task waits; null while it runs or is ready to run.
-  [[nodiscard]] inline wait* waiting() const noexcept;  // in wait.hpp
+  [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait.hpp
 
   /// True when the task was asked to stop. Thread safety: shared-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
@@ -62,7 +62,7 @@ class context : private work_item {
  private:
   friend class scheduler;
   friend class task_scope;
-  friend class wait;
+  friend class wait_operation;
   friend class detail::dump_collector;
   friend class detail::promise_base;
   friend class detail::scope_handover;
@@ -81,8 +81,8 @@ class context : private work_item {
   std::uint64_t index_ = 0;                            // set by the scope when it takes the task in
   std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine
   detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
-  context* previous_ = nullptr;                        // the scope's list of children
-  context* following_ = nullptr;
+  task_context* previous_ = nullptr;                   // the scope's list of children
+  task_context* following_ = nullptr;
   std::unique_ptr<char[]> name_;
   std::source_location spawned_at_;
 };

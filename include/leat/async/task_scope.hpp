@@ -47,13 +47,13 @@ class task_scope {
  public:
   /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null
   /// outside a task; a stop of the parent's scope is a stop of this one.
-  task_scope(std::string_view kind, std::string_view name, context* parent)
+  task_scope(std::string_view kind, std::string_view name, task_context* parent)
       : task_scope(kind, name, parent, parent) {}
 
   /// The same for one that `maker` has made, where a dump tells it, but that is stopped with the
   /// scope of `stopped_with`, or by none when that is null. Neither is kept: both may end first.
-  task_scope(std::string_view kind, std::string_view name, const context* maker,
-             context* stopped_with);
+  task_scope(std::string_view kind, std::string_view name, const task_context* maker,
+             task_context* stopped_with);
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
 
@@ -132,14 +132,14 @@ class task_scope {
   [[nodiscard]] bool is_idle() const noexcept;
 
   /// Something that is no task but that idle has to wait for, such as a thread.
-  void hold() noexcept;
-  void release() noexcept;
+  void add_hold() noexcept;
+  void remove_hold() noexcept;
 
   /// An id for such a thing, as if it were a task.
   [[nodiscard]] task_id next_id() noexcept;
 
  private:
-  friend class context;
+  friend class task_context;
   friend class detail::promise_base;
   friend class condition_wait;
   friend class scheduler;
@@ -155,20 +155,20 @@ class task_scope {
   [[nodiscard]] bool owns_stop_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
-  static void finish(context& c) noexcept;
-  static void leave(context& c, std::exception_ptr error) noexcept;
-  static void leave_now(context& c, std::exception_ptr error) noexcept;
+  static void finish(task_context& c) noexcept;
+  static void leave(task_context& c, std::exception_ptr error) noexcept;
+  static void leave_now(task_context& c, std::exception_ptr error) noexcept;
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   static void drop_stop_notice(work_item& item) noexcept;
   // Tasks that live there, of the newest scope that has any; returns how many it has found.
-  [[nodiscard]] static std::size_t find_tasks_on(const scheduler& home,
-                                                 std::span<context*> found) noexcept;
+  [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched,
+                                                 std::span<task_context*> found) noexcept;
   [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) const noexcept
       LEAT_REQUIRES(mutex_);
-  void add_child(context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool add_if_known(context& c) noexcept;
-  void add_with_stop_notice(context& c);
+  void add_child(task_context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool add_if_known(task_context& c) noexcept;
+  void add_with_stop_notice(task_context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   bool cancel_wait_batch(stop_notice& n) noexcept;
   [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
@@ -180,7 +180,7 @@ class task_scope {
   const task_id maker_;
 
   mutable detail::thread_mutex mutex_;
-  context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
@@ -198,11 +198,13 @@ class task_scope {
   task_scope* following_scope_ = nullptr;
 };
 
-inline task_id context::id() const noexcept { return {scope_->number(), index_}; }
+inline task_id task_context::id() const noexcept { return {scope_->number(), index_}; }
 
-inline bool context::stop_requested() const noexcept { return scope_->stop_requested(); }
+inline bool task_context::stop_requested() const noexcept { return scope_->stop_requested(); }
 
-inline bool wait::stop_requested() const noexcept { return context_ && context_->stop_requested(); }
+inline bool wait_operation::stop_requested() const noexcept {
+  return context_ && context_->stop_requested();
+}
 
 /// A wait for one of several conditions of a scope, with a deadline; see task_scope::wait_until().
 ///
@@ -212,7 +214,7 @@ inline bool wait::stop_requested() const noexcept { return context_ && context_-
 ///               `idle`: who joins, joins. failed_precondition, when a task of the scope waits for
 ///               `idle`. std::bad_alloc, for a deadline.
 /// Cancellation: total.
-class [[nodiscard]] condition_wait : public wait {
+class [[nodiscard]] condition_wait : public wait_operation {
  public:
   condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
                  const std::source_location& where) noexcept;
@@ -254,11 +256,11 @@ class [[nodiscard]] condition_wait : public wait {
   [[nodiscard]] bool begin_selected() noexcept;
   void withdraw() noexcept;
 
-  static void cancel(wait&) noexcept;
+  static void cancel(wait_operation&) noexcept;
   void name_scope(std::ostream& out) const;
-  static void describe_join(const wait& w, std::ostream& out);
-  static void describe_stop(const wait& w, std::ostream& out);
-  static void inspect(const wait& w, wait_object& object);
+  static void describe_join(const wait_operation& w, std::ostream& out);
+  static void describe_stop(const wait_operation& w, std::ostream& out);
+  static void inspect(const wait_operation& w, wait_target& object);
   static const kind join_kind;  // of a wait that includes `idle`
   static const kind stop_kind;
 

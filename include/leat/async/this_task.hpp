@@ -15,17 +15,17 @@ namespace detail {
 // Awaitables that never suspend: they only tell of the task that awaits them.
 class [[nodiscard]] context_query {
  public:
-  void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.task_context(); }
+  void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.context(); }
   bool await_ready() const noexcept { return true; }
   void await_suspend(std::coroutine_handle<>) const noexcept {}
-  context& await_resume() const noexcept { return *context_; }
+  task_context& await_resume() const noexcept { return *context_; }
 
  protected:
-  context* context_ = nullptr;
+  task_context* context_ = nullptr;
 };
 
 struct [[nodiscard]] scheduler_query : context_query {
-  scheduler& await_resume() const noexcept { return context_->home(); }
+  scheduler& await_resume() const noexcept { return context_->get_scheduler(); }
 };
 struct [[nodiscard]] stop_token_query : context_query {
   std::stop_token await_resume() const noexcept { return context_->scope().get_stop_token(); }
@@ -34,9 +34,10 @@ struct [[nodiscard]] stop_requested_query : context_query {
   bool await_resume() const noexcept { return context_->stop_requested(); }
 };
 
-class [[nodiscard]] yield_wait final : public wait {
+class [[nodiscard]] yield_wait final : public wait_operation {
  public:
-  explicit yield_wait(const std::source_location& where) noexcept : wait(yield_kind, where) {}
+  explicit yield_wait(const std::source_location& where) noexcept
+      : wait_operation(yield_kind, where) {}
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
     if (!bound()) attach(h);

@@ -29,22 +29,22 @@ std::string to_text(const work_item& item);
 ///
 /// In a leat task the operation knows its task before it is tried (bind()); in any other coroutine
 /// it learns of its scheduler when it suspends (attach()).
-class wait : public work_item {
+class wait_operation : public work_item {
  public:
   /// What the kinds of waits have in common; one static object for each kind.
   struct kind {
     std::string_view verb;  ///< what the waiter does, as a dump says it: "pop", "sleep"
     /// Ends the wait as cancelled unless it has ended already. Called on the waiter's scheduler.
-    void (*cancel)(wait&) noexcept;
+    void (*cancel)(wait_operation&) noexcept;
     /// Adds what a person needs to know: on which object, how full it is. Same thread as cancel.
-    void (*describe)(const wait&, std::ostream&);
+    void (*describe)(const wait_operation&, std::ostream&);
     /// Fills in what a program needs to know, and who can end the wait. Null: nothing is known but
     /// the words. Same thread as cancel.
-    void (*inspect)(const wait&, wait_object&) = nullptr;
+    void (*inspect)(const wait_operation&, wait_target&) = nullptr;
   };
 
-  wait(const wait&) = delete;
-  wait& operator=(const wait&) = delete;
+  wait_operation(const wait_operation&) = delete;
+  wait_operation& operator=(const wait_operation&) = delete;
 
   /// Explains the error of a `co_await` in a coroutine of Asio.
   template <detail::awaitable_of_operation Asio>
@@ -53,7 +53,7 @@ class wait : public work_item {
   [[nodiscard]] const kind& what() const noexcept { return *kind_; }
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
-  [[nodiscard]] scheduler* home() const noexcept { return scheduler_; }
+  [[nodiscard]] scheduler* get_scheduler() const noexcept { return scheduler_; }
 
   /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
   /// the operation may be gone afterwards. Thread safety: shared-safe.
@@ -70,10 +70,10 @@ class wait : public work_item {
 
   /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat
   /// task.
-  void wait_in(context* c, std::coroutine_handle<> h) noexcept {
+  void begin_wait(task_context* c, std::coroutine_handle<> h) noexcept {
     if (c) {
       context_ = c;
-      scheduler_ = &c->home();
+      scheduler_ = &c->get_scheduler();
       handle_ = h;
     } else {
       attach(h);
@@ -82,11 +82,12 @@ class wait : public work_item {
   }
 
   /// Takes that back: the operation has ended at once.
-  void stop_waiting() noexcept { end_wait(); }
+  void abandon_wait() noexcept { end_wait(); }
 
  protected:
-  wait(const kind& k, const std::source_location& where) noexcept : kind_(&k), where_(where) {}
-  ~wait() = default;
+  wait_operation(const kind& k, const std::source_location& where) noexcept
+      : kind_(&k), where_(where) {}
+  ~wait_operation() = default;
 
   [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
 
@@ -97,7 +98,7 @@ class wait : public work_item {
   void begin_wait() noexcept {
     if (scheduler_) since_ = scheduler_->turn_time();
     if (!context_) return;
-    run_ = &wait::resume;
+    run_ = &wait_operation::resume;
     context_->set_waiting(this);
   }
 
@@ -107,7 +108,7 @@ class wait : public work_item {
   }
 
   /// True: it is a coroutine that waits, and not a thread or a handler.
-  [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait::resume; }
+  [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait_operation::resume; }
 
   /// For a destructor: true if the task is destroyed, with its scheduler, while it waits here.
   [[nodiscard]] bool is_dying() const noexcept {
@@ -117,15 +118,15 @@ class wait : public work_item {
   /// For the destructor of a wait that has ended and whose coroutine was not resumed: returns when
   /// the wake-up, which another thread may be about to post, refers to this wait no more.
   /// Precondition: the scheduler ends its tasks.
-  [[gnu::cold]] void take_wakeup_back() noexcept;
+  [[gnu::cold]] void withdraw_wakeup() noexcept;
 
-  [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait::drop; }
+  [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait_operation::drop; }
 
   /// True when the task was asked to stop: the operation is not even tried. False outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
   scheduler* scheduler_ = nullptr;
-  context* context_ = nullptr;
+  task_context* context_ = nullptr;
 
  private:
   friend std::string detail::to_text(const work_item& item);
@@ -143,8 +144,8 @@ class wait : public work_item {
   time_point since_;  // set when the wait begins
 };
 
-inline wait* context::waiting() const noexcept {
-  return run_ ? nullptr : static_cast<wait*>(next_);
+inline wait_operation* task_context::waiting() const noexcept {
+  return run_ ? nullptr : static_cast<wait_operation*>(next_);
 }
 
 }  // namespace leat

@@ -11,8 +11,8 @@
 namespace leat {
 
 /// What is known of the object of a wait, for machines: fields of a dump in JSON, and who can end
-/// the wait. Filled by wait::kind::inspect; what does not apply stays empty.
-struct wait_object {
+/// the wait. Filled by wait_operation::kind::inspect; what does not apply stays empty.
+struct wait_target {
   std::string type = {};                     ///< "queue", "task group", ...
   std::string name = {};                     ///< empty: the object has none
   std::optional<std::size_t> size = {};      ///< items in it

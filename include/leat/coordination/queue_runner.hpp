@@ -82,30 +82,30 @@ class queue_runner {
   ~queue_runner();
 
   /// Adds an enqueue operation: a callable that gives task<bool> as above, or task<void>, which is
-  /// run until it throws one of the closed errors. `home`: the scheduler to run on, null for that
+  /// run until it throws one of the closed errors. `on`: the scheduler to run on, null for that
   /// of start().
   template <class Operation>
-  void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
-    add_step(as_enqueue_operation(std::move(operation)), std::move(name), home);
+  void add(Operation operation, std::string name = {}, scheduler* on = nullptr) {
+    add_step(as_enqueue_operation(std::move(operation)), std::move(name), on);
   }
 
   /// Starts a task for each operation, all owned by `coord`, on the scheduler that runs now or on
   /// the one given. What comes back is false when they run already: nothing was started.
   /// Errors: invalid_argument when there is no operation; std::bad_alloc: then no operation runs.
   queue_run start(coordinator& coord);
-  queue_run start(coordinator& coord, scheduler& home);
+  queue_run start(coordinator& coord, scheduler& on);
 
   /// The same without a coordinator: the tasks are owned by `group`, and stop with it.
   queue_run start(task_group& group);
-  queue_run start(task_group& group, scheduler& home);
+  queue_run start(task_group& group, scheduler& on);
 
   /// Starts the operations in a group of its own and joins it: ends with the last of them.
   /// Errors: the first one of an operation; failed_precondition when they run already; as start().
   /// Cancellation: a stop of the caller stops them; they are waited for.
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
-  /// The same for an OS thread, which it blocks; the operations run on `home`.
-  void wait_run(scheduler& home, std::source_location where = std::source_location::current());
+  /// The same for an OS thread, which it blocks; the operations run on the scheduler `on`.
+  void wait_run(scheduler& on, std::source_location where = std::source_location::current());
 
   /// The last start; false when there was none.
   [[nodiscard]] queue_run last_run() const;
@@ -125,8 +125,8 @@ class queue_runner {
   friend class runner_collection;
 
   void require_operations() const;
-  void add_step(enqueue_operation step, std::string name, scheduler* home);
-  queue_run start_in(const detail::run_owner& owner, scheduler* home);
+  void add_step(enqueue_operation step, std::string name, scheduler* on);
+  queue_run start_in(const detail::run_owner& owner, scheduler* on);
 
   std::shared_ptr<detail::queue_runner_plan> plan_;
   mutable detail::thread_mutex mutex_;

@@ -45,12 +45,12 @@ class runner_collection {
   /// Errors: invalid_argument when a runner has no operation; then none was started. std::bad_alloc
   ///         in the midst: those before it run, as the coordinator's.
   std::vector<queue_run> start(coordinator& coord, std::string_view list = default_list) const;
-  std::vector<queue_run> start(coordinator& coord, scheduler& home,
+  std::vector<queue_run> start(coordinator& coord, scheduler& on,
                                std::string_view list = default_list) const;
 
   /// The same without a coordinator: the tasks are owned by `group`.
   std::vector<queue_run> start(task_group& group, std::string_view list = default_list) const;
-  std::vector<queue_run> start(task_group& group, scheduler& home,
+  std::vector<queue_run> start(task_group& group, scheduler& on,
                                std::string_view list = default_list) const;
 
  private:

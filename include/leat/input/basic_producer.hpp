@@ -100,9 +100,9 @@ class basic_producer {
   basic_producer(const basic_producer&) = delete;
   basic_producer& operator=(const basic_producer&) = delete;
 
-  /// Starts filling the queue on the scheduler that runs now, or on `home`.
+  /// Starts filling the queue on the scheduler that runs now, or on the scheduler `on`.
   void start(coordinator& coord) { runner_.start(coord); }
-  void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+  void start(coordinator& coord, scheduler& on) { runner_.start(coord, on); }
 
   /// What fills the queue, to be started in other ways: in a task group, with other runners.
   [[nodiscard]] queue_runner& runner() noexcept { return runner_; }

@@ -76,18 +76,18 @@ class basic_batcher {
 
   /// Adds an operation that fills the queue; see queue_runner::add().
   template <class Operation>
-  void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
-    runner_.add(std::move(operation), std::move(name), home);
+  void add(Operation operation, std::string name = {}, scheduler* on = nullptr) {
+    runner_.add(std::move(operation), std::move(name), on);
     ++by_.operations;
   }
 
-  /// Starts the operations on the scheduler that runs now, or on `home`.
+  /// Starts the operations on the scheduler that runs now, or on the scheduler `on`.
   void start(coordinator& coord) { start_on(coord); }
-  void start(coordinator& coord, scheduler& home) { start_on(coord, home); }
+  void start(coordinator& coord, scheduler& on) { start_on(coord, on); }
   /// The same without a coordinator. What an operation fails with next() throws, once the others
   /// have ended and what they gave was taken.
   void start(task_group& group) { start_on(group); }
-  void start(task_group& group, scheduler& home) { start_on(group, home); }
+  void start(task_group& group, scheduler& on) { start_on(group, on); }
 
   /// The next batch. Empty: the input has ended.
   /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has

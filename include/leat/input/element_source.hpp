@@ -42,7 +42,7 @@ struct source_options {
   /// or [n] one for each row.
   braced<partial_shape> keep = {};
   braced<std::string> name = {};  ///< for messages and dumps; empty: "source" and its number
-  scheduler* home = nullptr;      ///< where its tasks run; null: where the batcher is started
+  scheduler* on = nullptr;        ///< where its tasks run; null: where the batcher is started
 };
 
 namespace detail {

@@ -99,19 +99,18 @@ class basic_tensor_batcher {
     const auto shared = std::make_shared<feed<Source>>(std::move(source), std::move(how), owner);
     for (std::size_t i = 0; i < tasks; ++i) {
       const std::string suffix = tasks > 1 ? ", task " + std::to_string(i) : std::string();
-      rows_.add([this, shared] { return run(*shared); }, shared->how.name + suffix,
-                shared->how.home);
+      rows_.add([this, shared] { return run(*shared); }, shared->how.name + suffix, shared->how.on);
     }
     ++sources_;
   }
 
-  /// Starts the sources on the scheduler that runs now, or on `home`.
+  /// Starts the sources on the scheduler that runs now, or on the scheduler `on`.
   /// Errors: invalid_argument when there is none; std::bad_alloc: then none runs.
   void start(coordinator& coord) { rows_.start(coord); }
-  void start(coordinator& coord, scheduler& home) { rows_.start(coord, home); }
+  void start(coordinator& coord, scheduler& on) { rows_.start(coord, on); }
   /// The same without a coordinator: a source that fails ends alone, the others go on.
   void start(task_group& group) { rows_.start(group); }
-  void start(task_group& group, scheduler& home) { rows_.start(group, home); }
+  void start(task_group& group, scheduler& on) { rows_.start(group, on); }
 
   /// Adds an element by hand, waiting until there is room. False: closed.
   ///

@@ -305,7 +305,7 @@ class pipeline {
       last_->forget(in_.next().run);
       if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
-      if (core_->turn_is_over()) co_await detail::let_others_run();
+      if (core_->turn_is_over()) co_await detail::yield_if_due();
       bool more = has_some;
       if (!has_some) {
         more = co_await last_->next(in_.renew());

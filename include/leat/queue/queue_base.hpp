@@ -285,7 +285,7 @@ class queue_base {
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
   // What is known of an operation in line, and who could serve it.
-  void inspect(const detail::queue_waiter& w, wait_object& object) const;
+  void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
   void refuse_impossible(const detail::queue_waiter& w) const;
   // True: there is memory for all that is let in, and `held` items more.
@@ -390,7 +390,7 @@ class queue_base {
 /// Here, since it needs the queue whole.
 inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                                           const std::source_location& where) noexcept
-    : wait(r <= role::close ? push_kind : pop_kind, where),
+    : wait_operation(r <= role::close ? push_kind : pop_kind, where),
       queue_(queue),
       items_(items),
       count_(count),

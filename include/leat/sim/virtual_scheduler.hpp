@@ -93,7 +93,7 @@ class virtual_scheduler final : public scheduler {
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
   void give_back_pool() noexcept;
-  [[nodiscard]] std::string where_everyone_is() const;
+  [[nodiscard]] std::string describe_live_tasks() const;
   void unwind(const std::string& dump);
 
   std::vector<work_item*> pool_;  // ready items, oldest first
@@ -110,11 +110,11 @@ class virtual_scheduler final : public scheduler {
 /// Errors: what the task throws; deadlock, at once, when it waits for something that cannot come.
 template <class T>
 T run(task<T> t, std::source_location where = std::source_location::current()) {
-  virtual_scheduler home;
+  virtual_scheduler sched;
   leat::detail::result_slot<T> slot;
   leat::detail::root_scope scope("sim::run");
-  scope.spawn_on(home, leat::detail::store_result(std::move(t), slot), "", where);
-  home.run_to_end();
+  scope.spawn_on(sched, leat::detail::store_result(std::move(t), slot), "", where);
+  sched.run_to_end();
   scope.rethrow_error();
   return slot.take();
 }

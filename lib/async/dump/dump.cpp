@@ -43,7 +43,7 @@ std::string detail::describe_live_tasks(const task_scope& scope, duration patien
   return members_text(dump_collector::collect(&scope, patience));
 }
 
-void detail::foreign_wait_destroyed(const wait& w, const context& c) noexcept {
+void detail::foreign_wait_destroyed(const wait_operation& w, const task_context& c) noexcept {
   try {
     const std::string task = name_of(c);
     std::fprintf(
@@ -66,7 +66,7 @@ void detail::scope_destroyed(const task_scope& scope) noexcept {
                static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
   print_exception_in_flight();
   const scheduler* const here = scheduler::current();
-  const context* const dying = here ? here->dying_task() : nullptr;
+  const task_context* const dying = here ? here->dying_task() : nullptr;
   try {
     if (dying) {
       const std::string task = name_of(*dying);

@@ -52,7 +52,7 @@ class dump_collector::selected_scopes {
   void each_task(F&& f) const {
     for (const task_scope* s : scopes_) {
       const thread_lock lock(s->mutex_);
-      for (const context* c = s->children_; c; c = c->following_) f(*s, *c);
+      for (const task_context* c = s->children_; c; c = c->following_) f(*s, *c);
     }
   }
 
@@ -68,7 +68,7 @@ bool same_location(const std::source_location& a, const std::source_location& b)
   return a.line() == b.line() && std::string_view(a.file_name()) == b.file_name();
 }
 
-wait_state make_wait_state(const wait& w, duration lasted) {
+wait_state make_wait_state(const wait_operation& w, duration lasted) {
   std::ostringstream words;
   w.what().describe(w, words);
   wait_state state{
@@ -79,22 +79,22 @@ wait_state make_wait_state(const wait& w, duration lasted) {
 
 }  // namespace
 
-task_state dump_collector::static_info(const context& task) {
+task_state dump_collector::static_info(const task_context& task) {
   task_state state;
   state.id = task.id();
   state.name = name_of(task);
   state.spawned_at = to_code_location(task.spawned_at());
-  state.scheduler = &task.home();
+  state.scheduler = &task.get_scheduler();
   return state;
 }
 
 // On the task's own thread.
-task_state dump_collector::query_task(const context& task) {
+task_state dump_collector::query_task(const task_context& task) {
   task_state state = static_info(task);
   state.answered = true;
-  if (task.home().dying_task() == &task) return state;  // parts of its frames are gone
-  if (const wait* w = task.waiting()) {
-    state.waiting = make_wait_state(*w, task.home().now() - w->since());
+  if (task.get_scheduler().dying_task() == &task) return state;  // parts of its frames are gone
+  if (const wait_operation* w = task.waiting()) {
+    state.waiting = make_wait_state(*w, task.get_scheduler().now() - w->since());
   }
   const std::source_location* printed = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = task.innermost_; p && p->parent(); p = p->parent()) {
@@ -126,8 +126,8 @@ struct dump_collector::replies {
 
 class dump_collector::query : public work_item {
  public:
-  query(std::uint64_t only, scheduler_hold home, std::shared_ptr<replies> to)
-      : only_(only), scheduler_(std::move(home)), to_(std::move(to)) {
+  query(std::uint64_t only, scheduler_hold sched, std::shared_ptr<replies> to)
+      : only_(only), scheduler_(std::move(sched)), to_(std::move(to)) {
     run_ = &query::run;
   }
 
@@ -138,9 +138,9 @@ class dump_collector::query : public work_item {
 
   // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
   void send(const std::vector<const scheduler*>& driven) noexcept {
-    const scheduler* const home = &scheduler_.get();
-    if (home == scheduler::current() ||
-        std::find(driven.begin(), driven.end(), home) != driven.end()) {
+    const scheduler* const sched = &scheduler_.get();
+    if (sched == scheduler::current() ||
+        std::find(driven.begin(), driven.end(), sched) != driven.end()) {
       run_(*this);
     } else {
       // this may be gone before post() returns
@@ -151,11 +151,11 @@ class dump_collector::query : public work_item {
 
  private:
   // On the scheduler's thread: its tasks, and so their scopes, cannot end meanwhile.
-  [[nodiscard]] std::vector<const context*> tasks_here() const {
-    std::vector<const context*> found;
+  [[nodiscard]] std::vector<const task_context*> tasks_here() const {
+    std::vector<const task_context*> found;
     const std::lock_guard lock(scope_registry::mutex());
-    selected_scopes(only_).each_task([&](const task_scope&, const context& c) {
-      if (&c.home() == &scheduler_.get()) found.push_back(&c);
+    selected_scopes(only_).each_task([&](const task_scope&, const task_context& c) {
+      if (&c.get_scheduler() == &scheduler_.get()) found.push_back(&c);
     });
     return found;
   }
@@ -166,7 +166,7 @@ class dump_collector::query : public work_item {
     if (to_->abandoned) return;
     const std::size_t before = to_->tasks.size();
     try {
-      for (const context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
+      for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
       if (only_ == 0) add_queues();
       to_->replied.push_back(&scheduler_.get());
     } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
@@ -195,10 +195,11 @@ bool is_dump_query(const work_item& item) noexcept {
 std::vector<scheduler_hold> dump_collector::find_schedulers(std::uint64_t only) {
   std::vector<scheduler_hold> all;
   const std::lock_guard lock(scope_registry::mutex());
-  selected_scopes(only).each_task([&](const task_scope&, const context& c) {
-    const bool known = std::any_of(all.begin(), all.end(),
-                                   [&](const scheduler_hold& k) { return &k.get() == &c.home(); });
-    if (!known) all.emplace_back(c.home());
+  selected_scopes(only).each_task([&](const task_scope&, const task_context& c) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const scheduler_hold& k) {
+      return &k.get() == &c.get_scheduler();
+    });
+    if (!known) all.emplace_back(c.get_scheduler());
   });
   return all;
 }
@@ -208,8 +209,8 @@ std::shared_ptr<dump_collector::replies> dump_collector::query_schedulers(
     std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven) {
   const auto to = std::make_shared<replies>();
   std::vector<std::unique_ptr<query>> queries;
-  for (scheduler_hold& home : find_schedulers(only)) {
-    queries.push_back(std::make_unique<query>(only, std::move(home), to));
+  for (scheduler_hold& sched : find_schedulers(only)) {
+    queries.push_back(std::make_unique<query>(only, std::move(sched), to));
   }
   to->missing = queries.size();
   for (auto& each : queries) each.release()->send(driven);
@@ -249,15 +250,15 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
       if (t.id.scope == s->number()) all.back().tasks.push_back(t);
     }
   }
-  const auto count_unresponsive = [&](const scheduler& home) {
+  const auto count_unresponsive = [&](const scheduler& sched) {
     for (unresponsive_scheduler& s : state.unresponsive) {
-      if (s.scheduler == &home) return ++s.tasks;
+      if (s.scheduler == &sched) return ++s.tasks;
     }
-    return state.unresponsive.emplace_back(unresponsive_scheduler{&home, 1}).tasks;
+    return state.unresponsive.emplace_back(unresponsive_scheduler{&sched, 1}).tasks;
   };
-  selected.each_task([&](const task_scope& s, const context& c) {
-    if (r.has_replied(c.home())) return;
-    count_unresponsive(c.home());
+  selected.each_task([&](const task_scope& s, const task_context& c) {
+    if (r.has_replied(c.get_scheduler())) return;
+    count_unresponsive(c.get_scheduler());
     find(all, s.number())->tasks.push_back(static_info(c));
   });
   for (scope_state& s : all) {  // the newest first, whoever answered first

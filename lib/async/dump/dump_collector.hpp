@@ -32,8 +32,8 @@ class dump_collector {
   [[nodiscard]] static std::vector<scheduler_hold> find_schedulers(std::uint64_t only);
   [[nodiscard]] static std::shared_ptr<replies> query_schedulers(
       std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven);
-  [[nodiscard]] static task_state static_info(const context& task);
-  [[nodiscard]] static task_state query_task(const context& task);
+  [[nodiscard]] static task_state static_info(const task_context& task);
+  [[nodiscard]] static task_state query_task(const task_context& task);
   [[nodiscard]] static std::vector<scope_state> make_scope_states(std::uint64_t only,
                                                                   process_snapshot& state,
                                                                   const replies& r);

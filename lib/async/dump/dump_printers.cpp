@@ -200,7 +200,7 @@ class json_printer {
     json_.end_object();
   }
 
-  void print_object(const wait_object& o) {
+  void print_object(const wait_target& o) {
     if (o.type.empty()) {
       json_.null();
       return;

@@ -26,7 +26,7 @@ struct code_location {
 struct wait_state {
   std::string verb;
   std::string words;  ///< the object, for a person; may be empty
-  wait_object object;
+  wait_target object;
   code_location at;
   duration lasted{};
 };

@@ -29,75 +29,76 @@ void print_remaining(const task_scope& scope) noexcept {
 }  // namespace
 
 bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) noexcept {
-  if (item.run_ == &wait::resume) {
-    const context* const c = static_cast<const wait&>(item).context_;
+  if (item.run_ == &wait_operation::resume) {
+    const task_context* const c = static_cast<const wait_operation&>(item).context_;
     return c && &c->scope() == &scope;
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
-    return &static_cast<const context&>(item).scope() == &scope;
+    return &static_cast<const task_context&>(item).scope() == &scope;
   }
   return scope.owns_stop_notice(item);
 }
 
-bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const scheduler& home) noexcept {
+bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const scheduler& sched) noexcept {
   const thread_lock lock(scope.mutex_);
-  for (const context* c = scope.children_; c; c = c->following_) {
-    if (c->scheduler_ != &home) return true;
+  for (const task_context* c = scope.children_; c; c = c->following_) {
+    if (c->scheduler_ != &sched) return true;
   }
   return false;
 }
 
-bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
+bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
   scheduler* const here = scheduler::current();
   // A scheduler that is being destroyed resumes no task, but destroys it.
-  const bool on_own_scheduler = here == &home && !home.is_ending();
+  const bool on_own_scheduler = here == &sched && !sched.is_ending();
   scope.request_scope_stop();
-  if (on_own_scheduler) home.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
   // This turn may hold back the wake-ups of tasks that the loop below waits for.
   if (here) here->flush_wakeups();
   auto print_at = std::chrono::steady_clock::now() + quiet_time;
-  while (has_tasks_elsewhere(scope, home)) {
+  while (has_tasks_elsewhere(scope, sched)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (on_own_scheduler) home.run_selected(&belongs_to, scope);
+    if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
     if (here) here->flush_wakeups();
     if (std::chrono::steady_clock::now() < print_at) continue;
     print_remaining(scope);
     print_at = std::chrono::steady_clock::time_point::max();
   }
   // The notice of the stop may still be on its way to another thread, and holds the scope. Nothing
-  // else is left then, and `home` may be gone.
-  while (here != &home && scope.live_tasks() == 0 && !scope.is_idle()) {
+  // else is left then, and `sched` may be gone.
+  while (here != &sched && scope.live_tasks() == 0 && !scope.is_idle()) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (here) here->flush_wakeups();
   }
   // The last task of another thread may have woken one here.
-  if (on_own_scheduler) home.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
   return scope.is_idle();
 }
 
-scope_handover::scope_handover(task_scope& scope, scheduler& home, void* object, destroy d) noexcept
+scope_handover::scope_handover(task_scope& scope, scheduler& sched, void* object,
+                               destroy d) noexcept
     : condition_wait(scope, task_scope::idle, no_deadline, std::source_location::current()),
       scope_(scope),
       object_(object),
       destroy_(d) {
-  scheduler_ = &home;
+  scheduler_ = &sched;
   run_ = [](work_item& item) noexcept {
     auto& self = static_cast<scope_handover&>(item);
     task_scope* const owner = self.owner_;
     scheduler& where = *self.scheduler_;
     self.destroy_(self.object_);
-    if (owner) owner->release();
-    where.release();
+    if (owner) owner->remove_hold();
+    where.remove_hold();
   };
 }
 
 void scope_handover::start() noexcept {
-  if (context* const c = scheduler::current_task()) {
+  if (task_context* const c = scheduler::current_task()) {
     owner_ = &c->scope();
-    owner_->hold();
+    owner_->add_hold();
   }
-  scheduler_->hold();
+  scheduler_->add_hold();
   scope_.when_idle(*this);
 }
 

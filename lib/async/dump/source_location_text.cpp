@@ -42,7 +42,7 @@ std::string to_text(const code_location& p) {
 
 std::string to_text(const std::source_location& where) { return to_text(to_code_location(where)); }
 
-std::string name_of(const context& task) {
+std::string name_of(const task_context& task) {
   if (!task.name().empty()) return std::string(task.name());
   return "task spawned at " + to_text(task.spawned_at());
 }
@@ -55,8 +55,8 @@ std::string wait_text(std::string_view verb, std::string_view words) {
 
 // Friend of what runs: each kind is known by its function.
 std::string to_text(const work_item& item) {
-  if (item.run_ == &wait::resume) {
-    const auto& w = static_cast<const wait&>(item);
+  if (item.run_ == &wait_operation::resume) {
+    const auto& w = static_cast<const wait_operation&>(item);
     std::ostringstream words;
     w.what().describe(w, words);
     std::ostringstream text;
@@ -65,7 +65,7 @@ std::string to_text(const work_item& item) {
     return std::move(text).str();
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
-    return name_of(static_cast<const context&>(item)) + " begins";
+    return name_of(static_cast<const task_context&>(item)) + " begins";
   }
   return "the library's own work";
 }

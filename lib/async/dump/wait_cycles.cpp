@@ -64,7 +64,7 @@ class wait_graph {
 
   void connect(node& n) {
     if (!n.waiting) return;
-    const wait_object& object = n.waiting->object;
+    const wait_target& object = n.waiting->object;
     if (object.scope != 0) {
       n.needs_all = true;
       for (std::size_t i = 0; i < nodes_.size(); ++i) {

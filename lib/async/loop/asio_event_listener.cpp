@@ -26,8 +26,8 @@ struct asio_event_listener::handler {
   [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(storage); }
 };
 
-asio_event_listener::asio_event_listener(asio::io_context& io, scheduler& home)
-    : scheduler_(home), event_(io) {
+asio_event_listener::asio_event_listener(asio::io_context& io, scheduler& sched)
+    : scheduler_(sched), event_(io) {
   detail::descriptor made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                           "asio_scheduler: cannot make an eventfd");
   event_.assign(made.get());

@@ -14,7 +14,7 @@ namespace leat::detail {
 class asio_event_listener final : public event_listener {
  public:
   /// Errors: those of the system; std::bad_alloc.
-  asio_event_listener(asio::io_context& io, scheduler& home);
+  asio_event_listener(asio::io_context& io, scheduler& sched);
 
   [[nodiscard]] int descriptor() const noexcept override { return number_; }
   void listen(work_item& item) noexcept override;

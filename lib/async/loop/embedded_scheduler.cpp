@@ -45,8 +45,8 @@ itimerspec to_itimerspec(time_point when) noexcept {
 // closed.
 class embedded_scheduler::listener final : public detail::event_listener {
  public:
-  listener(scheduler& home, int epoll)
-      : scheduler_(home), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
+  listener(scheduler& sched, int epoll)
+      : scheduler_(sched), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
     watch(epoll, event_.get(), this);
   }
 
@@ -89,7 +89,7 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
               "two threads are in run_ready() of one embedded_scheduler");
   // From here on a post needs no wake(). An event that is used up below belongs to a post that came
   // before, and so to this turn or to one that is signalled; so none is lost.
-  rouse();
+  begin_turn();
   handle_events();
   const time_point deadline =
       max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
@@ -102,7 +102,7 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
 }
 
 bool embedded_scheduler::idle() const noexcept {
-  return is_asleep() && !remote_pending() && work_.load(std::memory_order_relaxed) == 0;
+  return is_asleep() && !has_remote_items() && work_.load(std::memory_order_relaxed) == 0;
 }
 
 time_point embedded_scheduler::now() const noexcept { return std::chrono::steady_clock::now(); }

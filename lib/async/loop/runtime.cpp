@@ -29,12 +29,12 @@ constexpr auto quiet_time = std::chrono::seconds(10);
 struct runtime::worker {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  scheduler* home = nullptr;
+  scheduler* sched = nullptr;
   detail::parker ended;
   std::jthread thread;
 
   void start(std::size_t index, const runtime_options& options) {
-    home = &leat::get_scheduler(io, {.spins_before_sleep = options.spins_before_sleep});
+    sched = &leat::get_scheduler(io, {.spins_before_sleep = options.spins_before_sleep});
     thread = std::jthread([this] {
       io.run();
       ended.unpark();
@@ -70,7 +70,7 @@ std::size_t runtime::size() const noexcept { return size_; }
 
 scheduler& runtime::get_scheduler(std::size_t index) const noexcept {
   LEAT_ASSERT(index < size_, "a runtime has no scheduler of that index");
-  return *workers_[index].home;
+  return *workers_[index].sched;
 }
 
 }  // namespace leat

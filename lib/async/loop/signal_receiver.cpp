@@ -4,7 +4,8 @@ namespace leat::detail {
 
 constinit thread_local signal_receiver* signal_receiver::newest_ = nullptr;
 
-signal_receiver::signal_receiver(scheduler& home) noexcept : scheduler_(home), following_(newest_) {
+signal_receiver::signal_receiver(scheduler& sched) noexcept
+    : scheduler_(sched), following_(newest_) {
   if (following_) following_->previous_ = this;
   newest_ = this;
 }

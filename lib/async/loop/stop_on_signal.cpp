@@ -198,16 +198,16 @@ class stop_on_signal::process_state final : public state,
                                             private work_item,
                                             private detail::listening_object {
  public:
-  process_state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
+  process_state(detail::event_loop_scheduler& sched, void* scope, stop_function stop,
                 std::initializer_list<int> signals)
-      : scheduler_(&home),
+      : scheduler_(&sched),
         scope_(scope),
         stop_(stop),
-        listener_(home.make_listener()),
+        listener_(sched.make_listener()),
         slot_(&signal_guards::take_slot(listener_->descriptor(), signals)) {
     run_ = [](work_item& item) noexcept { static_cast<process_state&>(item).run(); };
     listener_->listen(*this);
-    home.add(*this);
+    sched.add(*this);
   }
 
   [[nodiscard]] int signal() const noexcept override {
@@ -258,9 +258,9 @@ class stop_on_signal::process_state final : public state,
   }
 
   void delete_abandoned() noexcept {
-    scheduler& home = *scheduler_;
+    scheduler& sched = *scheduler_;
     delete this;
-    home.work_finished();
+    sched.work_finished();
   }
 
   detail::event_loop_scheduler* scheduler_;  // null once it is gone
@@ -280,9 +280,9 @@ class stop_on_signal::simulated_state final : public state,
                                               private detail::signal_receiver,
                                               private work_item {
  public:
-  simulated_state(scheduler& home, void* scope, stop_function stop,
+  simulated_state(scheduler& sched, void* scope, stop_function stop,
                   std::initializer_list<int> signals) noexcept
-      : signal_receiver(home), scope_(scope), stop_(stop) {
+      : signal_receiver(sched), scope_(scope), stop_(stop) {
     for (const int signal : signals) signals_ |= signal_guards::signal_bit(signal);
     run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
   }
@@ -329,18 +329,18 @@ class stop_on_signal::simulated_state final : public state,
 
 // ------------------------------------------------------------------------------------- the guard
 
-stop_on_signal::stop_on_signal(scheduler* home, void* scope, stop_function stop,
+stop_on_signal::stop_on_signal(scheduler* sched, void* scope, stop_function stop,
                                std::initializer_list<int> signals) {
   signal_guards::check(signals);
-  if (!home) {
+  if (!sched) {
     throw failure(errc::failed_precondition,
                   "stop_on_signal: no scheduler runs here; construct the guard in a task, or pass "
                   "the scheduler");
   }
-  if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(home)) {
+  if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(sched)) {
     state_ = new process_state(*loop, scope, stop, signals);
-  } else if (home->is_simulated()) {
-    state_ = new simulated_state(*home, scope, stop, signals);
+  } else if (sched->is_simulated()) {
+    state_ = new simulated_state(*sched, scope, stop, signals);
   }
 }
 

@@ -53,7 +53,7 @@ void execute(file_request& request) noexcept;
 [[nodiscard]] std::unique_ptr<file_backend> make_thread_backend();
 
 /// A ring of the scheduler's own; null, with an errno in `refusal`, where the system refuses it.
-[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& home,
+[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& sched,
                                                                int& refusal);
 
 }  // namespace leat::detail

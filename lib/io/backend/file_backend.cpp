@@ -42,7 +42,8 @@ file_backend_choice resolve(file_backend_choice choice) {
                 "LEAT_IO=" + std::string(text) + ": not a file backend; use uring or threads");
 }
 
-std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_backend_choice choice) {
+std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
+                                   file_backend_choice choice) {
   choice = resolve(choice);
   if (choice == file_backend_choice::threads) {
     auto threads = detail::make_thread_backend();
@@ -51,7 +52,7 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_back
     return threads;
   }
   int refusal = 0;
-  if (auto ring = detail::make_uring_backend(home, refusal)) {
+  if (auto ring = detail::make_uring_backend(sched, refusal)) {
     const std::lock_guard lock(given().mutex);
     ++given().rings;
     return ring;
@@ -105,8 +106,8 @@ file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
     throw failure(errc::failed_precondition,
                   "this scheduler has no files: give it a file backend with set_service()");
   }
-  loop->own_service<[](file_backend& files, scheduler& home) noexcept {
-    files.complete_without_loop(home);
+  loop->own_service<[](file_backend& files, scheduler& sched) noexcept {
+    files.complete_without_loop(sched);
   }>(std::shared_ptr<file_backend>(make(*loop, choice)));
   return *s.find_service<file_backend>();
 }

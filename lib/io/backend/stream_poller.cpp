@@ -20,7 +20,7 @@ constexpr std::size_t usual_count = 16;
 void end(file_request& request, std::int64_t result) noexcept {
   request.result = result;
   take_back(request);
-  request.home->post(request);  // the last access: the request may be gone now
+  request.completion_scheduler->post(request);  // the last access: the request may be gone now
 }
 
 }  // namespace
@@ -50,13 +50,14 @@ void stream_poller::cancel(file_request& request) noexcept {
   signal();
 }
 
-void stream_poller::cancel_all_of(const scheduler& home) noexcept {
+void stream_poller::cancel_all_of(const scheduler& sched) noexcept {
   bool any = false;
   {
     const std::lock_guard lock(mutex_);
     for (work_item* item = waiting_.front(); item; item = item->next_) {
       auto& request = static_cast<file_request&>(*item);
-      if (request.home == &home && !std::exchange(request.cancelled, true)) any = true;
+      if (request.completion_scheduler == &sched && !std::exchange(request.cancelled, true))
+        any = true;
     }
   }
   if (any) signal();

@@ -22,7 +22,7 @@ class worker_pool;
 class stream_poller {
  public:
   /// Hands requests whose stream is ready on to `workers`; one that is cancelled is posted to its
-  /// home. Errors: of the system; std::bad_alloc.
+  /// scheduler. Errors: of the system; std::bad_alloc.
   explicit stream_poller(worker_pool& workers);
   stream_poller(const stream_poller&) = delete;
   stream_poller& operator=(const stream_poller&) = delete;
@@ -32,8 +32,8 @@ class stream_poller {
 
   /// A request that waits here, or does later, has nothing to wait for.
   void cancel(file_request& request) noexcept;
-  /// The same for all those that wait here and are of `home`.
-  void cancel_all_of(const scheduler& home) noexcept;
+  /// The same for all those that wait here and are of `sched`.
+  void cancel_all_of(const scheduler& sched) noexcept;
 
  private:
   void signal() noexcept;

@@ -14,7 +14,7 @@ class thread_backend final : public file_backend {
 
   void cancel(file_request& request) noexcept override { workers_.cancel(request); }
 
-  void complete_without_loop(scheduler& home) noexcept override { workers_.cancel_streams(home); }
+  void complete_without_loop(scheduler& sched) noexcept override { workers_.cancel_streams(sched); }
 
   void run_now(file_request& request) noexcept override { execute(request); }
 

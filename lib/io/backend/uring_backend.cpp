@@ -32,7 +32,7 @@ constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then so
 // which with deferred task work never would.
 class uring_backend final : public file_backend {
  public:
-  explicit uring_backend(event_loop_scheduler& home) : scheduler_(home) {
+  explicit uring_backend(event_loop_scheduler& sched) : scheduler_(sched) {
     pump_.self = this;
     pump_.run_ = [](work_item& item) noexcept {
       auto& p = static_cast<pump&>(item);
@@ -93,10 +93,10 @@ class uring_backend final : public file_backend {
     post_pump();
   }
 
-  void complete_without_loop(scheduler& home) noexcept override {
+  void complete_without_loop(scheduler& sched) noexcept override {
     while (file_request* const request = first_to_cancel()) cancel(*request);
     if (in_flight_ > 0 || !waiting_.empty()) run_pump();
-    workers_.cancel_streams(home);
+    workers_.cancel_streams(sched);
   }
 
   void submit(file_request& request) noexcept override {
@@ -236,7 +236,7 @@ class uring_backend final : public file_backend {
 
   static void complete(file_request& request) noexcept {
     take_back(request);
-    request.home->post(request);
+    request.completion_scheduler->post(request);
   }
 
   void line_up(file_request& request) noexcept {
@@ -299,8 +299,8 @@ class uring_backend final : public file_backend {
 
 }  // namespace
 
-std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& home, int& refusal) {
-  auto backend = std::make_unique<uring_backend>(home);
+std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& sched, int& refusal) {
+  auto backend = std::make_unique<uring_backend>(sched);
   refusal = backend->open();
   if (refusal != 0) return nullptr;
   return backend;

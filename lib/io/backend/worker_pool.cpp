@@ -17,7 +17,7 @@ namespace {
 void finish(file_request& request, std::int64_t result) noexcept {
   request.result = result;
   take_back(request);
-  request.home->post(request);
+  request.completion_scheduler->post(request);
 }
 
 }  // namespace
@@ -75,13 +75,13 @@ void worker_pool::cancel(file_request& request) noexcept {
   if (there) there->cancel(request);  // null: there was none to be had, and so it has ended
 }
 
-void worker_pool::cancel_streams(const scheduler& home) noexcept {
+void worker_pool::cancel_streams(const scheduler& sched) noexcept {
   stream_poller* there = nullptr;
   {
     const std::lock_guard lock(mutex_);
     there = poller_.get();
   }
-  if (there) there->cancel_all_of(home);
+  if (there) there->cancel_all_of(sched);
 }
 
 void worker_pool::line_up(file_request& request) noexcept {
@@ -95,7 +95,7 @@ void worker_pool::line_up(file_request& request) noexcept {
       --waiting_count_;
       take_back(request);
       execute(request);
-      request.home->post(request);
+      request.completion_scheduler->post(request);
       return;
     }
   }
@@ -124,7 +124,7 @@ void worker_pool::work() {
       hand_over(request);
       wait_for_stream(request);  // somebody else was faster
     } else {
-      request.home->post(request);  // the last access: the request may be gone now
+      request.completion_scheduler->post(request);  // the last access: the request may be gone now
     }
     lock.lock();
   }

@@ -13,7 +13,7 @@
 namespace leat::detail {
 
 /// The process's worker threads, started when they are needed: a request waits in order of arrival,
-/// is carried out by plain system calls and then posted to its home.
+/// is carried out by plain system calls and then posted to its scheduler.
 ///
 /// Thread safety: shared-safe.
 class worker_pool {
@@ -36,8 +36,8 @@ class worker_pool {
   /// See file_backend::cancel().
   void cancel(file_request& request) noexcept;
 
-  /// Cancels the requests of `home` that wait for a stream.
-  void cancel_streams(const scheduler& home) noexcept;
+  /// Cancels the requests of `sched` that wait for a stream.
+  void cancel_streams(const scheduler& sched) noexcept;
 
  private:
   // Disks like a few at the same time.

@@ -47,9 +47,9 @@ void piece_reads::go_on() noexcept {
     s.batch = batch;
     s.piece = batch->next++;
     ++batch->reading;
-    s.home = scheduler::current();
+    s.completion_scheduler = scheduler::current();
     s.cancelled = false;
-    s.home->hold();  // also when nobody waits for it any more
+    s.completion_scheduler->add_hold();  // also when nobody waits for it any more
     begin(s);
   }
 }
@@ -144,14 +144,14 @@ void piece_reads::finish(slot& s, std::int64_t error) noexcept {
 
 void piece_reads::release(slot& s, std::int64_t error) noexcept {
   if (error != 0) s.batch->fail(s.piece, error);
-  scheduler& here = *s.home;
+  scheduler& here = *s.completion_scheduler;
   const std::shared_ptr<piece_reads> alive = std::move(s.alive);
   std::shared_ptr<piece_batch> batch = std::move(s.batch);
   idle_.push_back(&s);
   --batch->reading;
   if (batch->settled()) batch->end();
   batch.reset();
-  here.release();
+  here.remove_hold();
 }
 
 void piece_reads::let_go() noexcept {

@@ -18,12 +18,12 @@ namespace leat {
 
 // ---------------------------------------------------------------------------------- one request
 
-const wait::kind file_operation::file_kind{"wait for file", &file_operation::cancel,
-                                           &file_operation::describe};
+const wait_operation::kind file_operation::file_kind{"wait for file", &file_operation::cancel,
+                                                     &file_operation::describe};
 
 file_operation::file_operation(file_backend& backend, const file_request& request,
                                std::string_view path, const std::source_location& where) noexcept
-    : wait(file_kind, where), backend_(backend), completion_{{request}}, path_(path) {
+    : wait_operation(file_kind, where), backend_(backend), completion_{{request}}, path_(path) {
   completion_.owner = this;
   completion_.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<completion&>(static_cast<file_request&>(item));
@@ -36,9 +36,9 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
 // The task is destroyed with its scheduler. The kernel may still use the buffer.
 void file_operation::end_dying() noexcept {
   if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
-  while (under_way_ && scheduler_->settle()) std::this_thread::yield();
+  while (under_way_ && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
-  take_wakeup_back();
+  withdraw_wakeup();
   if (completion_.what != file_request::operation::open || completion_.result < 0) return;
   file_request close;
   close.what = file_request::operation::close;
@@ -55,12 +55,12 @@ bool file_operation::refused() noexcept {
 
 bool file_operation::await_ready() noexcept {
   ended_ = refused() || backend_.try_now(completion_);
-  return ended_ && (!bound() || context_->home().spend());
+  return ended_ && (!bound() || context_->get_scheduler().consume_budget());
 }
 
 bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
-  completion_.home = scheduler_;
+  completion_.completion_scheduler = scheduler_;
   begin_wait();
   if (ended_) {  // but others have their turn first
     wake();
@@ -71,12 +71,12 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   return true;
 }
 
-void file_operation::cancel(wait& w) noexcept {
+void file_operation::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<file_operation&>(w);
   if (!self.ended_ && self.completion_.offset == next_byte) self.backend_.cancel(self.completion_);
 }
 
-void file_operation::describe(const wait& w, std::ostream& out) {
+void file_operation::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const file_operation&>(w);
   out << "'" << self.path_ << "'";
   if (self.completion_.size > 0) {
@@ -162,10 +162,10 @@ void detail::file_handle::run_anywhere(file_request& request) const noexcept {
 detail::file_handle::~file_handle() {
   if (number < 0) return;
   file_request request = on_handle(op::close, number);
-  scheduler* const home = scheduler::current();
+  scheduler* const sched = scheduler::current();
   // Nobody waits for it: the request frees itself.
   struct last_close : file_request {};
-  const bool in_turn = home && is_at_home() && !answers_at_once;
+  const bool in_turn = sched && is_at_home() && !answers_at_once;
   auto* const last = in_turn ? new (std::nothrow) last_close{request} : nullptr;
   if (!last) {
     run_anywhere(request);
@@ -173,12 +173,12 @@ detail::file_handle::~file_handle() {
   }
   last->run_ = [](work_item& item) noexcept {
     auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
-    scheduler& where = *self->home;
+    scheduler& where = *self->completion_scheduler;
     delete self;
-    where.release();
+    where.remove_hold();
   };
-  last->home = home;
-  home->hold();
+  last->completion_scheduler = sched;
+  sched->add_hold();
   backend.submit(*last);
 }
 

@@ -9,11 +9,11 @@
 
 namespace leat::detail {
 
-const wait::kind gather::gather_kind{"read", &gather::cancel, &gather::describe};
+const wait_operation::kind gather::gather_kind{"read", &gather::cancel, &gather::describe};
 
 gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
                const std::source_location& where)
-    : wait(gather_kind, where),
+    : wait_operation(gather_kind, where),
       file_(f),
       in_use_(f.open_handle()),
       pieces_(pieces),
@@ -22,8 +22,8 @@ gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
 gather::~gather() {
   if (!is_dying()) return;
   if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
-  while (under_way_ > 0 && scheduler_->settle()) std::this_thread::yield();
-  if (under_way_ == 0) take_wakeup_back();
+  while (under_way_ > 0 && scheduler_->run_posted_items()) std::this_thread::yield();
+  if (under_way_ == 0) withdraw_wakeup();
 }
 
 bool gather::await_ready() noexcept {
@@ -36,7 +36,7 @@ bool gather::await_suspend(std::coroutine_handle<> h) noexcept {
   begin_wait();
   for (slot& s : slots_) {
     s.owner = this;
-    s.home = scheduler_;
+    s.completion_scheduler = scheduler_;
     s.handle = file_.open_handle()->number;
     s.run_ = [](work_item& item) noexcept {
       auto& self = static_cast<slot&>(static_cast<file_request&>(item));
@@ -85,14 +85,14 @@ void gather::fail(std::size_t piece, std::int64_t error) noexcept {
   result_ = {error, piece};
 }
 
-void gather::cancel(wait& w) noexcept {
+void gather::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<gather&>(w);
   if (self.result_.error == 0 && self.next_ < self.pieces_.size()) {
     self.result_ = {-ECANCELED, self.next_};
   }
 }
 
-void gather::describe(const wait& w, std::ostream& out) {
+void gather::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const gather&>(w);
   out << "'" << self.file_.path() << "' (" << self.next_ - self.under_way_ << " of "
       << self.pieces_.size() << " pieces are read, " << self.under_way_ << " under way)";

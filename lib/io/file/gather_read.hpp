@@ -35,7 +35,7 @@ struct gather_result {
 ///
 /// Cancellation: no further piece is begun, and those under way are awaited: -ECANCELED.
 /// Thread safety: thread-bound.
-class [[nodiscard]] gather final : public wait {
+class [[nodiscard]] gather final : public wait_operation {
  public:
   /// Errors: std::bad_alloc.
   gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
@@ -60,8 +60,8 @@ class [[nodiscard]] gather final : public wait {
     return next_ < pieces_.size() && result_.error == 0;
   }
 
-  static void cancel(wait& w) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
   static const kind gather_kind;
 
   file& file_;

@@ -9,7 +9,7 @@
 
 namespace leat::detail {
 
-const wait::kind read_wait::read_kind{"read", &read_wait::cancel, &read_wait::describe};
+const wait_operation::kind read_wait::read_kind{"read", &read_wait::cancel, &read_wait::describe};
 
 bool read_wait::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
@@ -26,7 +26,7 @@ void read_wait::await_resume() const {
   if (cancelled_) throw failure(errc::cancelled, std::string(path_) + ": read");
 }
 
-void read_wait::cancel(wait& w) noexcept {
+void read_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<read_wait&>(w);
   if (self.read_.reader_ != &self) return;
   self.read_.reader_ = nullptr;
@@ -34,7 +34,7 @@ void read_wait::cancel(wait& w) noexcept {
   self.wake();
 }
 
-void read_wait::describe(const wait& w, std::ostream& out) {
+void read_wait::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const read_wait&>(w);
   out << "'" << self.path_ << "'" << offset_text(self.offset_);
 }

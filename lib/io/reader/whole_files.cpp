@@ -79,7 +79,7 @@ struct whole_files::entry final : file_request,
                                   std::enable_shared_from_this<entry> {
   entry(std::string p, std::shared_ptr<shared> s, scheduler& here)
       : name(std::move(p)), all(std::move(s)) {
-    home = &here;
+    completion_scheduler = &here;
     awaited_read::begin();
     run_ = [](work_item& item) noexcept {
       static_cast<entry&>(static_cast<file_request&>(item)).completed();
@@ -320,9 +320,10 @@ struct whole_files::entry final : file_request,
       }
     }
     self = shared_from_this();
-    home->hold();  // also when nobody wants the file any more: it has to be closed
+    // also when nobody wants the file any more: it has to be closed
+    completion_scheduler->add_hold();
     if (paused) {
-      home->post(*this);
+      completion_scheduler->post(*this);
     } else {
       ++all->under_way;
       all->backend->submit(*this);
@@ -333,7 +334,7 @@ struct whole_files::entry final : file_request,
   void completed() noexcept {
     if (submit_again(*all->backend)) return;
     std::shared_ptr<entry> alive = std::move(self);
-    scheduler& here = *home;
+    scheduler& here = *completion_scheduler;
     if (!std::exchange(paused, false)) --all->under_way;
     if (!all->left) {
       if (!go_on()) all->held.push_back(alive);
@@ -342,7 +343,7 @@ struct whole_files::entry final : file_request,
       file->number = static_cast<int>(result);  // to be closed by its destructor
     }
     alive.reset();
-    here.release();
+    here.remove_hold();
   }
 
   state at = state::named;

@@ -138,14 +138,15 @@ void read_ahead::submit(chunk& c) noexcept {
   c.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
     if (self.submit_again(self.file_->backend)) return;
-    scheduler& home = *self.home;
+    scheduler& sched = *self.completion_scheduler;
     self.file_.reset();
     self.end();
     self.drop_reference();  // the last access
-    home.release();
+    sched.remove_hold();
   };
-  c.home = scheduler::current();
-  c.home->hold();  // also when the reader has left: the read has to be seen to its end
+  c.completion_scheduler = scheduler::current();
+  // also when the reader has left: the read has to be seen to its end
+  c.completion_scheduler->add_hold();
   c.begin();
   next_offset_ += in_file(c);
   c.add_reference();

@@ -60,8 +60,8 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
                     std::to_string(ranks) + " ranks: one would have nothing to read");
 }
 
-task<void> let_others_run() {
-  scheduler::current()->end_turn();  // timers and files too, not only who is ready
+task<void> yield_if_due() {
+  scheduler::current()->yield_turn();  // timers and files too, not only who is ready
   co_await this_task::yield();
   const bool stopped = co_await this_task::stop_requested();  // g++ 12 errs with it in the if
   if (stopped) throw failure(errc::cancelled, "pipeline");
@@ -242,22 +242,22 @@ void pipeline_core::destroy(void* core) noexcept {
 
 void pipeline_core::abandon(std::unique_ptr<pipeline_core> core,
                             std::unique_ptr<any_stage> last) noexcept {
-  scheduler& home = *core->scheduler_;
+  scheduler& sched = *core->scheduler_;
   task_group& group = *core->group_;
   core->last_ = std::move(last);
-  const bool ended = scope_handover::end_tasks(group, home);
-  if (!ended && scheduler::current() != &home) return core.release()->abandon_on_other_scheduler();
+  const bool ended = scope_handover::end_tasks(group, sched);
+  if (!ended && scheduler::current() != &sched) return core.release()->abandon_on_other_scheduler();
   // In a simulation, a task of another thread may be within a call of its function.
-  if (!scope_handover::has_tasks_elsewhere(group, home)) {
+  if (!scope_handover::has_tasks_elsewhere(group, sched)) {
     core->last_->drop_functions();
     if (core->may_report_) *core->may_report_ = false;
   }
   if (ended) {
-    if (scheduler::current() != &home) core->consuming_->forget();  // `home` may be gone
+    if (scheduler::current() != &sched) core->consuming_->forget();  // `sched` may be gone
     return destroy(core.release());
   }
   pipeline_core& kept = *core.release();
-  kept.handover_.emplace(group, home, &kept, &destroy).start();
+  kept.handover_.emplace(group, sched, &kept, &destroy).start();
 }
 
 // The scheduler runs on another thread: it has a task of the pipeline.

@@ -191,7 +191,7 @@ void file_system::submit(file_request& request) noexcept {
     leat::detail::hand_over(request);
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
-    request.home->post(request);
+    request.completion_scheduler->post(request);
   }
 }
 
@@ -272,7 +272,7 @@ std::string file_system::complete(std::size_t index) {
   } catch (const std::bad_alloc&) {
     r.result = -ENOMEM;
   }
-  r.home->post(r);
+  r.completion_scheduler->post(r);
   if (r.result < 0) text.append(": ").append(std::strerror(static_cast<int>(-r.result)));
   return text;
 }

@@ -29,7 +29,7 @@ std::unique_ptr<fiber> take_fiber() {
 
 }  // namespace
 
-turn::turn(virtual_scheduler& home) noexcept : handler{&turn::may_preempt}, scheduler_(home) {}
+turn::turn(virtual_scheduler& sched) noexcept : handler{&turn::may_preempt}, scheduler_(sched) {}
 
 turn::~turn() { LEAT_ASSERT(!under_way(), "a world was destroyed while a thread is pre-empted"); }
 

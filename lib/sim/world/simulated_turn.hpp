@@ -14,7 +14,7 @@ namespace leat::sim {
 /// Thread safety: none.
 class turn : private leat::detail::preemption_hook::handler {
  public:
-  explicit turn(virtual_scheduler& home) noexcept;
+  explicit turn(virtual_scheduler& sched) noexcept;
   turn(const turn&) = delete;
   turn& operator=(const turn&) = delete;
   ~turn();

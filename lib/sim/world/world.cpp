@@ -300,7 +300,7 @@ void world::run_until_quiet() {
     if (steps_ > options_.max_steps) {
       throw endless("no end after " + std::to_string(steps_) + " steps and " +
                     std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
-                    " virtual seconds: " + where_everyone_is());
+                    " virtual seconds: " + describe_live_tasks());
     }
   }
 }
@@ -313,7 +313,7 @@ void world::drive() {
       throw violation("step " + std::to_string(steps_) + ": " + std::exchange(violation_, {}));
     }
     if (live_tasks() == 0) break;  // and nobody is pre-empted, or it could run
-    if (!advance()) throw deadlock("deadlock: nothing can run and " + where_everyone_is());
+    if (!advance()) throw deadlock("deadlock: nothing can run and " + describe_live_tasks());
   }
 }
 
@@ -366,11 +366,11 @@ void world::unwind(const std::exception_ptr& failure) {
                "leat: a simulated world of seed %llu has failed: %s\n"
                "leat: and a request to stop did not end it: %s",
                static_cast<unsigned long long>(seed_), leat::detail::error_message(failure).c_str(),
-               where_everyone_is().c_str());
+               describe_live_tasks().c_str());
   std::abort();
 }
 
-std::string world::where_everyone_is() const {
+std::string world::describe_live_tasks() const {
   std::vector<const scheduler*> driven;
   for (const auto& t : threads_) driven.push_back(t.get());
   return leat::detail::describe_live_tasks(live_tasks(), driven);

@@ -241,7 +241,7 @@ task<void> saver::state::adopt() {
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
     modified.push_back(written ? std::optional(detail::unix_seconds(*written)) : std::nullopt);
   }
-  const double now = detail::unix_seconds(home.wall_time());
+  const double now = detail::unix_seconds(sched.wall_time());
   if (kept.adopt(*s, modified, now)) {
     warn(directory +
          ": the clock was set back since the last checkpoint; those from before are "
@@ -312,7 +312,7 @@ task<std::string> saver::state::save(std::string path) {
   const detail::exclusive_use::guard guard(in_use);
   if (what.empty()) co_return std::string();
   detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
-  const double now = detail::unix_seconds(home.wall_time());
+  const double now = detail::unix_seconds(sched.wall_time());
   if (ask_before_writing) co_await ask_before_writing();
   co_await prepare();
   bool has_name = false;
@@ -343,8 +343,8 @@ saver::state& saver::get_state() const {
 task<saver> saver::open(std::string directory, const checkpoint_registry& what,
                         saver_options options) {
   check_options(directory, what, options);
-  scheduler& home = co_await this_task::get_scheduler();
-  auto s = std::make_unique<state>(std::move(directory), what, std::move(options), home);
+  scheduler& sched = co_await this_task::get_scheduler();
+  auto s = std::make_unique<state>(std::move(directory), what, std::move(options), sched);
   if (s->options.adopt_listed) co_await s->adopt();
   co_return saver(std::move(s));
 }

@@ -39,7 +39,7 @@ struct saver::state {
       : directory(std::move(d)),
         what(w),
         options(std::move(o)),
-        home(s),
+        sched(s),
         kept(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
              detail::unix_seconds(s.wall_time())) {}
 
@@ -110,7 +110,7 @@ struct saver::state {
   const std::string directory;
   const checkpoint_registry& what;
   const saver_options options;
-  scheduler& home;
+  scheduler& sched;
   detail::rotation kept;
   std::function<task<void>()> ask_before_writing = {};
   detail::exclusive_use in_use;

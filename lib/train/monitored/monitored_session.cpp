@@ -127,7 +127,7 @@ struct monitored_session::parts {
 
   // A wait that ends with the session must not be one for whose end the session waits.
   void require_other_task(const char* operation) {
-    const context* const caller = scheduler::current_task();
+    const task_context* const caller = scheduler::current_task();
     if (!caller || &caller->scope() != &sv.coord()) return;
     throw failure(errc::failed_precondition, options.supervised.name + ": " + operation +
                                                  " in a task of the coordinator, for whose end a "

@@ -67,21 +67,21 @@ void check(const event_writer_options& o, const std::string& directory) {
 }
 
 detail::event_file_names names_of(std::string directory, const event_writer_options& o,
-                                  const scheduler& home) {
-  process_identity who = home.identity();
+                                  const scheduler& sched) {
+  process_identity who = sched.identity();
   if (!o.host.empty()) who.host = o.host;
-  return {std::move(directory), std::move(who.host), o.process.value_or(who.process), o.suffix};
+  return {std::move(directory), std::move(who.host), o.process.value_or(who.process_id), o.suffix};
 }
 
 }  // namespace
 
 class event_writer::core {
  public:
-  core(std::string directory, event_writer_options options, scheduler& home)
+  core(std::string directory, event_writer_options options, scheduler& sched)
       : options_(std::move(options)),
         directory_(std::move(directory)),
-        scheduler_(home),
-        file_(names_of(directory_, options_, home)),
+        scheduler_(sched),
+        file_(names_of(directory_, options_, sched)),
         group_(shielded, "event writer") {
     begin();
   }
@@ -371,9 +371,9 @@ event_writer::core& event_writer::get_core() const {
 
 task<event_writer> event_writer::open(std::string directory, event_writer_options options) {
   check(options, directory);
-  scheduler& home = co_await this_task::get_scheduler();
+  scheduler& sched = co_await this_task::get_scheduler();
   co_await make_directories(directory);
-  co_return event_writer(std::make_unique<core>(std::move(directory), std::move(options), home));
+  co_return event_writer(std::make_unique<core>(std::move(directory), std::move(options), sched));
 }
 
 // ------------------------------------------------------------------------------------------ adds

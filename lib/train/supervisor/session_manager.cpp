@@ -50,13 +50,13 @@ task<bool> session_manager::restore(const restore_source& source) const {
     if (source.on_restored) source.on_restored(source.path);
     co_return true;
   }
-  scheduler& home = *scheduler::current();
-  const time_point end = deadline_after(home.now(), source.max_wait);
+  scheduler& sched = *scheduler::current();
+  const time_point end = deadline_after(sched.now(), source.max_wait);
   for (;;) {
     const std::optional<std::string> path = co_await source.from->restore_latest();
     if (path && source.on_restored) source.on_restored(*path);
     if (path) co_return true;
-    const time_point now = home.now();
+    const time_point now = sched.now();
     if (!source.wait_for_checkpoint || now >= end) co_return false;
     const time_point next = std::min(end, deadline_after(now, options_.recovery_wait));
     co_await with_stop(sleep_until(next), source.stop);
@@ -155,8 +155,8 @@ task<session_manager::recovered> session_manager::recover_session(restore_source
 
 task<session> session_manager::wait_for_session(std::optional<time_span> max_wait,
                                                 restore_source source) {
-  scheduler& home = *scheduler::current();
-  const time_point begin = home.now();
+  scheduler& sched = *scheduler::current();
+  const time_point begin = sched.now();
   const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
   source.wait_for_checkpoint = false;
   refuse_in_step(source, "a worker");
@@ -177,11 +177,11 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
     if (!error && why.empty()) co_return s;
     static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
     if (error) std::rethrow_exception(error);
-    if (max_wait && deadline_after(home.now(), options_.recovery_wait) >= end) {
+    if (max_wait && deadline_after(sched.now(), options_.recovery_wait) >= end) {
       throw failure(errc::deadline_exceeded,
                     "Session was not ready after waiting " + detail::seconds_text(*max_wait) +
                         " secs at most: given up after " +
-                        detail::seconds_text(home.now() - begin) +
+                        detail::seconds_text(sched.now() - begin) +
                         " secs, since the next look comes after a recovery_wait of " +
                         detail::seconds_text(options_.recovery_wait) + " secs. " + why);
     }

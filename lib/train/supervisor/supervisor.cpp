@@ -143,7 +143,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   if (!parts_->stop_wanted) parts_->starting = std::stop_source();
   coord_.clear_stop();
   parts_->prepared = true;
-  parts_->home = scheduler::current();
+  parts_->sched = scheduler::current();
   parts_->was_stopped = false;
   parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
   parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
@@ -320,7 +320,7 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
 
 // Whoever is stopped has his last checkpoint all the same.
 task<void> supervisor::stop(stop_options options) {
-  const context* const caller = scheduler::current_task();
+  const task_context* const caller = scheduler::current_task();
   if (caller && (&caller->scope() == &coord_ || &caller->scope() == parts_->end)) {
     throw failure(errc::failed_precondition,
                   options_.name +

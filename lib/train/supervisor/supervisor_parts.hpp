@@ -164,7 +164,7 @@ struct supervisor::parts {
   const task_scope* body = nullptr;       // whose task the body is
   task_group* running = nullptr;          // the same while the body runs
   task_group* limit = nullptr;            // of its last step, while the body runs
-  std::atomic<scheduler*> home = nullptr;
+  std::atomic<scheduler*> sched = nullptr;
   std::weak_ptr<const void> home_lives;
   bool body_asks_for_stop = false;
   bool stop_waits = false;          // a stop of the body, for the end of a step if there is one

@@ -92,7 +92,7 @@ bool supervisor::element_steps::is_within_step() const noexcept {
 }
 
 void supervisor::element_steps::begin_step(detail::step_in_progress& s) noexcept {
-  const context* const caller = scheduler::current_task();
+  const task_context* const caller = scheduler::current_task();
   if (!owner_ || owner_->parts_->body_marks_steps || !caller) return;
   s.task = caller->id();
   s.scopes_before = detail::scope_registry::made();
@@ -121,7 +121,7 @@ void supervisor::parts::remove_element(detail::step_in_progress& s) noexcept {
 }
 
 detail::step_in_progress* supervisor::parts::own_element() const noexcept {
-  const context* const caller = scheduler::current_task();
+  const task_context* const caller = scheduler::current_task();
   if (!caller) return nullptr;
   for (detail::step_in_progress* s = elements; s; s = s->next) {
     if (detail::scope_registry::is_within(*caller, s->task, s->scopes_before)) return s;

@@ -23,8 +23,8 @@ void supervisor::request_stop(std::exception_ptr error) { coord_.request_stop(st
 
 // A body, or a service, that requests a stop has finished by itself.
 void supervisor::note_request_of_body() noexcept {
-  const context* const caller = scheduler::current_task();
-  if (!caller || &caller->home() != parts_->home.load()) return;
+  const task_context* const caller = scheduler::current_task();
+  if (!caller || &caller->get_scheduler() != parts_->sched.load()) return;
   if (!parts_->running || parts_->is_stopping()) return;
   if (&caller->scope() == &coord_) parts_->body_asks_for_stop = true;
   const task_id body{parts_->running->number(), 1};
@@ -46,7 +46,7 @@ bool supervisor::limit_steps() noexcept {
   if (std::exchange(parts_->step_is_limited, true)) return true;
   try {
     if (parts_->limit) {
-      parts_->limit->spawn_on(*parts_->home.load(), limit_last_step(), "limit of the last step");
+      parts_->limit->spawn_on(*parts_->sched.load(), limit_last_step(), "limit of the last step");
     } else {
       coord_.spawn(limit_last_step(), "limit of the last step");
     }
@@ -113,7 +113,7 @@ task<void> supervisor::stop_body_here(bool by_owner) {
 task<void> supervisor::run_until_stop(task<void> body) {
   parts_->was_stopped = parts_->stop_wanted || !parts_->prepared;
   if (parts_->was_stopped) co_return;  // during the start
-  scheduler& home = co_await this_task::get_scheduler();
+  scheduler& sched = co_await this_task::get_scheduler();
   const std::stop_token owner = co_await this_task::get_stop_token();
   task_group group(shielded, options_.name + " body");
   task_group limit(shielded, options_.name + " last step");
@@ -122,12 +122,12 @@ task<void> supervisor::run_until_stop(task<void> body) {
     group.spawn(std::move(body), "body");
     const parts::body_groups here(*parts_, group, limit);
     // Between two waits of the body: an element must not begin in a task that is being stopped.
-    const auto stop = [this, &group, &limit, &home](bool by_owner) noexcept {
+    const auto stop = [this, &group, &limit, &sched](bool by_owner) noexcept {
       // The body continues after a stop() of its own, but not after one of its owner.
       if (!by_owner && parts_->stopping) return;
-      if (scheduler::current() == &home) return stop_body();
+      if (scheduler::current() == &sched) return stop_body();
       try {
-        limit.spawn_on(home, stop_body_here(by_owner), "stop of the body");
+        limit.spawn_on(sched, stop_body_here(by_owner), "stop of the body");
       } catch (...) {  // no memory
         group.request_stop();
       }

@@ -169,15 +169,17 @@ TEST_CASE("async_run: a token that never starts frees the task", "[core]") {
 
 TEST_CASE("async_run: the task runs where the executor's context runs", "[core]") {
   asio::io_context io;
-  const auto home = []() -> task<leat::scheduler*> { co_return leat::scheduler::current(); };
+  const auto current_scheduler = []() -> task<leat::scheduler*> {
+    co_return leat::scheduler::current();
+  };
   leat::scheduler* seen[4] = {};
-  async_run(io, home(), [&](std::exception_ptr, leat::scheduler* s) { seen[0] = s; });
-  async_run(asio::make_strand(io), home(),
+  async_run(io, current_scheduler(), [&](std::exception_ptr, leat::scheduler* s) { seen[0] = s; });
+  async_run(asio::make_strand(io), current_scheduler(),
             [&](std::exception_ptr, leat::scheduler* s) { seen[1] = s; });
-  async_run(asio::any_io_executor(io.get_executor()), home(),
+  async_run(asio::any_io_executor(io.get_executor()), current_scheduler(),
             [&](std::exception_ptr, leat::scheduler* s) { seen[2] = s; });
   async_run(asio::any_io_executor(asio::make_strand(asio::any_io_executor(io.get_executor()))),
-            home(), [&](std::exception_ptr, leat::scheduler* s) { seen[3] = s; });
+            current_scheduler(), [&](std::exception_ptr, leat::scheduler* s) { seen[3] = s; });
   io.run();
   for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
 }

@@ -57,7 +57,7 @@ TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever poste
     bool ran = false;
     item last([&] { ran = true; });
     auto s = std::make_unique<embedded_scheduler>();
-    std::thread other([home = s.get(), &last] { home->post(last); });
+    std::thread other([sched = s.get(), &last] { sched->post(last); });
     while (!ran) s->run_ready();
     s.reset();
     other.join();
@@ -68,8 +68,8 @@ TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]"
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     leat::task_group group;
-    group.spawn_on(s, [](embedded_scheduler& home) -> task<> {
-      home.run_ready();
+    group.spawn_on(s, [](embedded_scheduler& sched) -> task<> {
+      sched.run_ready();
       co_return;
     }(s));
     s.run_ready();

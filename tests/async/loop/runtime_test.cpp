@@ -111,10 +111,10 @@ TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[c
   const std::thread::id first = rt.block_on(thread_id());
   CHECK(first != std::this_thread::get_id());
   CHECK(rt.block_on(thread_id()) == first);
-  const auto home = []() -> task<leat::scheduler*> {
+  const auto current_scheduler = []() -> task<leat::scheduler*> {
     co_return &co_await leat::this_task::get_scheduler();
   };
-  CHECK(rt.block_on(home()) == &rt.get_scheduler(0));
+  CHECK(rt.block_on(current_scheduler()) == &rt.get_scheduler(0));
 }
 
 TEST_CASE("runtime: several threads may call block_on", "[core]") {

@@ -31,9 +31,9 @@ using leat_test::embedded_loop;
 using leat_test::is_cancelled;
 
 // False where the system refuses a ring.
-bool use_backend(leat::scheduler& home, file_backend_choice choice) {
+bool use_backend(leat::scheduler& sched, file_backend_choice choice) {
   try {
-    static_cast<void>(leat::get_file_backend(home, choice));
+    static_cast<void>(leat::get_file_backend(sched, choice));
     return true;
   } catch (const leat::failure&) {
     return false;
@@ -44,12 +44,12 @@ bool use_backend(leat::scheduler& home, file_backend_choice choice) {
 void warm_up(const temp_dir& dir) {
   for (const auto choice : {file_backend_choice::threads, file_backend_choice::io_uring}) {
     embedded_loop loop;
-    if (!use_backend(loop.home(), choice)) continue;
+    if (!use_backend(loop.get_scheduler(), choice)) continue;
     leat::task_group group;
     REQUIRE(::mkfifo((dir / "warm").c_str(), 0600) == 0);
     const int writer = ::open((dir / "warm").c_str(), O_RDWR | O_CLOEXEC);
     REQUIRE(::write(writer, "x", 1) == 1);
-    group.spawn_on(loop.home(), [](std::string path) -> task<> {
+    group.spawn_on(loop.get_scheduler(), [](std::string path) -> task<> {
       leat::file f = co_await leat::file::open(path);
       std::byte one[1];
       static_cast<void>(co_await f.read_at(leat::next_byte, one));
@@ -79,8 +79,8 @@ TEMPLATE_TEST_CASE("files and scheduler: a read of a pipe that nobody writes to"
   leat::task_group group;
   {
     TestType loop;
-    if (!use_backend(loop.home(), choice)) return;
-    group.spawn_on(loop.home(), read_stream(path));
+    if (!use_backend(loop.get_scheduler(), choice)) return;
+    group.spawn_on(loop.get_scheduler(), read_stream(path));
     for (int i = 0; i < 20; ++i) {
       loop.run_ready();
       std::this_thread::sleep_for(1ms);
@@ -112,8 +112,8 @@ TEMPLATE_TEST_CASE("files and scheduler: a reader outlives its scheduler", "[io]
     std::vector<std::string> lines;
     leat::task_group group;
     TestType loop;
-    if (!use_backend(loop.home(), choice)) return;
-    group.spawn_on(loop.home(),
+    if (!use_backend(loop.get_scheduler(), choice)) return;
+    group.spawn_on(loop.get_scheduler(),
                    [](std::string name, std::unique_ptr<leat::line_reader>& r,
                       std::vector<std::string>& out) -> task<> {
                      r = co_await leat::line_reader::open(name);
@@ -169,9 +169,9 @@ TEMPLATE_TEST_CASE("files and scheduler: destroyed at any time, no descriptor is
   for (int round = 0; round < 60; ++round) {
     leat::task_group group;
     TestType loop;
-    if (!use_backend(loop.home(), choice)) return;
+    if (!use_backend(loop.get_scheduler(), choice)) return;
     for (int i = 0; i < 4; ++i) {
-      group.spawn_on(loop.home(), work(path, dir / ("other" + std::to_string(i))));
+      group.spawn_on(loop.get_scheduler(), work(path, dir / ("other" + std::to_string(i))));
     }
     for (int turn = 0; turn <= round; ++turn) {
       loop.run_ready();

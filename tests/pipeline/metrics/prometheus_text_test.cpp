@@ -34,8 +34,8 @@ std::string text_of(const queue_base& queue) {
 }
 
 task<> wait_long(stage_metrics& stage) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::waiting w(stage, home, leat::waiting::for_room);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::waiting w(stage, sched, leat::waiting::for_room);
   co_await leat::sleep_for(1h);
 }
 
@@ -97,13 +97,13 @@ TEST_CASE("prometheus_text: what a stage does not measure is left out", "[pipeli
 }
 
 LEAT_TEST("prometheus_text: waits that last count up to now", "[pipeline]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("readers");
   leat::task_group group;
   group.spawn(wait_long(stage));
   co_await leat::sleep_for(10min);
   const std::string before = text_of(stage);
-  const std::string now = text_of(stage, home.now());
+  const std::string now = text_of(stage, sched.now());
   CHECK(contains(before, "leat_stage_room_wait_seconds_total{stage=\"readers\"} 0.000000000\n"));
   CHECK(contains(now, "leat_stage_room_wait_seconds_total{stage=\"readers\"} 600.000000000\n"));
   group.request_stop();

@@ -15,16 +15,16 @@ using leat::waiting;
 
 // Waits for an item, in vain once the queue is closed.
 task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const at_work here(stage, home);
-  waiting w(stage, home, waiting::for_input);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const at_work here(stage, sched);
+  waiting w(stage, sched, waiting::for_input);
   co_await queue.pop();
   w.stop();
   co_await leat::sleep_for(5s);
 }
 
 LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pipeline]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   stage.add_task();
   stage.add(3, 100);
@@ -34,12 +34,12 @@ LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pip
   CHECK(stage.records() == 5);
   CHECK(stage.bytes() == 150);
   {
-    waiting input(stage, home, waiting::for_input);
+    waiting input(stage, sched, waiting::for_input);
     co_await leat::sleep_for(2s);
     input.stop();
     co_await leat::sleep_for(1s);
     input.stop();  // once is enough
-    const waiting room(stage, home, waiting::for_room);
+    const waiting room(stage, sched, waiting::for_room);
     co_await leat::sleep_for(3s);
   }
   stage.add_wait_for_room(1s);
@@ -49,24 +49,24 @@ LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pip
 }
 
 LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pipeline]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);
   leat::task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(wait_for_input(stage, queue));
   co_await leat::sleep_for(4s);
   CHECK((stage.waited_for_input() == 0s));
-  CHECK((stage.waited_for_input(home.now()) == 12s));
-  CHECK((stage.time_at_work(home.now()) == 12s));
+  CHECK((stage.waited_for_input(sched.now()) == 12s));
+  CHECK((stage.time_at_work(sched.now()) == 12s));
   queue.close();
   co_await group.join();
   CHECK((stage.waited_for_input() == 12s));
-  CHECK((stage.waited_for_input(home.now()) == 12s));
+  CHECK((stage.waited_for_input(sched.now()) == 12s));
   CHECK((stage.time_at_work() == 27s));
 }
 
 LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);
   leat::task_group group;
@@ -75,8 +75,8 @@ LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
   group.request_stop();
   co_await group.join();
   co_await leat::sleep_for(4s);
-  CHECK((stage.waited_for_input(home.now()) == 4s));
-  CHECK((stage.time_at_work(home.now()) == 4s));
+  CHECK((stage.waited_for_input(sched.now()) == 4s));
+  CHECK((stage.time_at_work(sched.now()) == 4s));
 }
 
 }  // namespace stage_metrics_test

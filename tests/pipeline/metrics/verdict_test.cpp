@@ -45,12 +45,12 @@ class pipeline {
   explicit pipeline(const pace& p) : pace_(p) {}
 
   task<> run() {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    const leat::time_point begin = home.now();
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    const leat::time_point begin = sched.now();
     leat::task_group group;
     start(group);
     co_await group.join();
-    elapsed_ = home.now() - begin;
+    elapsed_ = sched.now() - begin;
   }
 
   void start(leat::task_group& group) {
@@ -65,51 +65,52 @@ class pipeline {
   }
 
  private:
-  static task<bool> put(stage_metrics& stage, leat::scheduler& home, numbers& to, int x) {
-    const waiting w(stage, home, waiting::for_room);
+  static task<bool> put(stage_metrics& stage, leat::scheduler& sched, numbers& to, int x) {
+    const waiting w(stage, sched, waiting::for_room);
     const bool in = co_await to.push(x);
     co_return in;
   }
-  static task<std::optional<int>> take(stage_metrics& stage, leat::scheduler& home, numbers& from) {
-    const waiting w(stage, home, waiting::for_input);
+  static task<std::optional<int>> take(stage_metrics& stage, leat::scheduler& sched,
+                                       numbers& from) {
+    const waiting w(stage, sched, waiting::for_input);
     const std::optional<int> x = co_await from.pop();
     co_return x;
   }
 
   task<> read() {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(reader_, home);
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(reader_, sched);
     reader_.add_task();
     for (int i = 0; i < pace_.records; ++i) {
       co_await leat::sleep_for(pace_.reader);
       reader_.add(1, 4);
-      const bool in = co_await put(reader_, home, raw_, i);
+      const bool in = co_await put(reader_, sched, raw_, i);
       if (!in) break;
     }
     raw_.close();
   }
 
   task<> decode() {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(decoder_, home);
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(decoder_, sched);
     decoder_.add_task();
     for (;;) {
-      const std::optional<int> x = co_await take(decoder_, home, raw_);
+      const std::optional<int> x = co_await take(decoder_, sched, raw_);
       if (!x) break;
       co_await leat::sleep_for(pace_.decoder);
       decoder_.add(1, 4);
-      const bool in = co_await put(decoder_, home, decoded_, *x);
+      const bool in = co_await put(decoder_, sched, decoded_, *x);
       if (!in) break;
     }
     if (++ended_ == pace_.decoders) decoded_.close();
   }
 
   task<> consume() {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(consumer_, home);
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(consumer_, sched);
     consumer_.add_task();
     for (;;) {
-      const std::optional<int> x = co_await take(consumer_, home, decoded_);
+      const std::optional<int> x = co_await take(consumer_, sched, decoded_);
       if (!x) break;
       co_await leat::sleep_for(pace_.consumer);
       consumer_.add(1, 4);
@@ -198,12 +199,12 @@ TEST_CASE("verdict: the same under any schedule", "[pipeline]") {
 // ----------------------------------------------------------------- while it runs, or does not
 
 LEAT_TEST("verdict: of a pipeline that is stuck it names who holds it up", "[pipeline]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   pipeline slow({1h, 1ms, 1ms});
   leat::task_group group;
   slow.start(group);
   co_await leat::sleep_for(10s);
-  const std::string text = slow.verdict(10s, home.now());
+  const std::string text = slow.verdict(10s, sched.now());
   group.request_stop();
   co_await group.join();
   CHECK(contains(text, "The bottleneck is 'reader': its tasks were busy 100 %"));
@@ -301,11 +302,11 @@ task<std::string> verdict_with(std::size_t workers, leat::pipeline_options optio
   auto p = leat_test::lines_of({.files = {path}}, std::move(options))
                .batch({.batch_size = 5})
                .map("parse", parse, {.workers = workers});
-  const leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  const leat::time_point begin = home.now();
+  const leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
   while (auto next = co_await p.next()) {
   }
-  const leat::duration elapsed = home.now() - begin;
+  const leat::duration elapsed = sched.now() - begin;
   const auto stages = p.stages();
   co_return leat::verdict(stages, elapsed);
 }

@@ -228,10 +228,10 @@ TEST_CASE("readers: damage is told where records are taken, in their order", "[p
   const auto told = [&](std::size_t readers, const std::string& log_file) -> task<texts> {
     texts all;
     bool here = true;
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
     leat::corruption_options how{.policy = leat::corruption_policy::skip_record};
     how.on_report = [&](const leat::corruption_report& r) {
-      here = here && leat::scheduler::current() == &home;
+      here = here && leat::scheduler::current() == &sched;
       all.push_back(r.path + ':' + std::to_string(r.index));
     };
     how.log = co_await leat::quarantine_log::open(dir / log_file);

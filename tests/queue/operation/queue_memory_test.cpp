@@ -205,7 +205,7 @@ LEAT_TEST("queue: without a bound a push asks for its own room only", "[sync]") 
 LEAT_TEST("queue: an operation without memory throws, and has not happened", "[sync]") {
   room r{.refuse = true};
   exact_queue q(large, r);
-  leat::context& self = co_await leat::this_task::get_context();
+  leat::task_context& self = co_await leat::this_task::get_context();
   CHECK_THROWS_AS(q.try_push(1), std::bad_alloc);
   int refused = 0;
   try {

@@ -237,24 +237,24 @@ TEST_CASE("coordinator: a dump tells what threads block on, and that it is each 
 
 TEST_CASE("coordinator: threads that block on an owner are told by their own lines", "[sync]") {
   leat::runtime rt;
-  leat::scheduler& home = rt.get_scheduler();
+  leat::scheduler& sched = rt.get_scheduler();
   fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
   const auto pop = [](fifo_queue<int>& q) -> task<void> { co_await q.pop(); };
   const auto produce = [&open]() -> task<bool> { co_return (co_await open.pop()).has_value(); };
   coordinator other({.name = "other"});
-  other.spawn_on(home, pop(open));
+  other.spawn_on(sched, pop(open));
   task_group group("some");
-  group.spawn_on(home, pop(open));
+  group.spawn_on(sched, pop(open));
   leat::queue_runner started(fed), runner(also_fed);
   started.add(produce);
   runner.add(produce);
-  const leat::queue_run run = started.start(group, home);
+  const leat::queue_run run = started.start(group, sched);
   coordinator c({.name = "training"});
   c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
   c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });
   c.start_thread("c", [&](const std::stop_token&) { group.wait_join(); });
   c.start_thread("d", [&](const std::stop_token&) { rt.block_on(pop(open)); });
-  c.start_thread("e", [&](const std::stop_token&) { runner.wait_run(home); });
+  c.start_thread("e", [&](const std::stop_token&) { runner.wait_run(sched); });
   c.start_thread("f", [&](const std::stop_token&) { run.wait_join(); });
   std::string text;
   do {

@@ -202,7 +202,7 @@ struct popping {
   int received = 0;
 
   void spawn(task<> (*body)(popping&)) {
-    group.spawn_on(loop.home(), body(*this));
+    group.spawn_on(loop.get_scheduler(), body(*this));
     loop.run_ready();
   }
   void end() {
@@ -303,7 +303,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets ot
   std::vector<int> received;
   TestType loop;
   const bool with_limit = GENERATE(false, true);
-  group.spawn_on(loop.home(),
+  group.spawn_on(loop.get_scheduler(),
                  [](leat::fifo_queue<int>& in, std::vector<int>& out, bool limited) -> task<> {
                    for (;;) {
                      std::optional<int> n;
@@ -313,13 +313,13 @@ TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets ot
                        n = co_await in.pop();
                      }
                      out.push_back(*n);
-                     if (out.size() == 255) leat::scheduler::current()->end_turn();
+                     if (out.size() == 255) leat::scheduler::current()->yield_turn();
                    }
                  }(q, received, with_limit));
   if constexpr (std::is_same_v<TestType, asio_loop>) {
     loop.context().run_one();
   } else {
-    static_cast<leat::embedded_scheduler&>(loop.home()).run_ready(1);
+    static_cast<leat::embedded_scheduler&>(loop.get_scheduler()).run_ready(1);
   }
   REQUIRE(received.size() == 255);
   CHECK(q.size() == 744);  // one is in hand
@@ -342,9 +342,9 @@ TEST_CASE("queue and scheduler: items go on to a task that lives", "[sync]") {
   };
   int lost = 0;
   leat::task_group doomed;
-  doomed.spawn_on(dying.home(), pop_one(q, lost));
+  doomed.spawn_on(dying.get_scheduler(), pop_one(q, lost));
   dying.run_ready();
-  group.spawn_on(living.home(), pop_one(q, received));
+  group.spawn_on(living.get_scheduler(), pop_one(q, received));
   living.run_ready();
   REQUIRE(q.try_push(item(7)));
   dying.end();
@@ -361,8 +361,8 @@ TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks e
   asio_loop living;
   asio_loop dying;
   const auto pop_one = [](queue& in) -> task<> { static_cast<void>(co_await in.pop()); };
-  coord.spawn_on(living.home(), pop_one(q));
-  coord.spawn_on(dying.home(), pop_one(q));
+  coord.spawn_on(living.get_scheduler(), pop_one(q));
+  coord.spawn_on(dying.get_scheduler(), pop_one(q));
   living.run_ready();
   dying.run_ready();
   dying.end();

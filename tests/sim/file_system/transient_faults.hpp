@@ -55,7 +55,7 @@ class failing_backend final : public leat::file_backend {
   void submit(leat::file_request& r) noexcept override {
     if (reads(r) && ++operations_ == fails_) {
       r.result = -EIO;
-      r.home->post(r);
+      r.completion_scheduler->post(r);
     } else {
       real_.submit(r);
     }
@@ -110,13 +110,13 @@ inline void check_simulated(const file_contents& files, const texts& expected,
 inline leat::task<> read_with_fault(const faulty_reading& read, std::string directory,
                                     leat::file_backend_choice choice, std::uint64_t n,
                                     std::optional<failing_backend>& failing, faulty_outcome& o) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  leat::file_backend& real = leat::get_file_backend(home, choice);
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::file_backend& real = leat::get_file_backend(sched, choice);
   failing.emplace(real, n);
-  home.set_service<leat::file_backend>(&*failing);
+  sched.set_service<leat::file_backend>(&*failing);
   o.errors = co_await read(std::move(directory), o.got);
   o.operations = failing->operations();
-  home.set_service<leat::file_backend>(&real);
+  sched.set_service<leat::file_backend>(&real);
 }
 
 inline void check_real(const file_contents& files, const texts& expected,
@@ -135,8 +135,8 @@ inline bool has_io_uring() {
   static const bool has = [] {
     try {
       leat::sync_wait([]() -> leat::task<> {
-        leat::scheduler& home = co_await leat::this_task::get_scheduler();
-        static_cast<void>(leat::get_file_backend(home, leat::file_backend_choice::io_uring));
+        leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+        static_cast<void>(leat::get_file_backend(sched, leat::file_backend_choice::io_uring));
       }());
       return true;
     } catch (const leat::failure& e) {

@@ -54,33 +54,33 @@ TEST_CASE("add_fullness: each queue under its tag", "[train]") {
 
 LEAT_TEST("stage_rates: what went through, and what the tasks waited for, since the last sample",
           "[train]") {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("decode");
   stage.add_task();
   stage.add_task();
   stage.add(1000, 1'000'000);  // before it began
   const stage_metrics* const stages[] = {&stage};
-  leat::stage_rates rates(stages, home.now());
+  leat::stage_rates rates(stages, sched.now());
 
   stage.add(50, 5000);
-  leat::waiting input(stage, home, leat::waiting::for_input);
+  leat::waiting input(stage, sched, leat::waiting::for_input);
   co_await leat::sleep_for(5s);
   input.stop();
-  leat::waiting room(stage, home, leat::waiting::for_room);  // lasts
+  leat::waiting room(stage, sched, leat::waiting::for_room);  // lasts
   co_await leat::sleep_for(5s);
-  auto values = values_of(rates.sample(home.now()));
+  auto values = values_of(rates.sample(sched.now()));
   CHECK(values.at("decode/records_per_second") == 5);
   CHECK(values.at("decode/bytes_per_second") == 500);
   CHECK(values.at("decode/waiting_for_input") == 0.25F);  // one of two tasks, half of the time
   CHECK(values.at("decode/waiting_for_room") == 0.25F);
 
-  values = values_of(rates.sample(home.now()));  // no time has passed
+  values = values_of(rates.sample(sched.now()));  // no time has passed
   for (const auto& [tag, value] : values) CHECK(value == 0);
   CHECK(values.size() == 4);
 
   co_await leat::sleep_for(2s);
   room.stop();
-  values = values_of(rates.sample(home.now()));
+  values = values_of(rates.sample(sched.now()));
   CHECK(values.at("decode/records_per_second") == 0);
   CHECK(values.at("decode/waiting_for_room") == 0.5F);
   CHECK(values.at("decode/waiting_for_input") == 0);

@@ -42,7 +42,7 @@ TEMPLATE_TEST_CASE("supervisor: its event loop may be destroyed, and the next jo
     learner l;
     leat::task_group group;
     TestType loop;
-    group.spawn_on(loop.home(), learn_on(l, logdir), "job");
+    group.spawn_on(loop.get_scheduler(), learn_on(l, logdir), "job");
     for (int i = 0; i < 20'000 && l.step < 6; ++i) {
       loop.run_ready();
       std::this_thread::sleep_for(200us);
@@ -102,7 +102,7 @@ TEMPLATE_TEST_CASE("supervisor: it may outlive its event loop", "[train]", leat_
         l.learn();
       }
     };
-    group.spawn_on(loop.home(), managed ? sv.managed(body) : step_by_step(sv, l), "job");
+    group.spawn_on(loop.get_scheduler(), managed ? sv.managed(body) : step_by_step(sv, l), "job");
     run_until_learned(loop, l);
     loop.end();
   }
@@ -119,7 +119,8 @@ TEMPLATE_TEST_CASE("supervisor: its event loop may be destroyed during the start
   supervisor sv(l.options(dir / "run"));
   leat::task_group group;
   TestType loop;
-  group.spawn_on(loop.home(), sv.managed([]() -> task<> { co_await leat::sleep_for(1h); }), "job");
+  group.spawn_on(loop.get_scheduler(), sv.managed([]() -> task<> { co_await leat::sleep_for(1h); }),
+                 "job");
   const int turns = GENERATE(0, 1, 2, 3, 5, 8);
   for (int i = 0; i < turns; ++i) loop.run_one_turn();
   loop.end();
@@ -148,7 +149,7 @@ TEMPLATE_TEST_CASE("monitored_session: it may outlive its event loop", "[train]"
     const auto body = [&]() -> task<> {
       while (!m.should_stop()) co_await m.run(step);
     };
-    group.spawn_on(loop.home(), managed ? m.managed(body) : by_hand(), "job");
+    group.spawn_on(loop.get_scheduler(), managed ? m.managed(body) : by_hand(), "job");
     run_until_learned(loop, l);
     loop.end();
   }

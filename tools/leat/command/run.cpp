@@ -149,8 +149,8 @@ class pipeline_run {
   template <class Pipeline>
   leat::task<> run_to_end(Pipeline& p) {
     const auto stages = p.stages();
-    const leat::scheduler& home = *leat::scheduler::current();
-    const leat::time_point begin = home.now();
+    const leat::scheduler& sched = *leat::scheduler::current();
+    const leat::time_point begin = sched.now();
     std::exception_ptr error;
     try {
       const live_line shown([&](double seconds) { return line(*stages.front(), seconds); },
@@ -159,7 +159,7 @@ class pipeline_run {
     } catch (...) {
       error = std::current_exception();
     }
-    const leat::duration elapsed = home.now() - begin;
+    const leat::duration elapsed = sched.now() - begin;
     co_await p.stop();
     if (error) std::rethrow_exception(error);
     if (sink_) {

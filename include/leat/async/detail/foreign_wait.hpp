@@ -53,7 +53,7 @@ concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
 
 /// Ends the process, since the task `c` is destroyed with its scheduler while another library could
 /// still resume it.
-[[noreturn]] void foreign_wait_destroyed(const wait& w, const context& c) noexcept;
+[[noreturn]] void foreign_wait_destroyed(const wait_operation& w, const task_context& c) noexcept;
 
 /// An awaitable of another library, awaited in a task.
 ///
@@ -61,7 +61,7 @@ concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
 /// leat cannot end such a wait, a stop of the task is seen after it. If the scheduler is destroyed
 /// before the task has been resumed, the process ends.
 template <class A>
-class [[nodiscard]] foreign_wait final : public wait {
+class [[nodiscard]] foreign_wait final : public wait_operation {
   using awaiter = decltype(get_awaiter(std::declval<A>()));
   static_assert(!is_task<std::remove_cvref_t<A>>,
                 "co_await consumes a task: write co_await std::move(task)");
@@ -73,7 +73,7 @@ class [[nodiscard]] foreign_wait final : public wait {
  public:
   foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,
                const std::source_location& where)
-      : wait(foreign_kind(), where), awaiter_(get_awaiter(static_cast<A&&>(awaitable))) {
+      : wait_operation(foreign_kind(), where), awaiter_(get_awaiter(static_cast<A&&>(awaitable))) {
     bind(promise, h);
   }
   ~foreign_wait() {
@@ -88,7 +88,7 @@ class [[nodiscard]] foreign_wait final : public wait {
     const std::coroutine_handle<> handle = resume_on_scheduler(*this).handle;
     return_handle_ = handle;
     begin_wait();
-    scheduler& home = *scheduler_;
+    scheduler& sched = *scheduler_;
     // From the call on another thread may resume the return coroutine, and the task may be gone.
     using result = decltype(awaiter_.await_suspend(handle));
     try {
@@ -100,7 +100,7 @@ class [[nodiscard]] foreign_wait final : public wait {
       } else {
         const std::coroutine_handle<> next = awaiter_.await_suspend(handle);
         if (next != handle) {
-          home.transfer_to(next);
+          sched.transfer_to(next);
           return true;
         }
       }
@@ -117,7 +117,7 @@ class [[nodiscard]] foreign_wait final : public wait {
  private:
   // leat cannot take back what another library will resume. If it has, the wake-up is here.
   void end_dying() noexcept {
-    scheduler_->settle();
+    scheduler_->run_posted_items();
     if (!is_wakeup_dropped()) foreign_wait_destroyed(*this, *context_);
   }
 
@@ -129,8 +129,8 @@ class [[nodiscard]] foreign_wait final : public wait {
 
   static const kind& foreign_kind() noexcept {
     static constexpr kind instance{
-        "await", [](wait&) noexcept {},
-        [](const wait&, std::ostream& out) { out << "a foreign operation"; }};
+        "await", [](wait_operation&) noexcept {},
+        [](const wait_operation&, std::ostream& out) { out << "a foreign operation"; }};
     return instance;
   }
 

@@ -42,7 +42,7 @@ class promise_base {
   auto final_suspend() const noexcept { return final_awaiter{}; }
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
-  [[nodiscard]] context& task_context() const noexcept { return *context_; }
+  [[nodiscard]] task_context& context() const noexcept { return *context_; }
 
   /// The task that awaits this one, null for the outermost; and, else, the place where it does.
   [[nodiscard]] promise_base* parent() const noexcept {
@@ -58,7 +58,7 @@ class promise_base {
   }
 
   /// Makes this the outermost task of `c`.
-  void root_in(context& c) noexcept {
+  void root_in(task_context& c) noexcept {
     context_ = &c;
     c.innermost_ = this;
   }
@@ -87,23 +87,24 @@ class promise_base {
   void finished() noexcept {
     if (awaiter_link_) {
       context_->innermost_ = &awaiter_link_->parent;
-      context_->home().transfer_to(awaiter_link_->continuation);
+      context_->get_scheduler().transfer_to(awaiter_link_->continuation);
     } else {
       finished_root();
     }
   }
   void finished_root() noexcept;
 
-  context* context_ = nullptr;
+  task_context* context_ = nullptr;
   const awaiter_link* awaiter_link_ = nullptr;  // null: this is the outermost
   std::exception_ptr error_;
 };
 
 }  // namespace detail
 
-inline void wait::bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept {
-  context_ = &promise.task_context();
-  scheduler_ = &context_->home();
+inline void wait_operation::bind(detail::promise_base& promise,
+                                 std::coroutine_handle<> h) noexcept {
+  context_ = &promise.context();
+  scheduler_ = &context_->get_scheduler();
   handle_ = h;
 }
 

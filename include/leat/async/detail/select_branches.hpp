@@ -42,9 +42,9 @@ class select_branch<sleep_wait> : private timer {
 };
 
 template <>
-class select_branch<stop_wait> {
+class select_branch<stop_wait_operation> {
  public:
-  select_branch(stop_wait&& operation, select_state& s, int index) noexcept
+  select_branch(stop_wait_operation&& operation, select_state& s, int index) noexcept
       : token_(std::move(operation).release()), select_state_(s), index_(index) {}
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
       : token_(std::move(unstarted.token_)), select_state_(s), index_(index) {}

@@ -15,7 +15,7 @@ namespace leat::detail {
 /// An operation that could complete claims the select first, under the lock of the object that
 /// it waits on. One claim succeeds. Who has lost has moved nothing and leaves its line; the winner
 /// completes, and wakes the select.
-class select_state : public wait {
+class select_state : public wait_operation {
  public:
   static constexpr int nobody = -1;
   static constexpr int stop = -2;   // the task was asked to stop
@@ -31,18 +31,18 @@ class select_state : public wait {
   [[nodiscard]] int winner() const noexcept { return winner_.load(std::memory_order_relaxed); }
 
   /// The task that waits; null for another coroutine.
-  [[nodiscard]] const context* task() const noexcept { return context_; }
+  [[nodiscard]] const task_context* task() const noexcept { return context_; }
 
  protected:
   using describer = void (*)(const select_state&, std::ostream&);
 
   select_state(describer describe_all, const std::source_location& where) noexcept
-      : wait(select_kind, where), describe_all_(describe_all) {}
+      : wait_operation(select_kind, where), describe_all_(describe_all) {}
   ~select_state() = default;
 
  private:
-  static void cancel(wait& w) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
   static const kind select_kind;
 
   const describer describe_all_;

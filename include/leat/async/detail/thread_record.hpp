@@ -28,7 +28,7 @@ class thread_record {
   [[nodiscard]] bool started_elsewhere() const noexcept { return started_elsewhere_; }
 
   /// For a holder of the registry's lock: the operation that blocks the thread; null: none.
-  [[nodiscard]] const wait* blocked_on() const noexcept { return blocked_on_; }
+  [[nodiscard]] const wait_operation* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
   /// Makes the calling thread the one of this record, as long as it lives; `stop` is that of the
@@ -45,7 +45,7 @@ class thread_record {
   /// record one test.
   class blocked {
    public:
-    explicit blocked(const wait& w) noexcept;
+    explicit blocked(const wait_operation& w) noexcept;
     blocked(const blocked&) = delete;
     blocked& operator=(const blocked&) = delete;
     ~blocked();
@@ -65,7 +65,7 @@ class thread_record {
   [[nodiscard]] static task_id current_id() noexcept;
 
   /// The same when it blocks on `w`, else none.
-  [[nodiscard]] static task_id id_if_blocked_on(const wait& w) noexcept;
+  [[nodiscard]] static task_id id_if_blocked_on(const wait_operation& w) noexcept;
 
  private:
   friend class thread_registry;
@@ -80,7 +80,7 @@ class thread_record {
       ;
 
   std::stop_token stop_;
-  const wait* blocked_on_ = nullptr;
+  const wait_operation* blocked_on_ = nullptr;
   time_point since_{};
   thread_record* previous_ = nullptr;
   thread_record* following_ = nullptr;

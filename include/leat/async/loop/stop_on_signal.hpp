@@ -59,8 +59,8 @@ class stop_on_signal {
 
   /// Starts to handle `signals` on a scheduler that the calling thread runs, outside its tasks.
   template <stoppable Scope>
-  stop_on_signal(scheduler& home, Scope& scope, std::initializer_list<int> signals)
-      : stop_on_signal(&home, &scope, &request<Scope>, signals) {}
+  stop_on_signal(scheduler& on, Scope& scope, std::initializer_list<int> signals)
+      : stop_on_signal(&on, &scope, &request<Scope>, signals) {}
 
   stop_on_signal(const stop_on_signal&) = delete;
   stop_on_signal& operator=(const stop_on_signal&) = delete;
@@ -85,7 +85,7 @@ class stop_on_signal {
     }
   }
 
-  stop_on_signal(scheduler* home, void* scope, stop_function stop,
+  stop_on_signal(scheduler* sched, void* scope, stop_function stop,
                  std::initializer_list<int> signals);
 
   state* state_ = nullptr;  // deletes itself after its last wakeup; null where there are no signals

@@ -32,7 +32,7 @@ struct file_status {
 ///
 /// Lives with who submitted it, together with the buffer, until it has been completed: also when
 /// nobody waits for it any more, since the kernel may still write to the buffer. Completion is a
-/// run of the work item on `home`.
+/// run of the work item on `completion_scheduler`.
 struct file_request : work_item {
   enum class operation : std::uint8_t {
     open,
@@ -61,7 +61,7 @@ struct file_request : work_item {
   const char* new_path = nullptr;             ///< rename
   file_status* status = nullptr;              ///< status; open: of what was opened
   std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
-  scheduler* home = nullptr;                  ///< where the completion runs
+  scheduler* completion_scheduler = nullptr;  ///< where the completion runs
   /// Bytes moved, handle opened or 0; or a negative errno. lock: -EBUSY when somebody else has it.
   std::int64_t result = 0;
   unsigned retries = 0;     ///< how often it was submitted again
@@ -95,8 +95,8 @@ class file_backend {
   /// "io_uring", "threads"; for messages and reports.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// Carries out a request and then posts it to its home. The submitter sees to it that the home
-  /// lives until then: a task that waits does, else scheduler::hold().
+  /// Carries out a request and then posts it to its scheduler. The submitter sees to it that the
+  /// scheduler lives until then: a task that waits does, else scheduler::add_hold().
   virtual void submit(file_request& request) noexcept = 0;
 
   /// Carries out a request if that needs no waiting: true, `result` is set and nothing will be
@@ -113,7 +113,7 @@ class file_backend {
   /// For a scheduler that is being destroyed, whose event loop runs no more: cancels its requests
   /// that wait for a stream, and posts those that have ended. Never waits; called again and again
   /// until none is under way.
-  virtual void complete_without_loop(scheduler& home) noexcept;
+  virtual void complete_without_loop(scheduler& sched) noexcept;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
   virtual void run_now(file_request& request) noexcept = 0;

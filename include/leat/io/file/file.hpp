@@ -25,7 +25,7 @@ namespace leat {
 /// Cancellation: before it begins, with -ECANCELED, except for a close. Once begun it is awaited to
 ///               its end, since the kernel may use the buffer until then; but a read or write of a
 ///               stream is cancelled, so that its end comes soon.
-class [[nodiscard]] file_operation final : public wait {
+class [[nodiscard]] file_operation final : public wait_operation {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
                  const std::source_location& where) noexcept;
@@ -45,8 +45,8 @@ class [[nodiscard]] file_operation final : public wait {
     file_operation* owner = nullptr;
   };
 
-  static void cancel(wait& w) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
   static const kind file_kind;
 
   file_backend& backend_;

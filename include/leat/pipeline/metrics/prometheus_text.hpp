@@ -17,7 +17,7 @@ inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.
 ///
 ///     const leat::stage_metrics* const stages[] = {&readers, &consumer};
 ///     const leat::queue_base* const queues[] = {&names.queue(), &batches.queue()};
-///     reply(leat::prometheus_text(stages, queues, home.now()));
+///     reply(leat::prometheus_text(stages, queues, sched.now()));
 ///
 /// Metrics begin with leat_stage_ and have the label "stage", or with leat_queue_ and "queue": the
 /// names of the objects. The second of two of one name is "name#2", and so on; keep their order.

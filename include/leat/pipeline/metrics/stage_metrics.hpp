@@ -114,18 +114,18 @@ class stage_metrics {
 
 /// Measures one wait of a stage: from its making to stop(), or to its own end when the wait throws.
 ///
-///     waiting w(metrics, home, waiting::for_room);
+///     waiting w(metrics, sched, waiting::for_room);
 ///     co_await queue.push_many(items);
 ///     w.stop();
 ///
-/// Thread safety: thread-bound. Cost: two looks at the clock of `home`.
+/// Thread safety: thread-bound. Cost: two looks at the clock of `sched`.
 class waiting {
  public:
   /// What the stage waits for: others. To wait for a device is a reader's work.
   enum kind { for_input, for_room };
 
-  waiting(stage_metrics& stage, scheduler& home, kind k) noexcept
-      : span_(k == for_input ? stage.input_ : stage.room_, home) {}
+  waiting(stage_metrics& stage, scheduler& sched, kind k) noexcept
+      : span_(k == for_input ? stage.input_ : stage.room_, sched) {}
 
   /// The wait is over: counts it, once.
   void stop() noexcept { span_.stop(); }
@@ -141,7 +141,7 @@ class waiting {
 /// Thread safety and cost: as waiting.
 class at_work {
  public:
-  at_work(stage_metrics& stage, scheduler& home) noexcept : span_(stage.at_work_, home) {}
+  at_work(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.at_work_, sched) {}
 
   /// Ends the measurement without reading the clock of a scheduler that may be gone.
   void forget() noexcept { span_.forget(); }

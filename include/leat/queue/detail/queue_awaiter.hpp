@@ -48,7 +48,7 @@ class [[nodiscard]] queue_awaiter {
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
-    call_.task = &promise.task_context();
+    call_.task = &promise.context();
   }
 
   [[gnu::always_inline]] bool await_ready() {
@@ -60,7 +60,7 @@ class [[nodiscard]] queue_awaiter {
     }
     if (!verb_.try_at_once(call_.queue)) return false;
     state_ = state::done;
-    return !call_.task || call_.task->home().spend();
+    return !call_.task || call_.task->get_scheduler().consume_budget();
   }
 
   bool await_suspend(std::coroutine_handle<> h) {
@@ -69,7 +69,7 @@ class [[nodiscard]] queue_awaiter {
     const bool stopped = state_ == state::stopped;
     std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
     state_ = state::suspended;
-    waiter_.wait_in(c.task, h);
+    waiter_.begin_wait(c.task, h);
     if (done) {
       waiter_.set_done();
     } else if (stopped || (c.task && c.task->stop_requested())) {
@@ -79,15 +79,16 @@ class [[nodiscard]] queue_awaiter {
         if (!c.queue.begin(waiter_)) return true;
       } catch (...) {
         state_ = state::resumed;
-        waiter_.stop_waiting();
+        waiter_.abandon_wait();
         throw;
       }
     }
-    if (done || (c.task && !c.task->home().spend())) {  // ended; but others have their turn first
+    // ended; but others have their turn first
+    if (done || (c.task && !c.task->get_scheduler().consume_budget())) {
       waiter_.wake();
       return true;
     }
-    waiter_.stop_waiting();
+    waiter_.abandon_wait();
     return false;
   }
 
@@ -110,7 +111,7 @@ class [[nodiscard]] queue_awaiter {
   friend class select_branch<queue_awaiter>;
   struct call {
     Queue& queue;
-    context* task;
+    task_context* task;
     std::source_location where;
   };
   enum class state : unsigned char { fresh, done, stopped, suspended, resumed };

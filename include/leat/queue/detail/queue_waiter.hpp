@@ -34,7 +34,7 @@ enum class queue_outcome : std::uint8_t {
 };
 
 /// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
-class queue_waiter : public wait {
+class queue_waiter : public wait_operation {
  public:
   enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
 
@@ -59,7 +59,7 @@ class queue_waiter : public wait {
   }
 
   /// Ends the wait as cancelled unless it has ended already.
-  static void cancel(wait& w) noexcept;
+  static void cancel(wait_operation& w) noexcept;
 
   /// Leaves the line, for a coroutine that is destroyed while it waits; what a pop had received
   /// returns to the front of the queue. False: there was no memory for that, so the queue has
@@ -116,10 +116,10 @@ class queue_waiter : public wait {
 
   static const kind push_kind;
   static const kind pop_kind;
-  static void describe(const wait& w, std::ostream& out);
-  static void inspect(const wait& w, wait_object& object);
+  static void describe(const wait_operation& w, std::ostream& out);
+  static void inspect(const wait_operation& w, wait_target& object);
   // The task that waits; null for a thread, a handler, or a coroutine of no task.
-  [[nodiscard]] const context* waiting_task() const noexcept;
+  [[nodiscard]] const task_context* waiting_task() const noexcept;
   // That waits; none for a thread without a place or a handler.
   [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
   [[nodiscard]] task_id other_task() const noexcept;

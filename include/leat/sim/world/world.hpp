@@ -315,7 +315,7 @@ class world {
   void run_until_quiet();
   void drive();
   void unwind(const std::exception_ptr& failure);
-  [[nodiscard]] std::string where_everyone_is() const;
+  [[nodiscard]] std::string describe_live_tasks() const;
   void drop(std::uint64_t first, std::uint64_t last) noexcept;
   void note(const std::string& where, const std::string& what);
   void note_behind(const std::string& what);

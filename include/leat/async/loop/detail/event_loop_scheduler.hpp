@@ -57,8 +57,8 @@ class event_loop_scheduler : public scheduler {
   void own_service(std::shared_ptr<Service> service) noexcept {
     set_service<Service>(service.get());
     owned_service& owned = owned_[static_cast<std::size_t>(Service::slot)];
-    owned.complete = [](void* object, scheduler& home) noexcept {
-      Complete(*static_cast<Service*>(object), home);
+    owned.complete = [](void* object, scheduler& sched) noexcept {
+      Complete(*static_cast<Service*>(object), sched);
     };
     owned.service = std::move(service);
   }
@@ -82,7 +82,7 @@ class event_loop_scheduler : public scheduler {
 
   struct owned_service {
     std::shared_ptr<void> service;
-    void (*complete)(void* service, scheduler& home) noexcept = nullptr;
+    void (*complete)(void* service, scheduler& sched) noexcept = nullptr;
   };
 
   const pid_t process_ = ::getpid();

@@ -23,7 +23,7 @@ class signal_receiver {
   [[nodiscard]] virtual bool receive(int signal) noexcept = 0;
 
  protected:
-  explicit signal_receiver(scheduler& home) noexcept;
+  explicit signal_receiver(scheduler& sched) noexcept;
   ~signal_receiver();
 
  private:

@@ -21,29 +21,29 @@ class awaited_read {
   /// Wakes who waits for it.
   void end() noexcept {
     under_way_ = false;
-    if (wait* const reader = std::exchange(reader_, nullptr)) reader->wake();
+    if (wait_operation* const reader = std::exchange(reader_, nullptr)) reader->wake();
   }
 
  private:
   friend class read_wait;
 
-  wait* reader_ = nullptr;
+  wait_operation* reader_ = nullptr;
   bool under_way_ = false;
 };
 
 /// Waits until something was read. A stop lets go of it, and it goes on.
 /// Errors: cancelled.
-class [[nodiscard]] read_wait final : public wait {
+class [[nodiscard]] read_wait final : public wait_operation {
  public:
   /// `path` and `offset` are what a dump tells, and must live as long as the wait.
   read_wait(awaited_read& read, std::string_view path, std::uint64_t offset,
             const std::source_location& where) noexcept
-      : wait(read_kind, where), read_(read), path_(path), offset_(offset) {}
+      : wait_operation(read_kind, where), read_(read), path_(path), offset_(offset) {}
   ~read_wait() {
     if (read_.reader_ == this) {
       read_.reader_ = nullptr;
     } else if (is_dying()) {
-      take_wakeup_back();
+      withdraw_wakeup();
     }
   }
 
@@ -52,8 +52,8 @@ class [[nodiscard]] read_wait final : public wait {
   void await_resume() const;
 
  private:
-  static void cancel(wait& w) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
   static const kind read_kind;
 
   awaited_read& read_;

@@ -61,8 +61,8 @@ class span_clock {
 // One span, from its making to its end, or to stop().
 class span_of_time {
  public:
-  span_of_time(span_clock& clock, scheduler& home) noexcept
-      : clock_(&clock), scheduler_(home), begin_(home.now()) {
+  span_of_time(span_clock& clock, scheduler& sched) noexcept
+      : clock_(&clock), scheduler_(sched), begin_(sched.now()) {
     clock.begin(begin_);
   }
   span_of_time(const span_of_time&) = delete;

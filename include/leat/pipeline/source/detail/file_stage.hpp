@@ -349,7 +349,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (!open_[turn_].ended) co_await take(open_[turn_], run, to_drop_);
       to_drop_ -= run.size();
       if (run.empty() || left_ == 0) pass_on();
-      co_await let_others_run();
+      co_await yield_if_due();
     }
   }
 

@@ -39,7 +39,7 @@ class places_reader {
       // A read ends a turn too: it may have taken as long as all the records of one.
       if (given_ < restore_share_of_turn && !records_.empty() && has_first()) continue;
       given_ = 0;
-      co_await let_others_run();
+      co_await yield_if_due();
     }
   }
 

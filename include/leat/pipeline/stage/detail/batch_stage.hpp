@@ -125,7 +125,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
       run_type run;
       run.push_back(put_together(places));
       to(run, std::span(&b, 1));
-      co_await let_others_run();
+      co_await yield_if_due();
     }
   }
 

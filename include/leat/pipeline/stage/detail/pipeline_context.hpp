@@ -43,7 +43,7 @@ inline constexpr std::size_t restore_share_of_turn = 16;
 
 /// Lets every other task that is ready run first.
 /// Errors: cancelled when the task was asked to stop.
-[[nodiscard]] task<void> let_others_run();
+[[nodiscard]] task<void> yield_if_due();
 
 /// A stage, whatever its elements are.
 class any_stage {
