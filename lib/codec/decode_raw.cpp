@@ -12,7 +12,7 @@
 namespace leat {
 namespace {
 
-using detail::tensor_maker;
+using detail::tensor_builder;
 
 [[noreturn]] void refuse_raw(const std::string& why) {
   throw failure(errc::invalid_argument, "decode_raw: " + why);
@@ -62,15 +62,15 @@ tensor decode(std::span<const byte_view> records, const shape& outer, dtype type
       detail::of_call(records.size(), [&] { return length_of(records, type, options); });
   std::vector<std::int64_t> dimensions(outer.dimensions().begin(), outer.dimensions().end());
   dimensions.push_back(length == 0 ? 0 : static_cast<std::int64_t>(length / size_of(type)));
-  tensor values = tensor_maker::values(type, shape(dimensions));
-  std::byte* out = tensor_maker::bytes(values);
+  tensor values = tensor_builder::values(type, shape(dimensions));
+  std::byte* out = tensor_builder::bytes(values);
   for (const byte_view record : records) {
     const std::size_t size = std::min(record.size(), length);
     if (size > 0) std::memcpy(out, record.data(), size);
     if (size < length) std::memset(out + size, 0, length - size);
     out += length;
   }
-  std::byte* const first = tensor_maker::bytes(values);
+  std::byte* const first = tensor_builder::bytes(values);
   const std::size_t all = length * records.size();
   if (options.order != std::endian::native) turn_round(first, all, size_of_part(type));
   if (type == dtype::boolean) {

@@ -72,10 +72,10 @@ class string_column {
 
   /// Precondition: as many were added as the shape has. Errors: std::bad_alloc.
   [[nodiscard]] tensor take(shape s) const {
-    tensor all = tensor_maker::strings(std::move(s), used_);
+    tensor all = tensor_builder::strings(std::move(s), used_);
     if (count_ == 0) return all;
-    std::memcpy(tensor_maker::offsets(all) + 1, ends_.get(), count_ * sizeof ends_[0]);
-    if (used_ > 0) std::memcpy(tensor_maker::text(all), bytes_.get(), used_);
+    std::memcpy(tensor_builder::offsets(all) + 1, ends_.get(), count_ * sizeof ends_[0]);
+    if (used_ > 0) std::memcpy(tensor_builder::text(all), bytes_.get(), used_);
     return all;
   }
 

@@ -17,7 +17,7 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse_columns(const std::string& why) {
+[[noreturn]] void throw_arrow_error(const std::string& why) {
   throw failure(errc::invalid_argument, "Arrow: " + why);
 }
 
@@ -27,7 +27,7 @@ namespace {
 template <class Struct>
 struct node {
   std::vector<Struct> children;
-  std::vector<Struct*> places;
+  std::vector<Struct*> child_pointers;
 
   node() = default;
   node(const node&) = delete;
@@ -53,9 +53,9 @@ struct array_node : node<arrow_array> {
 // Makes `node` what `out` has in its hand.
 template <class Struct, class Node>
 void own(Struct& out, std::unique_ptr<Node> n) {
-  for (Struct& child : n->children) n->places.push_back(&child);
-  out.n_children = static_cast<std::int64_t>(n->places.size());
-  out.children = n->places.empty() ? nullptr : n->places.data();
+  for (Struct& child : n->children) n->child_pointers.push_back(&child);
+  out.n_children = static_cast<std::int64_t>(n->child_pointers.size());
+  out.children = n->child_pointers.empty() ? nullptr : n->child_pointers.data();
   out.private_data = n.release();
   out.release = [](Struct* self) {
     delete static_cast<Node*>(self->private_data);
@@ -78,7 +78,7 @@ struct column {
   }
 };
 
-struct pair {
+struct column_builder {
   std::unique_ptr<schema_node> schema = std::make_unique<schema_node>();
   std::unique_ptr<array_node> array = std::make_unique<array_node>();
 
@@ -91,8 +91,8 @@ struct pair {
 
   column make(std::int64_t length, std::int64_t buffers) && {
     column out;
-    schema->places.reserve(schema->children.size());
-    array->places.reserve(array->children.size());
+    schema->child_pointers.reserve(schema->children.size());
+    array->child_pointers.reserve(array->children.size());
     out.schema.format = schema->format.c_str();
     out.schema.name = schema->name.c_str();
     out.schema.metadata = schema->metadata.empty() ? nullptr : schema->metadata.data();
@@ -126,7 +126,7 @@ const char* format_of(dtype type) {
     case dtype::complex128: return "g";
     case dtype::string: return "Z";
   }
-  refuse_columns("no such dtype");
+  throw_arrow_error("no such dtype");
 }
 
 // One bit for each byte, the lowest first.
@@ -142,7 +142,7 @@ tensor packed(std::span<const bool> values) {
 // `length` values that have no parts.
 column leaf(std::string name, dtype type, std::int64_t length, const tensor& t) {
   static constexpr std::int64_t no_offsets[1] = {0};  // also of no string there is one
-  pair p;
+  column_builder p;
   p.schema->format = format_of(type);
   p.schema->name = std::move(name);
   p.array->values.push_back(type == dtype::boolean ? packed(t.values<bool>()) : t);
@@ -153,16 +153,16 @@ column leaf(std::string name, dtype type, std::int64_t length, const tensor& t) 
     p.array->buffers[1] = all.empty() ? no_offsets : all.offsets().data();
     p.array->buffers[2] = all.bytes().data();
   } else {
-    p.array->buffers[1] = detail::tensor_maker::bytes(values);
+    p.array->buffers[1] = detail::tensor_builder::bytes(values);
   }
   return std::move(p).make(length, strings ? 3 : 2);
 }
 
-column list_of(std::string name, std::int64_t size, std::int64_t length, column items) {
+column make_list(std::string name, std::int64_t size, std::int64_t length, column items) {
   if (size > std::numeric_limits<std::int32_t>::max()) {
-    refuse_columns("a list of " + std::to_string(size) + " values, more than 2^31 - 1");
+    throw_arrow_error("a list of " + std::to_string(size) + " values, more than 2^31 - 1");
   }
-  pair p;
+  column_builder p;
   p.schema->format = "+w:" + std::to_string(size);
   p.schema->name = std::move(name);
   p.add_child(std::move(items));
@@ -175,23 +175,23 @@ column nested(std::string name, const tensor& t, std::span<const std::int64_t> d
   const bool is_complex = t.type() == dtype::complex64 || t.type() == dtype::complex128;
   if (dimensions.empty()) {
     if (!is_complex) return leaf(std::move(name), t.type(), length, t);
-    return list_of(std::move(name), 2, length, leaf("item", t.type(), 2 * length, t));
+    return make_list(std::move(name), 2, length, leaf("item", t.type(), 2 * length, t));
   }
   std::int64_t items = 0;
   if (__builtin_mul_overflow(length, dimensions[0], &items)) {
-    refuse_columns("more values than 64 bits can count");
+    throw_arrow_error("more values than 64 bits can count");
   }
-  return list_of(std::move(name), dimensions[0], length,
-                 nested("item", t, dimensions.subspan(1), items));
+  return make_list(std::move(name), dimensions[0], length,
+                   nested("item", t, dimensions.subspan(1), items));
 }
 
 // ---------------------------------------------------------------------------------------- columns
 
 column dense(std::string name, const tensor& t, std::int64_t rows) {
-  if (t.shape().rank() == 0) refuse_columns("column '" + name + "' is a scalar and has no rows");
+  if (t.shape().rank() == 0) throw_arrow_error("column '" + name + "' is a scalar and has no rows");
   if (t.shape()[0] != rows) {
-    refuse_columns("column '" + name + "' has " + std::to_string(t.shape()[0]) +
-                   " rows and others " + std::to_string(rows));
+    throw_arrow_error("column '" + name + "' has " + std::to_string(t.shape()[0]) +
+                      " rows and others " + std::to_string(rows));
   }
   return nested(std::move(name), t, t.shape().dimensions().subspan(1), rows);
 }
@@ -203,7 +203,7 @@ void append(std::string& out, std::string_view text) {
 }
 
 // Key and value as the specification wants them: each with its size in front.
-std::string metadata_of(const tensor& dense_shape) {
+std::string make_metadata(const tensor& dense_shape) {
   const std::int32_t count = 1;
   std::string out(reinterpret_cast<const char*>(&count), sizeof count);
   append(out, "leat.dense_shape");
@@ -226,17 +226,17 @@ tensor row_offsets(const sparse_tensor& s, std::int64_t rows) {
 
 column sparse(std::string name, const sparse_tensor& s, std::int64_t rows) {
   const std::int64_t count = s.indices.shape()[0];
-  pair item;
+  column_builder item;
   item.schema->format = "+s";
   item.schema->name = "item";
   item.add_child(dense("index", s.indices, count));
   item.add_child(dense("value", s.values, count));
-  pair p;
+  column_builder p;
   p.schema->format = "+L";
   p.schema->name = std::move(name);
-  p.schema->metadata = metadata_of(s.dense_shape);
+  p.schema->metadata = make_metadata(s.dense_shape);
   p.array->values.push_back(row_offsets(s, rows));
-  p.array->buffers[1] = detail::tensor_maker::bytes(std::as_const(p.array->values[0]));
+  p.array->buffers[1] = detail::tensor_builder::bytes(std::as_const(p.array->values[0]));
   p.add_child(std::move(item).make(count, 1));
   return std::move(p).make(rows, 2);
 }
@@ -245,8 +245,8 @@ column sparse(std::string name, const sparse_tensor& s, std::int64_t rows) {
 template <class Child>
 void export_struct(std::size_t count, std::int64_t rows, Child child, arrow_schema& schema,
                    arrow_array& array) {
-  if (count == 0) refuse_columns("a batch without columns");
-  pair p;
+  if (count == 0) throw_arrow_error("a batch without columns");
+  column_builder p;
   p.schema->format = "+s";
   for (std::size_t i = 0; i < count; ++i) p.add_child(child(i));
   column whole = std::move(p).make(rows, 1);

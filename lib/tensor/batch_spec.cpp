@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse(std::string_view owner, const std::string& why) {
+[[noreturn]] void throw_spec_error(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
 }
 
@@ -42,9 +42,10 @@ element_spec components(const std::vector<column_spec>& columns, bool batched) {
       continue;
     }
     if (!c.shape.has_rank()) {
-      refuse({}, "the rank of sparse column " +
-                     (c.name.empty() ? std::to_string(&c - columns.data()) : "'" + c.name + "'") +
-                     " is unknown: name its dimensions, unknown ones as such");
+      throw_spec_error(
+          {}, "the rank of sparse column " +
+                  (c.name.empty() ? std::to_string(&c - columns.data()) : "'" + c.name + "'") +
+                  " is unknown: name its dimensions, unknown ones as such");
     }
     const auto part = [&](dtype type, partial_shape shape, const char* suffix) {
       all.push_back({.type = type,
@@ -59,11 +60,11 @@ element_spec components(const std::vector<column_spec>& columns, bool batched) {
   return element_spec(std::move(all));
 }
 
-std::shared_ptr<const detail::column_layout> layout_of(const std::vector<column_spec>& columns) {
+std::shared_ptr<const detail::column_layout> make_layout(const std::vector<column_spec>& columns) {
   auto layout = std::make_shared<detail::column_layout>();
   std::size_t next = 0;
   for (const column_spec& c : columns) {
-    layout->places.push_back({.first = next, .sparse = c.sparse});
+    layout->slots.push_back({.first = next, .sparse = c.sparse});
     if (!c.name.empty()) layout->names.push_back(c.name);
     next += c.sparse ? 3 : 1;
   }
@@ -90,7 +91,7 @@ batch_spec::batch_spec(std::vector<column_spec> columns)
     : columns_(in_order(std::move(columns))),
       elements_(components(columns_, false)),
       batches_(components(columns_, true)),
-      layout_(layout_of(columns_)) {}
+      layout_(make_layout(columns_)) {}
 
 batch_spec::batch_spec(const element_spec& elements) : batch_spec(dense_columns(elements)) {}
 
@@ -106,12 +107,12 @@ void batch_spec::check_batchable(bool padded, std::string_view owner) const {
     const partial_shape& shape = columns_[i].shape;
     if (columns_[i].sparse || shape.fully_defined()) continue;
     if (!shape.has_rank()) {
-      refuse(owner, "the rank of " + name_of(i) +
-                        " is unknown: name its dimensions, unknown ones as such");
+      throw_spec_error(owner, "the rank of " + name_of(i) +
+                                  " is unknown: name its dimensions, unknown ones as such");
     }
     if (!padded) {
-      refuse(owner, name_of(i) + " has the shape " + to_string(shape) +
-                        ": all dimensions must be known, unless dynamic_pad is set");
+      throw_spec_error(owner, name_of(i) + " has the shape " + to_string(shape) +
+                                  ": all dimensions must be known, unless dynamic_pad is set");
     }
   }
 }
@@ -120,9 +121,9 @@ void batch_spec::check_sparse(std::size_t column, const tensor_tuple& t, bool ba
                               std::string_view owner) const {
   const partial_shape& shape = columns_[column].shape;
   const std::string wrong =
-      detail::wrong_in({t, layout_->places[column].first},
-                       batched ? shape.batch_of(unknown_dimension) : shape, batched);
-  if (!wrong.empty()) refuse(owner, "sparse " + name_of(column) + ": " + wrong);
+      detail::sparse_error({t, layout_->slots[column].first},
+                           batched ? shape.batch_of(unknown_dimension) : shape, batched);
+  if (!wrong.empty()) throw_spec_error(owner, "sparse " + name_of(column) + ": " + wrong);
 }
 
 void batch_spec::check(tensor_tuple& element, std::string_view owner) const {
@@ -133,17 +134,17 @@ void batch_spec::check(tensor_tuple& element, std::string_view owner) const {
 }
 
 // How many rows the columns of a batch have.
-std::size_t batch_spec::rows_of(const tensor_tuple& batch, std::string_view owner) const {
+std::size_t batch_spec::count_rows(const tensor_tuple& batch, std::string_view owner) const {
   const auto rows = [&](std::size_t i) {
-    const auto& place = layout_->places[i];
-    return place.sparse ? batch[place.first + 2].values<std::int64_t>()[0]
-                        : batch[place.first].shape()[0];
+    const auto& slot = layout_->slots[i];
+    return slot.sparse ? batch[slot.first + 2].values<std::int64_t>()[0]
+                       : batch[slot.first].shape()[0];
   };
   for (std::size_t i = 1; i < count(); ++i) {
     if (rows(i) == rows(0)) continue;
-    refuse(owner, "the columns of a batch must have as many rows: " + name_of(0) + " has " +
-                      std::to_string(rows(0)) + ", " + name_of(i) + " has " +
-                      std::to_string(rows(i)));
+    throw_spec_error(owner, "the columns of a batch must have as many rows: " + name_of(0) +
+                                " has " + std::to_string(rows(0)) + ", " + name_of(i) + " has " +
+                                std::to_string(rows(i)));
   }
   return static_cast<std::size_t>(rows(0));
 }
@@ -158,29 +159,29 @@ std::vector<tensor_tuple> batch_spec::rows(tensor_tuple batch,
   for (std::size_t i = 0; i < count(); ++i) {
     if (!columns_[i].sparse) continue;
     check_sparse(i, batch, true, owner);
-    sparse.emplace_back(detail::sparse_view(batch, layout_->places[i].first));
+    sparse.emplace_back(detail::sparse_view(batch, layout_->slots[i].first));
   }
-  const std::size_t all = rows_of(batch, owner);
+  const std::size_t all = count_rows(batch, owner);
   if (keep && keep->size() != all) {
-    refuse(owner, "keep has " + std::to_string(keep->size()) + " values for " +
-                      std::to_string(all) + " rows");
+    throw_spec_error(owner, "keep has " + std::to_string(keep->size()) + " values for " +
+                                std::to_string(all) + " rows");
   }
   std::vector<shape> shapes(batch.count());
-  for (const auto& place : layout_->places) {
-    if (!place.sparse) shapes[place.first] = detail::row_shape(batch[place.first]);
+  for (const auto& slot : layout_->slots) {
+    if (!slot.sparse) shapes[slot.first] = detail::row_shape(batch[slot.first]);
   }
-  auto result = detail::room_for<tensor_tuple>(all);
+  auto result = detail::reserved_vector<tensor_tuple>(all);
   for (std::size_t row = 0; row < all; ++row) {
     if (keep && !(*keep)[row]) continue;
     std::vector<tensor> element;
     element.reserve(batch.count());
     auto next_sparse = sparse.begin();
-    for (const auto& place : layout_->places) {
-      const shape& s = shapes[place.first];
-      if (place.sparse) {
+    for (const auto& slot : layout_->slots) {
+      const shape& s = shapes[slot.first];
+      if (slot.sparse) {
         next_sparse++->add(static_cast<std::int64_t>(row), element);
       } else {
-        element.push_back(detail::copy_values(batch[place.first], s, row * s.count()));
+        element.push_back(detail::copy_values(batch[slot.first], s, row * s.count()));
       }
     }
     result.push_back(elements_.make_tuple(std::move(element)));
@@ -191,15 +192,16 @@ std::vector<tensor_tuple> batch_spec::rows(tensor_tuple batch,
 // That an element can be stacked; its dense components are looked at when that is done.
 void batch_spec::require_components(const tensor_tuple& element) const {
   bool right = element.count() == elements_.count();
-  for (const auto& place : layout_->places) {
-    if (!right || !place.sparse) continue;
-    for (std::size_t c = place.first; c < place.first + 3; ++c) {
+  for (const auto& slot : layout_->slots) {
+    if (!right || !slot.sparse) continue;
+    for (std::size_t c = slot.first; c < slot.first + 3; ++c) {
       right = right && element[c].type() == elements_[c].type &&
               elements_[c].shape.compatible(element[c].shape());
     }
-    right = right && element[place.first].shape()[0] == element[place.first + 1].shape()[0];
+    right = right && element[slot.first].shape()[0] == element[slot.first + 1].shape()[0];
   }
-  if (!right) refuse({}, "an element to be stacked does not match the spec: " + text(*this));
+  if (!right)
+    throw_spec_error({}, "an element to be stacked does not match the spec: " + text(*this));
 }
 
 batch_columns batch_spec::stack(std::span<const tensor_tuple> elements) const {
@@ -207,7 +209,7 @@ batch_columns batch_spec::stack(std::span<const tensor_tuple> elements) const {
   std::vector<tensor> batch;
   batch.reserve(elements_.count());
   for (std::size_t i = 0; i < count(); ++i) {
-    const auto [first, sparse] = layout_->places[i];
+    const auto [first, sparse] = layout_->slots[i];
     if (sparse) {
       detail::stack_sparse(elements, first, columns_[i].type, columns_[i].shape.rank(), batch);
     } else {
@@ -236,15 +238,15 @@ std::string difference(const batch_spec& a, const batch_spec& b) {
 
 template <class Combine>
 batch_spec join(std::span<const batch_spec> joined, Combine combine) {
-  if (joined.empty()) refuse({}, "there is no spec to join: give that of each source");
+  if (joined.empty()) throw_spec_error({}, "there is no spec to join: give that of each source");
   std::vector<column_spec> columns(joined[0].begin(), joined[0].end());
   for (std::size_t s = 1; s < joined.size(); ++s) {
     for (std::size_t other = 0; other < s; ++other) {
       const std::string differ = difference(joined[other], joined[s]);
       if (differ.empty()) continue;
-      refuse({}, "sources to be joined differ in " + differ + ": source " + std::to_string(other) +
-                     " gives " + text(joined[other]) + "; source " + std::to_string(s) + " gives " +
-                     text(joined[s]));
+      throw_spec_error({}, "sources to be joined differ in " + differ + ": source " +
+                               std::to_string(other) + " gives " + text(joined[other]) +
+                               "; source " + std::to_string(s) + " gives " + text(joined[s]));
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
       columns[i].shape = combine(columns[i].shape, joined[s][i].shape);
@@ -253,7 +255,7 @@ batch_spec join(std::span<const batch_spec> joined, Combine combine) {
   return batch_spec(std::move(columns));
 }
 
-std::span<const batch_spec> all_of(std::initializer_list<batch_spec> list) {
+std::span<const batch_spec> to_span(std::initializer_list<batch_spec> list) {
   return {list.begin(), list.size()};
 }
 
@@ -262,11 +264,11 @@ std::span<const batch_spec> all_of(std::initializer_list<batch_spec> list) {
 batch_spec merge(std::span<const batch_spec> joined) {
   return join(joined, [](const partial_shape& a, const partial_shape& b) { return merge(a, b); });
 }
-batch_spec merge(std::initializer_list<batch_spec> joined) { return merge(all_of(joined)); }
+batch_spec merge(std::initializer_list<batch_spec> joined) { return merge(to_span(joined)); }
 
 batch_spec relax(std::span<const batch_spec> joined) {
   return join(joined, [](const partial_shape& a, const partial_shape& b) { return relax(a, b); });
 }
-batch_spec relax(std::initializer_list<batch_spec> joined) { return relax(all_of(joined)); }
+batch_spec relax(std::initializer_list<batch_spec> joined) { return relax(to_span(joined)); }
 
 }  // namespace leat

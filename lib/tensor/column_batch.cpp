@@ -6,21 +6,21 @@
 
 namespace leat {
 
-std::size_t batch_columns::dense_place(std::size_t index) const {
-  const auto& place = layout_->places[index];
-  if (place.sparse) refuse(index, " is sparse: sparse() gives it");
-  return place.first;
+std::size_t batch_columns::dense_slot(std::size_t index) const {
+  const auto& slot = layout_->slots[index];
+  if (slot.sparse) throw_column_error(index, " is sparse: sparse() gives it");
+  return slot.first;
 }
 
 sparse_tensor batch_columns::sparse(std::size_t index) const {
-  const auto& place = layout_->places[index];
-  if (!place.sparse) refuse(index, " is dense: [] gives it");
-  return {.indices = components_[place.first],
-          .values = components_[place.first + 1],
-          .dense_shape = components_[place.first + 2]};
+  const auto& slot = layout_->slots[index];
+  if (!slot.sparse) throw_column_error(index, " is dense: [] gives it");
+  return {.indices = components_[slot.first],
+          .values = components_[slot.first + 1],
+          .dense_shape = components_[slot.first + 2]};
 }
 
-void batch_columns::refuse(std::size_t index, const char* why) const {
+void batch_columns::throw_column_error(std::size_t index, const char* why) const {
   const std::string column = has_names() ? "'" + names()[index] + "'" : std::to_string(index);
   throw failure(errc::invalid_argument, "column " + column + why);
 }

@@ -36,7 +36,7 @@ constexpr type_code types[] = {
     {dtype::float64, dl_float}, {dtype::complex64, dl_complex}, {dtype::complex128, dl_complex},
 };
 
-[[noreturn]] void refuse_tensor(const std::string& why) {
+[[noreturn]] void throw_dlpack_error(const std::string& why) {
   throw failure(errc::invalid_argument, "DLPack: " + why);
 }
 
@@ -46,15 +46,16 @@ dl_data_type exported(dtype type) {
   for (const type_code& t : types) {
     if (t.type == type) return {.code = t.code, .bits = bits_of(type), .lanes = 1};
   }
-  refuse_tensor("it has no strings; hand on numbers made of them");
+  throw_dlpack_error("it has no strings; hand on numbers made of them");
 }
 
 dtype imported(const dl_data_type& type) {
   for (const type_code& t : types) {
     if (t.code == type.code && bits_of(t.type) == type.bits && type.lanes == 1) return t.type;
   }
-  refuse_tensor("no dtype has code " + std::to_string(type.code) + ", " +
-                std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) + " lanes");
+  throw_dlpack_error("no dtype has code " + std::to_string(type.code) + ", " +
+                     std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) +
+                     " lanes");
 }
 
 // ----------------------------------------------------------------------------------------- export
@@ -76,7 +77,7 @@ struct exported_tensor {
     }
     dl_tensor& view = managed.dl_tensor;
     view.dtype = exported(values.type());
-    if (values.count() > 0) view.data = detail::tensor_maker::bytes(values);
+    if (values.count() > 0) view.data = detail::tensor_builder::bytes(values);
     view.ndim = static_cast<std::int32_t>(shape.size());
     view.shape = shape.data();
     view.strides = strides.data();
@@ -114,16 +115,17 @@ std::byte* copy_dimension(const dl_tensor& from, const std::byte* at, std::int32
 
 tensor copy_of(const dl_tensor& from) {
   if (from.device.device_type != dl_device().device_type) {
-    refuse_tensor("the values are on a device of type " + std::to_string(from.device.device_type) +
-                  ", and only those of the CPU (1) can be read");
+    throw_dlpack_error("the values are on a device of type " +
+                       std::to_string(from.device.device_type) +
+                       ", and only those of the CPU (1) can be read");
   }
-  if (from.ndim < 0) refuse_tensor("a tensor of " + std::to_string(from.ndim) + " dimensions");
+  if (from.ndim < 0) throw_dlpack_error("a tensor of " + std::to_string(from.ndim) + " dimensions");
   const dtype type = imported(from.dtype);
-  tensor result = detail::tensor_maker::values(
+  tensor result = detail::tensor_builder::values(
       type, shape(std::span(from.shape, static_cast<std::size_t>(from.ndim))));
   if (result.count() == 0) return result;
   const auto* const data = static_cast<const std::byte*>(from.data) + from.byte_offset;
-  std::byte* const to = detail::tensor_maker::bytes(result);
+  std::byte* const to = detail::tensor_builder::bytes(result);
   if (from.strides) {
     copy_dimension(from, data, 0, size_of(type), to);
   } else {
@@ -150,17 +152,17 @@ dl_managed_tensor_versioned* to_dlpack_versioned(tensor t) {
 }
 
 tensor from_dlpack(dl_managed_tensor* managed) {
-  if (!managed) refuse_tensor("there is no tensor");
+  if (!managed) throw_dlpack_error("there is no tensor");
   const std::unique_ptr<dl_managed_tensor, release> taken(managed);
   return copy_of(managed->dl_tensor);
 }
 
 tensor from_dlpack(dl_managed_tensor_versioned* managed) {
-  if (!managed) refuse_tensor("there is no tensor");
+  if (!managed) throw_dlpack_error("there is no tensor");
   const std::unique_ptr<dl_managed_tensor_versioned, release> taken(managed);
   if (managed->version.major != dl_version().major) {
-    refuse_tensor("a tensor of version " + std::to_string(managed->version.major) +
-                  " has another layout than those of version 1");
+    throw_dlpack_error("a tensor of version " + std::to_string(managed->version.major) +
+                       " has another layout than those of version 1");
   }
   return copy_of(managed->dl_tensor);
 }

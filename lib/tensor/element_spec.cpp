@@ -27,23 +27,23 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
   return names;
 }
 
-[[noreturn]] void refuse_element(std::string_view owner, const std::string& why) {
+[[noreturn]] void throw_element_error(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
 }
 
-[[noreturn]] void refuse_shape(std::string_view owner, std::size_t index,
-                               const partial_shape& expected, const shape& got) {
+[[noreturn]] void throw_shape_error(std::string_view owner, std::size_t index,
+                                    const partial_shape& expected, const shape& got) {
   std::string why = "Shape mismatch in tuple component " + std::to_string(index) + ". Expected " +
                     to_string(expected) + ", got " + to_string(got);
   if (expected == partial_shape{}) why += " (must be a scalar)";
-  refuse_element(owner, why);
+  throw_element_error(owner, why);
 }
 
 void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
   if (expected == got) return;
-  refuse_element(owner, "Type mismatch in tuple component " + std::to_string(index) +
-                            ". Expected " + std::string(to_string(expected)) + ", got " +
-                            std::string(to_string(got)));
+  throw_element_error(owner, "Type mismatch in tuple component " + std::to_string(index) +
+                                 ". Expected " + std::string(to_string(expected)) + ", got " +
+                                 std::string(to_string(got)));
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ element_spec::element_spec(std::vector<component_spec> components)
 // The components of an element whose names are not the very ones of this spec.
 tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_view owner) const {
   if (!names_) {
-    refuse_element(
+    throw_element_error(
         owner, "the components have names, " + list(element.names()) + ", and should have none");
   }
   std::vector<tensor> components;
@@ -106,8 +106,8 @@ tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_vie
   for (const std::string& n : *names_) {
     const auto found = std::find(given.begin(), given.end(), n);
     if (found == given.end() || given.size() != count()) {
-      refuse_element(owner, "the components must have the names " + list(*names_) +
-                                "; given were " + list(given));
+      throw_element_error(owner, "the components must have the names " + list(*names_) +
+                                     "; given were " + list(given));
     }
     components.push_back(element[static_cast<std::size_t>(found - given.begin())]);
   }
@@ -119,25 +119,26 @@ tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_vie
 template <class Check>
 void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
                                   Check check) const {
-  const bool as_it_is = element.names_ == names_;
-  tensor_tuple arranged = as_it_is ? tensor_tuple() : in_order(element, owner);
-  const tensor_tuple& checked = as_it_is ? element : arranged;
+  const bool is_in_order = element.names_ == names_;
+  tensor_tuple arranged = is_in_order ? tensor_tuple() : in_order(element, owner);
+  const tensor_tuple& checked = is_in_order ? element : arranged;
   if (checked.count() != count()) {
-    refuse_element(owner, "an element of " + std::to_string(count()) +
-                              " components was expected, not of " +
-                              std::to_string(checked.count()));
+    throw_element_error(owner, "an element of " + std::to_string(count()) +
+                                   " components was expected, not of " +
+                                   std::to_string(checked.count()));
   }
   for (std::size_t i = 0; i < count(); ++i) {
     check_type(owner, i, components_[i].type, checked[i].type());
     check(checked, i);
   }
-  if (!as_it_is) element = std::move(arranged);
+  if (!is_in_order) element = std::move(arranged);
 }
 
 void element_spec::check(tensor_tuple& element, std::string_view owner) const {
   check_in_order(element, owner, [&](const tensor_tuple& checked, std::size_t i) {
     const shape& got = checked[i].shape();
-    if (!components_[i].shape.compatible(got)) refuse_shape(owner, i, components_[i].shape, got);
+    if (!components_[i].shape.compatible(got))
+      throw_shape_error(owner, i, components_[i].shape, got);
   });
 }
 
@@ -146,18 +147,19 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
   check_in_order(batch, owner, [&](const tensor_tuple& checked, std::size_t i) {
     const shape& got = checked[i].shape();
     if (got.rank() == 0) {
-      refuse_element(owner, "tuple component " + std::to_string(i) +
-                                " of a batch is a scalar: dimension 0 must count the elements");
+      throw_element_error(owner,
+                          "tuple component " + std::to_string(i) +
+                              " of a batch is a scalar: dimension 0 must count the elements");
     }
     if (i == 0) length = got[0];
     if (got[0] != length) {
-      refuse_element(
+      throw_element_error(
           owner, "all components of a batch must have the same size in dimension 0. Component " +
                      std::to_string(i) + " has " + std::to_string(got[0]) + ", component 0 has " +
                      std::to_string(length));
     }
     const partial_shape expected = components_[i].shape.batch_of(length);
-    if (!expected.compatible(got)) refuse_shape(owner, i, expected, got);
+    if (!expected.compatible(got)) throw_shape_error(owner, i, expected, got);
   });
   return static_cast<std::size_t>(length);
 }
@@ -165,9 +167,9 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
 void element_spec::check_stackable(std::string_view owner) const {
   for (std::size_t i = 0; i < count(); ++i) {
     if (components_[i].shape.has_rank()) continue;
-    refuse_element(owner, "batches need specified shapes, and the shape of component " +
-                              std::to_string(i) +
-                              " is not: name its dimensions, unknown ones as such");
+    throw_element_error(owner, "batches need specified shapes, and the shape of component " +
+                                   std::to_string(i) +
+                                   " is not: name its dimensions, unknown ones as such");
   }
 }
 

@@ -19,13 +19,13 @@ std::string text(numbers all) {
   return out + ']';
 }
 
-tensor uninitialised(std::initializer_list<std::int64_t> dimensions) {
-  return tensor_maker::values(dtype::int64, shape(dimensions));
+tensor make_uninitialized(std::initializer_list<std::int64_t> dimensions) {
+  return tensor_builder::values(dtype::int64, shape(dimensions));
 }
 
 }  // namespace
 
-std::string wrong_in(const sparse_view& s, const partial_shape& dense_shape, bool rising) {
+std::string sparse_error(const sparse_view& s, const partial_shape& dense_shape, bool rising) {
   const numbers sizes = s.dense_shape.values<std::int64_t>();
   const std::size_t rank = sizes.size();
   for (std::size_t d = 0; d < rank; ++d) {
@@ -69,7 +69,7 @@ void sparse_rows::add(std::int64_t row, std::vector<tensor>& to) {
   while (next_ < count && row_of(next_) == row) ++next_;
 
   const auto size = static_cast<std::int64_t>(next_ - first);
-  tensor indices = uninitialised({size, static_cast<std::int64_t>(rank_)});
+  tensor indices = make_uninitialized({size, static_cast<std::int64_t>(rank_)});
   auto* out = indices.mutable_values<std::int64_t>().data();
   for (std::size_t i = first; i < next_; ++i) {
     out = std::copy_n(all.data() + i * (rank_ + 1) + 1, rank_, out);
@@ -86,7 +86,7 @@ namespace {
 tensor stack_indices(std::span<const tensor_tuple> elements, std::size_t c, std::size_t rank) {
   std::int64_t count = 0;
   for (const tensor_tuple& e : elements) count += e[c].shape()[0];
-  tensor all = uninitialised({count, static_cast<std::int64_t>(rank + 1)});
+  tensor all = make_uninitialized({count, static_cast<std::int64_t>(rank + 1)});
   auto* out = all.mutable_values<std::int64_t>().data();
   for (std::size_t row = 0; row < elements.size(); ++row) {
     const tensor& indices = elements[row][c];

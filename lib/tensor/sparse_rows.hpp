@@ -25,7 +25,7 @@ struct sparse_view {
 
 /// What is wrong with a sparse value whose components have the right types and ranks: a sentence,
 /// empty when nothing is. `rising`: the first number of the indices must not fall.
-std::string wrong_in(const sparse_view& s, const partial_shape& dense_shape, bool rising);
+std::string sparse_error(const sparse_view& s, const partial_shape& dense_shape, bool rising);
 
 /// The rows of a batch of sparse values, which has nothing wrong in it.
 class sparse_rows {

@@ -14,7 +14,7 @@ namespace leat {
 namespace {
 
 using detail::dimension_list;
-using detail::tensor_maker;
+using detail::tensor_builder;
 using dimensions = std::span<const std::int64_t>;
 
 // --------------------------------------------------------------------------- writing into a tensor
@@ -23,11 +23,11 @@ using dimensions = std::span<const std::int64_t>;
 class row_writer {
  public:
   explicit row_writer(tensor& to) noexcept
-      : to_(tensor_maker::bytes(to)), size_(size_of(to.type())) {}
+      : to_(tensor_builder::bytes(to)), size_(size_of(to.type())) {}
 
   void add(const tensor& from, std::size_t first, std::size_t count, std::size_t at) noexcept {
     if (count == 0) return;
-    std::memcpy(to_ + at * size_, tensor_maker::bytes(from) + first * size_, count * size_);
+    std::memcpy(to_ + at * size_, tensor_builder::bytes(from) + first * size_, count * size_);
   }
   void finish() noexcept {}
 
@@ -40,8 +40,8 @@ class row_writer {
 class string_writer {
  public:
   explicit string_writer(tensor& to)
-      : offsets_(tensor_maker::offsets(to)),
-        text_(to.count() > 0 ? tensor_maker::text(to) : nullptr),
+      : offsets_(tensor_builder::offsets(to)),
+        text_(to.count() > 0 ? tensor_builder::text(to) : nullptr),
         count_(to.count()) {}
 
   void add(const tensor& from, std::size_t first, std::size_t count, std::size_t at) {
@@ -85,8 +85,8 @@ void write_into(tensor& to, Write write) {
 }
 
 tensor make(dtype type, shape s, std::size_t string_size, bool zeros) {
-  if (type == dtype::string) return tensor_maker::strings(std::move(s), string_size);
-  return zeros ? tensor(type, std::move(s)) : tensor_maker::values(type, std::move(s));
+  if (type == dtype::string) return tensor_builder::strings(std::move(s), string_size);
+  return zeros ? tensor(type, std::move(s)) : tensor_builder::values(type, std::move(s));
 }
 
 std::size_t string_size(const tensor& t) {
@@ -95,27 +95,28 @@ std::size_t string_size(const tensor& t) {
 
 // ------------------------------------------------------------------------------- small into large
 
-// Calls run(from, to) for each run of values that stays unbroken when a tensor goes to the low end
-// of a larger one: where it begins in either. `block`: values in the first `outer` and all further
-// dimensions of the larger one.
-template <class Run>
-void for_each_run(const std::int64_t* small, const std::int64_t* large, std::size_t outer,
-                  std::size_t block, std::size_t length, std::size_t& from, std::size_t to,
-                  Run& run) {
+// Calls copy(from, to) for each range of values that stays unbroken when a tensor goes to the low
+// end of a larger one: where it begins in either. `block`: values in the first `outer` and all
+// further dimensions of the larger one.
+template <class Copy>
+void for_each_range(const std::int64_t* small, const std::int64_t* large, std::size_t outer,
+                    std::size_t block, std::size_t length, std::size_t& from, std::size_t to,
+                    Copy& copy) {
   if (outer == 0) {
-    run(from, to);
+    copy(from, to);
     from += length;
     return;
   }
   block /= static_cast<std::size_t>(*large);
   for (std::int64_t i = 0; i < *small; ++i, to += block) {
-    for_each_run(small + 1, large + 1, outer - 1, block, length, from, to, run);
+    for_each_range(small + 1, large + 1, outer - 1, block, length, from, to, copy);
   }
 }
 
 // Writes `t` to the low end of the `block` values, of shape `large`, that begin at `to`.
 template <class Writer>
-void place(Writer& writer, const tensor& t, dimensions large, std::size_t block, std::size_t to) {
+void write_padded(Writer& writer, const tensor& t, dimensions large, std::size_t block,
+                  std::size_t to) {
   if (t.count() == block) {  // and so of the same shape
     writer.add(t, 0, block, to);
     return;
@@ -125,9 +126,9 @@ void place(Writer& writer, const tensor& t, dimensions large, std::size_t block,
   std::size_t outer = small.size() - 1;  // the last dimension that differs
   std::size_t length = static_cast<std::size_t>(small[outer]);
   for (; small[outer] == large[outer]; length *= static_cast<std::size_t>(small[outer])) --outer;
-  auto run = [&](std::size_t begin, std::size_t at) { writer.add(t, begin, length, at); };
+  auto copy = [&](std::size_t begin, std::size_t at) { writer.add(t, begin, length, at); };
   std::size_t from = 0;
-  for_each_run(small.data(), large.data(), outer, block, length, from, to, run);
+  for_each_range(small.data(), large.data(), outer, block, length, from, to, copy);
 }
 
 // ---------------------------------------------------------------------------------------- stacking
@@ -169,7 +170,7 @@ tensor stack_rows(std::size_t count, Row row, const component_spec& spec) {
   for (std::size_t i = 0; i < count && !padded; ++i) padded = row(i).count() != block;
   tensor result = make(spec.type, std::move(whole), bytes, padded);
   write_into(result, [&](auto& writer) {
-    for (std::size_t i = 0; i < count; ++i) place(writer, row(i), large, block, i * block);
+    for (std::size_t i = 0; i < count; ++i) write_padded(writer, row(i), large, block, i * block);
   });
   return result;
 }
@@ -263,14 +264,14 @@ tensor pad(const tensor& t, const shape& to) {
                                               " cannot be padded to " + to_string(to));
   }
   tensor result = make(t.type(), to, string_size(t), true);
-  write_into(result, [&](auto& writer) { place(writer, t, large, to.count(), 0); });
+  write_into(result, [&](auto& writer) { write_padded(writer, t, large, to.count(), 0); });
   return result;
 }
 
 std::vector<tensor> unstack(const tensor& batch) {
   const shape row = detail::row_shape(batch);
   const auto count = static_cast<std::size_t>(batch.shape()[0]);
-  auto rows = detail::room_for<tensor>(count);
+  auto rows = detail::reserved_vector<tensor>(count);
   for (std::size_t i = 0; i < count; ++i)
     rows.push_back(detail::copy_values(batch, row, i * row.count()));
   return rows;
@@ -295,7 +296,7 @@ std::vector<tensor_tuple> unstack(const tensor_tuple& batch) {
                       " and " + to_string(batch[0].shape()));
   }
   const std::size_t count = batch.empty() ? 0 : static_cast<std::size_t>(batch[0].shape()[0]);
-  auto elements = detail::room_for<tensor_tuple>(count);
+  auto elements = detail::reserved_vector<tensor_tuple>(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<tensor> components;
     components.reserve(batch.count());

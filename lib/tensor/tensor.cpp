@@ -22,14 +22,14 @@ void check_count(dtype type, const shape& s, std::size_t count) {
 }
 
 template <class String>
-tensor of_strings(shape s, std::span<const String> values) {
+tensor make_strings(shape s, std::span<const String> values) {
   check_count(dtype::string, s, values.size());
   std::size_t size = 0;
   for (const String& v : values) size += v.size();
-  tensor t = detail::tensor_maker::strings(std::move(s), size);
+  tensor t = detail::tensor_builder::strings(std::move(s), size);
   if (values.empty()) return t;
-  std::int64_t* const offsets = detail::tensor_maker::offsets(t);
-  char* const bytes = detail::tensor_maker::text(t);
+  std::int64_t* const offsets = detail::tensor_builder::offsets(t);
+  char* const bytes = detail::tensor_builder::text(t);
   std::size_t at = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::copy(values[i].begin(), values[i].end(), bytes + at);
@@ -44,25 +44,25 @@ tensor of_strings(shape s, std::span<const String> values) {
 tensor::tensor() noexcept : shape_{0}, type_(dtype::float32) {}
 
 tensor::tensor(dtype type, leat::shape shape)
-    : tensor(type == dtype::string ? detail::tensor_maker::strings(std::move(shape), 0)
-                                   : detail::tensor_maker::values(type, std::move(shape))) {
+    : tensor(type == dtype::string ? detail::tensor_builder::strings(std::move(shape), 0)
+                                   : detail::tensor_builder::values(type, std::move(shape))) {
   if (bytes_.data()) std::memset(bytes_.data(), 0, bytes_.size());
 }
 
 tensor tensor::copy_of(dtype type, leat::shape shape, std::span<const std::byte> values,
                        std::size_t count) {
   check_count(type, shape, count);
-  tensor t = detail::tensor_maker::values(type, std::move(shape));
+  tensor t = detail::tensor_builder::values(type, std::move(shape));
   std::copy(values.begin(), values.end(), t.bytes_.data());
   return t;
 }
 
 tensor tensor::of(leat::shape shape, std::span<const std::string_view> values) {
-  return of_strings(std::move(shape), values);
+  return make_strings(std::move(shape), values);
 }
 
 tensor tensor::of(leat::shape shape, std::span<const std::string> values) {
-  return of_strings(std::move(shape), values);
+  return make_strings(std::move(shape), values);
 }
 
 string_values tensor::strings() const {
@@ -70,10 +70,10 @@ string_values tensor::strings() const {
   if (count() == 0) return {};
   const std::byte* const bytes = bytes_.data();
   return {reinterpret_cast<const std::int64_t*>(bytes), count(),
-          reinterpret_cast<const char*>(bytes + detail::tensor_maker::size_of_offsets(count()))};
+          reinterpret_cast<const char*>(bytes + detail::tensor_builder::size_of_offsets(count()))};
 }
 
-void tensor::refuse(dtype type) const {
+void tensor::throw_type_error(dtype type) const {
   throw failure(errc::invalid_argument, "values of " + std::string(to_string(type)) +
                                             " were asked for from a tensor of " +
                                             text(type_, shape_));
@@ -86,7 +86,7 @@ void tensor::require_one() const {
                                             std::to_string(count()));
 }
 
-void tensor::own() {
+void tensor::unshare() {
   if (bytes_.sole_owner()) return;
   detail::aligned_bytes copy(bytes_.size());
   std::memcpy(copy.data(), bytes_.data(), bytes_.size());

@@ -10,7 +10,7 @@
 namespace leat::detail {
 
 /// Tensors whose values are still to be written, for those who write all of them.
-struct tensor_maker {
+struct tensor_builder {
   /// The size of `count` strings' offsets, rounded up so that the bytes behind them are aligned.
   static std::size_t size_of_offsets(std::size_t count) {
     const std::size_t mask = aligned_bytes::alignment - 1;
@@ -37,7 +37,7 @@ struct tensor_maker {
   }
 
   /// Of values that stand in memory of just their size.
-  static tensor of_bytes(dtype type, shape s, aligned_bytes bytes) noexcept {
+  static tensor from_bytes(dtype type, shape s, aligned_bytes bytes) noexcept {
     return {type, std::move(s), std::move(bytes)};
   }
   /// The same values in another shape of as many; they are shared.

@@ -29,7 +29,7 @@ shape row_shape(const tensor& batch);
 
 /// An empty list with room for `count` rows. A batch of rows without values may claim any number.
 template <class T>
-std::vector<T> room_for(std::size_t count) {
+std::vector<T> reserved_vector(std::size_t count) {
   std::vector<T> rows;
   if (count > rows.max_size()) throw std::bad_alloc();
   rows.reserve(count);

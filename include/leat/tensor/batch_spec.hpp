@@ -96,7 +96,7 @@ class batch_spec {
 
  private:
   [[nodiscard]] std::string name_of(std::size_t column) const;
-  [[nodiscard]] std::size_t rows_of(const tensor_tuple& batch, std::string_view owner) const;
+  [[nodiscard]] std::size_t count_rows(const tensor_tuple& batch, std::string_view owner) const;
   void check_sparse(std::size_t column, const tensor_tuple& t, bool batched,
                     std::string_view owner) const;
   void require_components(const tensor_tuple& element) const;

@@ -18,12 +18,12 @@ namespace detail {
 
 /// Which components of a batch its columns are. The same for all batches of one spec.
 struct column_layout {
-  struct place {
+  struct column_slot {
     std::size_t first;  // component
     bool sparse;        // then it is three: indices, values, dense_shape
-    friend bool operator==(const place&, const place&) = default;
+    friend bool operator==(const column_slot&, const column_slot&) = default;
   };
-  std::vector<place> places;
+  std::vector<column_slot> slots;
   std::vector<std::string> names;  // one for each column, or none
 };
 
@@ -62,7 +62,7 @@ class batch_columns {
   /// How many elements there are.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   /// How many columns there are.
-  [[nodiscard]] std::size_t count() const noexcept { return layout_ ? layout_->places.size() : 0; }
+  [[nodiscard]] std::size_t count() const noexcept { return layout_ ? layout_->slots.size() : 0; }
   [[nodiscard]] bool empty() const noexcept { return count() == 0; }
   [[nodiscard]] bool has_names() const noexcept { return !names().empty(); }
   /// One for each column, in rising order; none when they have no names.
@@ -71,15 +71,15 @@ class batch_columns {
   }
   /// Precondition: index < count().
   [[nodiscard]] bool is_sparse(std::size_t index) const noexcept {
-    return layout_->places[index].sparse;
+    return layout_->slots[index].sparse;
   }
 
   /// A dense column. Precondition: index < count().
   /// Errors: invalid_argument for a sparse one.
   [[nodiscard]] const tensor& operator[](std::size_t index) const {
-    return components_[dense_place(index)];
+    return components_[dense_slot(index)];
   }
-  [[nodiscard]] tensor& operator[](std::size_t index) { return components_[dense_place(index)]; }
+  [[nodiscard]] tensor& operator[](std::size_t index) { return components_[dense_slot(index)]; }
   /// By name. Errors: the same; not_found, with the names there are.
   [[nodiscard]] const tensor& operator[](std::string_view name) const {
     return (*this)[index_of(name)];
@@ -107,7 +107,7 @@ class batch_columns {
 
   /// Equal columns in the same order, and equal names.
   friend bool operator==(const batch_columns& a, const batch_columns& b) noexcept {
-    return a.rows_ == b.rows_ && a.components_ == b.components_ && same_places(a, b);
+    return a.rows_ == b.rows_ && a.components_ == b.components_ && same_slots(a, b);
   }
 
  private:
@@ -116,12 +116,12 @@ class batch_columns {
 
   batch_columns(std::size_t rows, tensor_tuple components, shared_layout layout) noexcept
       : rows_(rows), components_(std::move(components)), layout_(std::move(layout)) {}
-  [[nodiscard]] std::size_t dense_place(std::size_t index) const;
+  [[nodiscard]] std::size_t dense_slot(std::size_t index) const;
   [[nodiscard]] std::size_t index_of(std::string_view name) const;
-  [[noreturn]] void refuse(std::size_t index, const char* why) const;
-  static bool same_places(const batch_columns& a, const batch_columns& b) noexcept {
+  [[noreturn]] void throw_column_error(std::size_t index, const char* why) const;
+  static bool same_slots(const batch_columns& a, const batch_columns& b) noexcept {
     return a.layout_ == b.layout_ ||
-           (a.layout_ && b.layout_ && a.layout_->places == b.layout_->places);
+           (a.layout_ && b.layout_ && a.layout_->slots == b.layout_->slots);
   }
 
   std::size_t rows_ = 0;

@@ -17,7 +17,7 @@
 namespace leat {
 
 namespace detail {
-struct tensor_maker;
+struct tensor_builder;
 }
 
 /// Values of one type in a shape: a component of an element, or a column of a batch.
@@ -111,7 +111,7 @@ class tensor {
   template <tensor_value T>
   [[nodiscard]] std::span<T> mutable_values() {
     require(dtype_of<T>);
-    own();
+    unshare();
     return {reinterpret_cast<T*>(bytes_.data()), count()};
   }
 
@@ -122,18 +122,18 @@ class tensor {
   friend bool operator==(const tensor& a, const tensor& b) noexcept { return a.equals(b); }
 
  private:
-  friend struct detail::tensor_maker;
+  friend struct detail::tensor_builder;
 
   tensor(dtype type, leat::shape shape, detail::aligned_bytes bytes) noexcept
       : bytes_(std::move(bytes)), shape_(std::move(shape)), type_(type) {}
   static tensor copy_of(dtype type, leat::shape shape, std::span<const std::byte> values,
                         std::size_t count);
   void require(dtype type) const {
-    if (type_ != type) refuse(type);
+    if (type_ != type) throw_type_error(type);
   }
-  [[noreturn]] void refuse(dtype type) const;
+  [[noreturn]] void throw_type_error(dtype type) const;
   void require_one() const;
-  void own();
+  void unshare();
   [[nodiscard]] bool equals(const tensor& other) const noexcept;
 
   detail::aligned_bytes bytes_;  // of strings: first the offsets, then, aligned again, the bytes

@@ -27,8 +27,8 @@ csv_values::csv_values(const tensor& default_value, std::string_view na_value, c
   if (type_ == dtype::string) {
     strings_.reserve(s.count());
   } else {
-    numbers_ = tensor_maker::values(type_, s);
-    place_ = tensor_maker::bytes(numbers_);
+    numbers_ = tensor_builder::values(type_, s);
+    place_ = tensor_builder::bytes(numbers_);
     size_ = size_of(type_);
   }
   constexpr std::string_view plain = "-.0123456789";
@@ -41,7 +41,7 @@ bool csv_values::add_default() {
   if (type_ == dtype::string) {
     strings_.add(default_->strings()[0]);
   } else {
-    std::memcpy(place_, tensor_maker::bytes(*default_), size_);
+    std::memcpy(place_, tensor_builder::bytes(*default_), size_);
     place_ += size_;
   }
   return true;
@@ -114,7 +114,7 @@ template <class T>
 bool csv_values::put_number(std::byte* place, std::string_view text) const noexcept {
   if (!is_missing(text)) return parse_into<T>(place, text) == parsed::ok;
   if (default_->count() == 0) return false;
-  std::memcpy(place, tensor_maker::bytes(*default_), sizeof(T));
+  std::memcpy(place, tensor_builder::bytes(*default_), sizeof(T));
   return true;
 }
 

@@ -11,7 +11,7 @@ namespace leat::detail {
 namespace {
 
 tensor index_table(std::size_t count, std::size_t rank) {
-  return tensor_maker::values(dtype::int64, in_front({count, rank}, {}));
+  return tensor_builder::values(dtype::int64, in_front({count, rank}, {}));
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ namespace {
 
 struct without_records {
   parsed_features::value operator()(const tensor& dense) const {
-    return tensor_maker::in_shape(dense, shape(dense.shape().dimensions().subspan(1)));
+    return tensor_builder::in_shape(dense, shape(dense.shape().dimensions().subspan(1)));
   }
   parsed_features::value operator()(const sparse_tensor& sparse) const {
     const auto count = static_cast<std::size_t>(sparse.indices.shape()[0]);

@@ -47,7 +47,7 @@ void value_column::add(const tensor& values) {
   if (type_ == dtype::string) {
     for (const std::string_view text : values.strings()) strings_.push_back(text);
   } else if (values.count() > 0) {
-    std::memcpy(make_room(values.count()), tensor_maker::bytes(values), values.size());
+    std::memcpy(make_room(values.count()), tensor_builder::bytes(values), values.size());
   }
   count_ += values.count();
 }
@@ -58,7 +58,7 @@ void value_column::pad(const tensor& value, std::size_t times) {
   } else if (times > 0) {
     std::byte* out = make_room(times);
     for (std::size_t i = 0; i < times; ++i) {
-      std::memcpy(out + i * size_, tensor_maker::bytes(value), size_);
+      std::memcpy(out + i * size_, tensor_builder::bytes(value), size_);
     }
   }
   count_ += times;
@@ -84,10 +84,10 @@ tensor value_column::take(shape s) {
   count_ = 0;
   if (count == capacity_ && count > 0) {
     capacity_ = 0;
-    return tensor_maker::of_bytes(type_, std::move(s), std::exchange(numbers_, {}));
+    return tensor_builder::from_bytes(type_, std::move(s), std::exchange(numbers_, {}));
   }
-  tensor all = tensor_maker::values(type_, std::move(s));
-  if (count > 0) std::memcpy(tensor_maker::bytes(all), numbers_.data(), count * size_);
+  tensor all = tensor_builder::values(type_, std::move(s));
+  if (count > 0) std::memcpy(tensor_builder::bytes(all), numbers_.data(), count * size_);
   return all;
 }
 
