@@ -55,7 +55,7 @@ leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
 //! [/batches]
 
 //! [hand]
-leat::task<leat::batch_columns> by_hand() {
+leat::task<leat::column_batch> by_hand() {
   leat::tensor_batch samples({{.type = dtype::int64, .shape = {}},
                               {.type = dtype::float32, .shape = {1000}, .sparse = true}},
                              {.batch_size = 2});
@@ -72,7 +72,7 @@ leat::task<leat::batch_columns> by_hand() {
 //! [/hand]
 
 //! [export]
-void hand_on(const leat::batch_columns& batch) {
+void hand_on(const leat::column_batch& batch) {
   leat::arrow_schema schema;
   leat::arrow_array array;
   leat::to_arrow(batch, schema, array);  // as ArrowSchema and ArrowArray

@@ -44,7 +44,7 @@ leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_me
     input.stop();
     if (!row) co_return labels;
     labels += (*row)["label"].value<std::uint8_t>();
-    learner.add(1, row->size());
+    learner.add(1, row->byte_size());
   }
 }
 //! [/learn]

@@ -32,7 +32,7 @@ wanted_rows wanted(const maybe_element& got, const source_options& how, std::str
   if (const bool* all = std::get_if<bool>(&got.keep); all && how.keep.rank() == 0) return {*all};
   const tensor* const keep = std::get_if<tensor>(&got.keep);
   const shape given = keep ? keep->shape() : shape();
-  if (!how.keep.compatible(given)) {
+  if (!how.keep.is_compatible_with(given)) {
     refuse_source(owner, "keep was to have the shape " + to_string(how.keep) + ", and has " +
                              to_string(given));
   }

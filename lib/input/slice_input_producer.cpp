@@ -57,7 +57,7 @@ slice_input_producer::slice_input_producer(tensor_tuple columns, const producer_
 tensor_tuple slice_input_producer::element(std::size_t row) const {
   std::vector<tensor> components;
   components.reserve(columns_.count());
-  for (const tensor& column : columns_) components.push_back(row_of(column, row));
+  for (const tensor& column : columns_) components.push_back(unstack_row(column, row));
   return spec_.make_tuple(std::move(components));
 }
 

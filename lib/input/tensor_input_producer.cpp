@@ -65,7 +65,7 @@ task<bool> tensor_input_producer::epoch() {
     take(std::move(found));
   }
   const auto count = static_cast<std::size_t>(rows_->shape()[0]);
-  const auto row = [this](std::size_t i) { return row_of(*rows_, i); };
+  const auto row = [this](std::size_t i) { return unstack_row(*rows_, i); };
   co_return co_await run_epoch(count, detail::rows_at_a_time(queue().capacity()), row);
 }
 

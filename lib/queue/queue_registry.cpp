@@ -46,7 +46,7 @@ void check_spec(const std::string& name, const element_spec& there, const elemen
   for (std::size_t i = 0; i < there.count(); ++i) {
     const partial_shape& is = there[i].shape;
     const partial_shape& asked = wanted[i].shape;
-    if (is.has_rank() == asked.has_rank() && is.compatible(asked)) continue;
+    if (is.has_rank() == asked.has_rank() && is.is_compatible_with(asked)) continue;
     const auto shapes = [](const component_spec& c) { return to_string(c.shape); };
     refuse_queue(name, "component shapes are " + text_of_components(there, shapes) + ", not " +
                            text_of_components(wanted, shapes));

@@ -260,7 +260,7 @@ std::string name_of(std::span<const std::string> names, std::size_t index) {
 
 }  // namespace
 
-void to_arrow(batch_columns batch, arrow_schema& schema, arrow_array& array) {
+void to_arrow(column_batch batch, arrow_schema& schema, arrow_array& array) {
   const auto rows = static_cast<std::int64_t>(batch.rows());
   const auto child = [&](std::size_t i) {
     std::string name = name_of(batch.names(), i);

@@ -105,7 +105,7 @@ std::string batch_spec::name_of(std::size_t column) const {
 void batch_spec::check_batchable(bool padded, std::string_view owner) const {
   for (std::size_t i = 0; i < count(); ++i) {
     const partial_shape& shape = columns_[i].shape;
-    if (columns_[i].sparse || shape.fully_defined()) continue;
+    if (columns_[i].sparse || shape.is_fully_defined()) continue;
     if (!shape.has_rank()) {
       throw_spec_error(owner, "the rank of " + name_of(i) +
                                   " is unknown: name its dimensions, unknown ones as such");
@@ -196,7 +196,7 @@ void batch_spec::require_components(const tensor_tuple& element) const {
     if (!right || !slot.sparse) continue;
     for (std::size_t c = slot.first; c < slot.first + 3; ++c) {
       right = right && element[c].type() == elements_[c].type &&
-              elements_[c].shape.compatible(element[c].shape());
+              elements_[c].shape.is_compatible_with(element[c].shape());
     }
     right = right && element[slot.first].shape()[0] == element[slot.first + 1].shape()[0];
   }
@@ -204,7 +204,7 @@ void batch_spec::require_components(const tensor_tuple& element) const {
     throw_spec_error({}, "an element to be stacked does not match the spec: " + text(*this));
 }
 
-batch_columns batch_spec::stack(std::span<const tensor_tuple> elements) const {
+column_batch batch_spec::stack(std::span<const tensor_tuple> elements) const {
   for (const tensor_tuple& e : elements) require_components(e);
   std::vector<tensor> batch;
   batch.reserve(elements_.count());
@@ -231,7 +231,7 @@ std::string difference(const batch_spec& a, const batch_spec& b) {
     if (a[i].name != b[i].name) return "the names of the columns";
     if (a[i].type != b[i].type) return "the type" + column;
     if (a[i].sparse != b[i].sparse) return "the sparseness" + column;
-    if (!a[i].shape.compatible(b[i].shape)) return "the shape" + column;
+    if (!a[i].shape.is_compatible_with(b[i].shape)) return "the shape" + column;
   }
   return {};
 }
@@ -261,14 +261,22 @@ std::span<const batch_spec> to_span(std::initializer_list<batch_spec> list) {
 
 }  // namespace
 
-batch_spec merge(std::span<const batch_spec> joined) {
-  return join(joined, [](const partial_shape& a, const partial_shape& b) { return merge(a, b); });
+batch_spec intersect_specs(std::span<const batch_spec> joined) {
+  return join(joined, [](const partial_shape& a, const partial_shape& b) {
+    return intersect_shapes(a, b);
+  });
 }
-batch_spec merge(std::initializer_list<batch_spec> joined) { return merge(to_span(joined)); }
+batch_spec intersect_specs(std::initializer_list<batch_spec> joined) {
+  return intersect_specs(to_span(joined));
+}
 
-batch_spec relax(std::span<const batch_spec> joined) {
-  return join(joined, [](const partial_shape& a, const partial_shape& b) { return relax(a, b); });
+batch_spec generalize_specs(std::span<const batch_spec> joined) {
+  return join(joined, [](const partial_shape& a, const partial_shape& b) {
+    return generalize_shapes(a, b);
+  });
 }
-batch_spec relax(std::initializer_list<batch_spec> joined) { return relax(to_span(joined)); }
+batch_spec generalize_specs(std::initializer_list<batch_spec> joined) {
+  return generalize_specs(to_span(joined));
+}
 
 }  // namespace leat

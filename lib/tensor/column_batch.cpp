@@ -6,13 +6,13 @@
 
 namespace leat {
 
-std::size_t batch_columns::dense_slot(std::size_t index) const {
+std::size_t column_batch::dense_slot(std::size_t index) const {
   const auto& slot = layout_->slots[index];
   if (slot.sparse) throw_column_error(index, " is sparse: sparse() gives it");
   return slot.first;
 }
 
-sparse_tensor batch_columns::sparse(std::size_t index) const {
+sparse_tensor column_batch::sparse(std::size_t index) const {
   const auto& slot = layout_->slots[index];
   if (!slot.sparse) throw_column_error(index, " is dense: [] gives it");
   return {.indices = components_[slot.first],
@@ -20,12 +20,12 @@ sparse_tensor batch_columns::sparse(std::size_t index) const {
           .dense_shape = components_[slot.first + 2]};
 }
 
-void batch_columns::throw_column_error(std::size_t index, const char* why) const {
+void column_batch::throw_column_error(std::size_t index, const char* why) const {
   const std::string column = has_names() ? "'" + names()[index] + "'" : std::to_string(index);
   throw failure(errc::invalid_argument, "column " + column + why);
 }
 
-std::size_t batch_columns::index_of(std::string_view name) const {
+std::size_t column_batch::index_of(std::string_view name) const {
   const auto all = names();
   const auto found = std::find(all.begin(), all.end(), name);
   if (found != all.end()) return static_cast<std::size_t>(found - all.begin());

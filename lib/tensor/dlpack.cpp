@@ -129,10 +129,10 @@ tensor copy_of(const dl_tensor& from) {
   if (from.strides) {
     copy_dimension(from, data, 0, size_of(type), to);
   } else {
-    std::memcpy(to, data, result.size());
+    std::memcpy(to, data, result.byte_size());
   }
   if (type == dtype::boolean) {  // any byte but 0 is true
-    std::transform(to, to + result.size(), to,
+    std::transform(to, to + result.byte_size(), to,
                    [](std::byte b) { return std::byte{b != std::byte{0}}; });
   }
   return result;
@@ -145,7 +145,7 @@ dl_managed_tensor* to_dlpack(tensor t) {
 }
 
 dl_managed_tensor_versioned* to_dlpack_versioned(tensor t) {
-  const bool shared = t.shared();
+  const bool shared = t.is_shared();
   auto made = std::make_unique<exported_tensor<dl_managed_tensor_versioned>>(std::move(t));
   if (shared) made->managed.flags = dl_managed_tensor_versioned::read_only;
   return &made.release()->managed;

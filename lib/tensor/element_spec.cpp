@@ -71,9 +71,9 @@ std::size_t tensor_tuple::index_of(std::string_view name) const {
                                      "'; the names are " + list(all));
 }
 
-std::size_t tensor_tuple::size() const noexcept {
+std::size_t tensor_tuple::byte_size() const noexcept {
   std::size_t sum = 0;
-  for (const tensor& t : components_) sum += t.size();
+  for (const tensor& t : components_) sum += t.byte_size();
   return sum;
 }
 
@@ -137,7 +137,7 @@ void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
 void element_spec::check(tensor_tuple& element, std::string_view owner) const {
   check_in_order(element, owner, [&](const tensor_tuple& checked, std::size_t i) {
     const shape& got = checked[i].shape();
-    if (!components_[i].shape.compatible(got))
+    if (!components_[i].shape.is_compatible_with(got))
       throw_shape_error(owner, i, components_[i].shape, got);
   });
 }
@@ -159,7 +159,7 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
                      std::to_string(length));
     }
     const partial_shape expected = components_[i].shape.batch_of(length);
-    if (!expected.compatible(got)) throw_shape_error(owner, i, expected, got);
+    if (!expected.is_compatible_with(got)) throw_shape_error(owner, i, expected, got);
   });
   return static_cast<std::size_t>(length);
 }
@@ -173,10 +173,11 @@ void element_spec::check_stackable(std::string_view owner) const {
   }
 }
 
-bool element_spec::compatible(const element_spec& other) const noexcept {
+bool element_spec::is_compatible_with(const element_spec& other) const noexcept {
   return std::equal(begin(), end(), other.begin(), other.end(),
                     [](const component_spec& a, const component_spec& b) {
-                      return a.type == b.type && a.name == b.name && a.shape.compatible(b.shape);
+                      return a.type == b.type && a.name == b.name &&
+                             a.shape.is_compatible_with(b.shape);
                     });
 }
 
@@ -184,7 +185,7 @@ tensor_tuple element_spec::make_tuple(std::vector<tensor> components) const noex
   return {std::move(components), names_};
 }
 
-element_spec relax(const element_spec& a, const element_spec& b) {
+element_spec generalize_specs(const element_spec& a, const element_spec& b) {
   const bool same = std::equal(a.begin(), a.end(), b.begin(), b.end(),
                                [](const component_spec& x, const component_spec& y) {
                                  return x.type == y.type && x.name == y.name;
@@ -195,7 +196,7 @@ element_spec relax(const element_spec& a, const element_spec& b) {
   }
   std::vector<component_spec> common(a.begin(), a.end());
   for (std::size_t i = 0; i < common.size(); ++i) {
-    common[i].shape = relax(a[i].shape, b[i].shape);
+    common[i].shape = generalize_shapes(a[i].shape, b[i].shape);
   }
   return element_spec(std::move(common));
 }

@@ -50,7 +50,7 @@ partial_shape partial_shape::unknown_rank() noexcept {
   return s;
 }
 
-bool partial_shape::fully_defined() const noexcept {
+bool partial_shape::is_fully_defined() const noexcept {
   const auto all = dimensions();
   return has_rank_ && std::find(all.begin(), all.end(), unknown_dimension) == all.end();
 }
@@ -65,11 +65,11 @@ bool agree(std::span<const std::int64_t> a, std::span<const std::int64_t> b) noe
 
 }  // namespace
 
-bool partial_shape::compatible(const partial_shape& other) const noexcept {
+bool partial_shape::is_compatible_with(const partial_shape& other) const noexcept {
   return !has_rank_ || !other.has_rank_ || agree(dimensions(), other.dimensions());
 }
 
-bool partial_shape::compatible(const shape& s) const noexcept {
+bool partial_shape::is_compatible_with(const shape& s) const noexcept {
   return !has_rank_ || agree(dimensions(), s.dimensions());
 }
 
@@ -100,8 +100,8 @@ partial_shape combined(const partial_shape& a, const partial_shape& b, Differing
 
 }  // namespace
 
-partial_shape merge(const partial_shape& a, const partial_shape& b) {
-  if (!a.compatible(b)) {
+partial_shape intersect_shapes(const partial_shape& a, const partial_shape& b) {
+  if (!a.is_compatible_with(b)) {
     throw failure(errc::invalid_argument,
                   "shapes " + to_string(a) + " and " + to_string(b) + " are not compatible");
   }
@@ -110,7 +110,7 @@ partial_shape merge(const partial_shape& a, const partial_shape& b) {
   return combined(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
 }
 
-partial_shape relax(const partial_shape& a, const partial_shape& b) {
+partial_shape generalize_shapes(const partial_shape& a, const partial_shape& b) {
   if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return partial_shape::unknown_rank();
   return combined(a, b, [](std::int64_t, std::int64_t) { return unknown_dimension; });
 }

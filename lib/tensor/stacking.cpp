@@ -139,7 +139,7 @@ void check_row(const tensor& row, std::size_t index, const component_spec& spec)
                                               ". Expected " + std::string(to_string(spec.type)) +
                                               ", got " + std::string(to_string(row.type())));
   }
-  if (!spec.shape.compatible(row.shape())) {
+  if (!spec.shape.is_compatible_with(row.shape())) {
     throw failure(errc::invalid_argument, "Shape mismatch in row " + std::to_string(index) +
                                               ". Expected " + to_string(spec.shape) + ", got " +
                                               to_string(row.shape()));
@@ -277,7 +277,7 @@ std::vector<tensor> unstack(const tensor& batch) {
   return rows;
 }
 
-tensor row_of(const tensor& batch, std::size_t index) {
+tensor unstack_row(const tensor& batch, std::size_t index) {
   const shape row = detail::row_shape(batch);
   if (index >= static_cast<std::size_t>(batch.shape()[0])) {
     throw failure(errc::invalid_argument, "row " + std::to_string(index) + " of a batch of shape " +

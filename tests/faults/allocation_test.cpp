@@ -363,7 +363,7 @@ task<> batching_program() {
                                leat::tensor(leat::dtype::boolean, {1}), two);
     co_await b.push(element);
   }
-  std::optional<leat::batch_columns> batch;
+  std::optional<leat::column_batch> batch;
   std::exception_ptr error;
   try {
     batch = co_await b.next();

@@ -54,7 +54,7 @@ LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of a
   REQUIRE(out.size() == 2);
   CHECK(out[1]["image"] == tensor::of<float>({2, 1}, {3, 4}));
   CHECK(out[1]["label"] == tensor::scalar(std::uint8_t{9}));
-  CHECK_FALSE(out[1]["image"].shared());
+  CHECK_FALSE(out[1]["image"].is_shared());
 }
 
 LEAT_TEST("slice_input_producer: more rows than fit", "[pipeline]") {

@@ -143,7 +143,7 @@ LEAT_TEST("tensor_batch: several tasks call one source", "[pipeline]") {  // B07
     const batches all = co_await batches_of(b);
     CHECK(rows_of(all) == (limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}));
     numbers values;
-    for (const batch_columns& batch : all) {
+    for (const column_batch& batch : all) {
       const auto x = batch[0].values<std::int64_t>();
       const leat::sparse_tensor pairs = batch.sparse(1);
       for (std::size_t r = 0; r < x.size(); ++r) {
@@ -285,7 +285,7 @@ tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 // The a-values, in the order in which they came; each with its text.
 numbers values_of_a(const batches& all) {
   numbers out;
-  for (const batch_columns& b : all) {
+  for (const column_batch& b : all) {
     const auto x = b[0].values<std::int64_t>();
     for (std::size_t r = 0; r < x.size(); ++r) {
       const bool is_a = b[1].strings()[r] == "a";
@@ -302,13 +302,14 @@ std::string with_names(std::string_view first, std::string_view second) {
       return batch_spec({{.type = dtype::int64, .shape = {}, .name = "k"},
                          {.type = dtype::int64, .shape = {}, .name = std::string(name)}});
     };
-    return leat::merge({spec(first), spec(second)}).count();
+    return leat::intersect_specs({spec(first), spec(second)}).count();
   });
 }
 
 LEAT_TEST("tensor_batch: joined sources, each in its order", "[pipeline]") {  // B19, B22
   for (const std::int64_t more : {0, 2}) {
-    tensor_batch b(leat::merge({number_and_text(), number_and_text()}), {.batch_size = 5});
+    tensor_batch b(leat::intersect_specs({number_and_text(), number_and_text()}),
+                   {.batch_size = 5});
     b.add(count_to(70 + more, as));
     b.add(count_to(90 + more, bs));
     const batches all = co_await batches_of(b);
@@ -323,7 +324,7 @@ LEAT_TEST("tensor_batch: joined sources, each in its order", "[pipeline]") {  //
 LEAT_TEST("tensor_batch: joined sources with names", "[pipeline]") {  // B20
   const batch_spec spec({{.type = dtype::string, .shape = {}, .name = "text"},
                          {.type = dtype::int64, .shape = {}, .name = "number"}});
-  tensor_batch b(leat::merge({spec, spec}), {.batch_size = 5});
+  tensor_batch b(leat::intersect_specs({spec, spec}), {.batch_size = 5});
   const auto named = [](tensor_tuple t) {
     return tensor_tuple::named({{"text", t[1]}, {"number", t[0]}});
   };
@@ -341,7 +342,7 @@ TEST_CASE("tensor_batch: sources that do not fit together cannot be joined", "[p
                  "source 1 gives int64 [] 'b', int64 [] 'k'"));  // B23
   CHECK(with_names("a", "a").empty());
   const auto joined = [](std::initializer_list<batch_spec> specs) {
-    return refusal([&] { return leat::merge(specs).count(); });
+    return refusal([&] { return leat::intersect_specs(specs).count(); });
   };
   const batch_spec other(
       {{.type = dtype::float32, .shape = {}}, {.type = dtype::string, .shape = {}}});
@@ -363,7 +364,7 @@ TEST_CASE("tensor_batch: sources that do not fit together cannot be joined", "[p
 LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded", "[pipeline]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
-  const batch_spec merged = leat::merge({unknown, known});
+  const batch_spec merged = leat::intersect_specs({unknown, known});
   CHECK((merged[0].shape == leat::partial_shape{3}));
   tensor_batch fixed(merged, {.batch_size = 2});  // not refused: source 1 knows the shape
   CHECK(co_await fixed.push(tensor_tuple(vector_of(from_to(0, 3)))));
@@ -375,7 +376,8 @@ LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded",
   }
   CHECK(said == "batcher 'batch': Shape mismatch in tuple component 0. Expected [3], got [4]");
 
-  tensor_batch padded(leat::relax({known, unknown}), {.batch_size = 2, .dynamic_pad = true});
+  tensor_batch padded(leat::generalize_specs({known, unknown}),
+                      {.batch_size = 2, .dynamic_pad = true});
   CHECK(co_await padded.push(tensor_tuple(vector_of(from_to(0, 3)))));
   CHECK(co_await padded.push(tensor_tuple(vector_of(from_to(0, 4)))));
   const auto batch = co_await padded.next();

@@ -287,7 +287,7 @@ TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]"
   threads.block_on(run());
   std::map<std::int64_t, int> seen;
   for (const batches& all : got) {
-    for (const batch_columns& batch : all) {
+    for (const column_batch& batch : all) {
       for (std::size_t r = 0; r < batch.rows(); ++r) {
         const std::int64_t x = batch[0].values<std::int64_t>()[r];
         CHECK(batch[1].strings()[r] == std::to_string(x));

@@ -42,7 +42,7 @@ batch_spec spec_of_three() {
 void check_shuffled(const batches& all, const sizes& rows, std::int64_t limit) {
   CHECK(rows_of(all) == rows);
   numbers values;
-  for (const batch_columns& b : all) {
+  for (const column_batch& b : all) {
     const auto x = b[0].values<std::int64_t>();
     const leat::sparse_tensor minus = b.sparse(1);
     for (std::size_t r = 0; r < x.size(); ++r) {
@@ -97,7 +97,7 @@ LEAT_TEST("tensor_shuffle_batch: columns with names", "[pipeline]") {  // Q02
   }));
   const batches all = co_await batches_of(b);
   numbers values;
-  for (const batch_columns& batch : all) {
+  for (const column_batch& batch : all) {
     const auto c = batch["c"].values<std::int64_t>();
     for (std::size_t r = 0; r < c.size(); ++r) {
       CHECK(batch["S"].strings()[r] == std::to_string(c[r]));
@@ -121,7 +121,7 @@ LEAT_TEST("tensor_shuffle_batch: joined sources are mixed", "[pipeline]") {  // 
   for (const std::int64_t more : {0, 2}) {
     options o = of_ten();
     o.batch_size = 5;
-    tensor_shuffle_batch b(leat::merge({number_and_text(), number_and_text()}), o);
+    tensor_shuffle_batch b(leat::intersect_specs({number_and_text(), number_and_text()}), o);
     b.add(count_to(25 + more, as));
     b.add(count_to(35 + more, bs));
     const batches all = co_await batches_of(b);
@@ -130,7 +130,7 @@ LEAT_TEST("tensor_shuffle_batch: joined sources are mixed", "[pipeline]") {  // 
     CHECK(rows_of(all) == expected);
     numbers of_a;
     int mixed = 0;
-    for (const batch_columns& batch : all) {
+    for (const column_batch& batch : all) {
       std::size_t here = 0;
       for (std::size_t r = 0; r < batch.rows(); ++r) {
         if (batch[1].strings()[r] != "a") continue;

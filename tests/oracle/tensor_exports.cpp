@@ -60,7 +60,7 @@ std::vector<tensor>& tensors() {
 }
 
 // Elements 0 to 9: a flag, a grid of 2 x 3, an id, a text, sparse weights.
-leat::batch_columns make_batch() {
+leat::column_batch make_batch() {
   const leat::batch_spec spec(
       {{.type = dtype::boolean, .shape = {}, .name = "flag"},
        {.type = dtype::float32, .shape = {2, 3}, .name = "grid"},
@@ -88,8 +88,8 @@ leat::batch_columns make_batch() {
   return spec.stack(elements);
 }
 
-leat::batch_columns& batch() {
-  static leat::batch_columns one = make_batch();
+leat::column_batch& batch() {
+  static leat::column_batch one = make_batch();
   return one;
 }
 
@@ -106,7 +106,7 @@ void* leat_tensor_dlpack_versioned(int index) {
 }
 // Whether somebody else has the values of a tensor.
 int leat_tensor_is_shared(int index) {
-  return tensors()[static_cast<std::size_t>(index)].shared() ? 1 : 0;
+  return tensors()[static_cast<std::size_t>(index)].is_shared() ? 1 : 0;
 }
 // Takes a tensor over and says whether it is the one of that index.
 int leat_tensor_is(void* managed, int index) {
@@ -121,7 +121,7 @@ void leat_batch_arrow(void* schema, void* array) {
 }
 int leat_batch_is_shared() {
   int shared = 0;
-  for (const tensor& t : batch().components()) shared += t.shared() ? 1 : 0;
+  for (const tensor& t : batch().components()) shared += t.is_shared() ? 1 : 0;
   return shared;
 }
 

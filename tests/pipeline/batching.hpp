@@ -16,8 +16,8 @@
 
 namespace batching {
 
-using leat::batch_columns;
 using leat::batch_spec;
+using leat::column_batch;
 using leat::dtype;
 using leat::task;
 using leat::tensor;
@@ -26,7 +26,7 @@ using leat::tensor_tuple;
 constexpr std::int64_t any = leat::unknown_dimension;
 using numbers = std::vector<std::int64_t>;
 using element = std::optional<tensor_tuple>;
-using batches = std::vector<batch_columns>;
+using batches = std::vector<column_batch>;
 
 inline tensor number(std::int64_t value) { return tensor::scalar(value); }
 inline tensor vector_of(const numbers& values) {
@@ -71,7 +71,7 @@ template <class Batcher>
 task<batches> rest_of(Batcher& b) {
   batches all;
   for (;;) {
-    std::optional<batch_columns> batch = co_await b.next();
+    std::optional<column_batch> batch = co_await b.next();
     if (!batch) break;
     all.push_back(std::move(*batch));
   }
@@ -91,7 +91,7 @@ task<batches> batches_of(Batcher& b) {
 // The values of a column of numbers, batch by batch and all in one.
 inline std::vector<numbers> columns_of(const batches& all, std::size_t column = 0) {
   std::vector<numbers> out;
-  for (const batch_columns& b : all) {
+  for (const column_batch& b : all) {
     const auto values = b[column].values<std::int64_t>();
     out.emplace_back(values.begin(), values.end());
   }
@@ -104,7 +104,7 @@ inline numbers values_of(const batches& all, std::size_t column = 0) {
 }
 inline std::vector<std::size_t> rows_of(const batches& all) {
   std::vector<std::size_t> out;
-  for (const batch_columns& b : all) out.push_back(b.rows());
+  for (const column_batch& b : all) out.push_back(b.rows());
   return out;
 }
 inline numbers from_to(std::int64_t first, std::int64_t end) {

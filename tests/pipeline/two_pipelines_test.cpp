@@ -42,7 +42,7 @@ struct number_pipeline {
 
   // False at the end.
   task<bool> take_batch() {
-    const std::optional<batch_columns> batch = co_await batcher.next();
+    const std::optional<column_batch> batch = co_await batcher.next();
     if (!batch) co_return false;
     const auto values = (*batch)[0].values<std::int64_t>();
     seen.insert(seen.end(), values.begin(), values.end());

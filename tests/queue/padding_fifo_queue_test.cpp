@@ -185,8 +185,8 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[sync
 // For G15 see queue_registry.
 TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[sync]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
-  CHECK(q.spec().compatible(spec_of(dtype::int32, {3})));
-  CHECK_FALSE(q.spec().compatible(spec_of(dtype::int32, {2, 2})));
+  CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));
+  CHECK_FALSE(q.spec().is_compatible_with(spec_of(dtype::int32, {2, 2})));
 }
 
 LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[sync]") {  // G16

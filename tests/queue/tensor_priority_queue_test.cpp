@@ -90,8 +90,8 @@ TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[sync]
 }
 
 LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[sync]") {
-  const std::size_t light = job(1, "a").size();
-  const std::size_t heavy = job(1, "a payload that is longer than that").size();
+  const std::size_t light = job(1, "a").byte_size();
+  const std::size_t heavy = job(1, "a payload that is longer than that").byte_size();
   REQUIRE(light < heavy);
   tensor_priority_queue q(
       with_payload(),

@@ -102,7 +102,7 @@ struct consumer {
   bool data_loss = false;
 };
 
-void take(const leat::batch_columns& batch, consumer& c) {
+void take(const leat::column_batch& batch, consumer& c) {
   const auto ids = batch[0].values<std::int64_t>();
   const leat::sparse_tensor weights = batch.sparse(2);
   std::size_t at = 0;

@@ -78,10 +78,10 @@ TEST_CASE("to_arrow: numbers and strings stand where they stood", "[core]") {
     CHECK(t.n_buffers == 3);
     CHECK(t.buffers[1] == texts.strings().offsets().data());
     CHECK(t.buffers[2] == texts.strings().bytes().data());
-    CHECK(numbers.shared());
+    CHECK(numbers.is_shared());
   }
-  CHECK_FALSE(numbers.shared());
-  CHECK_FALSE(texts.shared());
+  CHECK_FALSE(numbers.is_shared());
+  CHECK_FALSE(texts.is_shared());
 }
 
 TEST_CASE("to_arrow: every dtype", "[core]") {
@@ -200,13 +200,13 @@ TEST_CASE("to_arrow: a child may be moved out, and released on its own", "[core]
   schema.release(&schema);
   CHECK(moved.release == nullptr);
   CHECK(schema.release == nullptr);
-  CHECK_FALSE(other.shared());
-  CHECK(kept.shared());
+  CHECK_FALSE(other.is_shared());
+  CHECK(kept.is_shared());
   CHECK(std::string_view(child_schema.format) == "i");
   CHECK(buffer<std::int32_t>(child, 1, 2) == std::vector<std::int32_t>{1, 2});
   child.release(&child);
   child_schema.release(&child_schema);
-  CHECK_FALSE(kept.shared());
+  CHECK_FALSE(kept.is_shared());
 }
 
 TEST_CASE("to_arrow: what is no batch is refused, and nothing is written", "[core]") {
@@ -218,7 +218,7 @@ TEST_CASE("to_arrow: what is no batch is refused, and nothing is written", "[cor
       return 0;
     });
     if (schema.release || array.release) return std::string("something was written");
-    for (const tensor& t : columns) CHECK_FALSE(t.shared());
+    for (const tensor& t : columns) CHECK_FALSE(t.is_shared());
     return said;
   };
   CHECK(contains(refused(tensor_tuple()), "Arrow: a batch without columns"));

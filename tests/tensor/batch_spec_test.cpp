@@ -11,8 +11,8 @@
 #include "leat/base/random.hpp"
 #include "support/refusal.hpp"
 
-using leat::batch_columns;
 using leat::batch_spec;
+using leat::column_batch;
 using leat::dtype;
 using leat::tensor;
 using leat::tensor_tuple;
@@ -139,7 +139,7 @@ TEST_CASE("batch_spec: rows that are stacked again are the batch", "[core]") {
     std::vector<tensor_tuple> elements = spec.rows(batch);
     REQUIRE(elements.size() == static_cast<std::size_t>(rows));
     for (tensor_tuple& e : elements) spec.check(e);
-    const batch_columns again = spec.stack(elements);
+    const column_batch again = spec.stack(elements);
     CHECK(again.rows() == static_cast<std::size_t>(rows));
     if (rows > 0) CHECK(again.components() == batch);
 
@@ -168,12 +168,12 @@ TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[core
   CHECK(contains(refused(tensor_tuple(vector_of({1}), vector_of({1}), vector_of({1}))), "match"));
 }
 
-TEST_CASE("batch_columns: dense and sparse ones, by place and by name", "[core]") {
+TEST_CASE("column_batch: dense and sparse ones, by place and by name", "[core]") {
   const batch_spec spec = labels_and_words();
   tensor_tuple element =
       sample(tensor::of<std::int64_t>({1, 1}, {2}), tensor::of({1}, {"leat"}), vector_of({3}));
   spec.check(element);
-  batch_columns batch = spec.stack(std::span<const tensor_tuple>(&element, 1));
+  column_batch batch = spec.stack(std::span<const tensor_tuple>(&element, 1));
   CHECK(batch.count() == 2);
   CHECK(batch["label"] == vector_of({1}));
   CHECK(batch.is_sparse(1));
@@ -189,11 +189,11 @@ TEST_CASE("batch_columns: dense and sparse ones, by place and by name", "[core]"
     CHECK(contains(e.what(), "no column has the name 'word'; the names are 'label', 'words'"));
   }
   // Taken over it shares nothing with anybody.
-  const batch_columns copy = batch;
+  const column_batch copy = batch;
   CHECK(copy == batch);
-  CHECK(batch["label"].shared());
-  batch = batch_columns();
-  const tensor_tuple all = batch_columns(copy).take();
+  CHECK(batch["label"].is_shared());
+  batch = column_batch();
+  const tensor_tuple all = column_batch(copy).take();
   CHECK(all["words/values"] == tensor::of({1}, {"leat"}));
   CHECK(batch.empty());
   CHECK(batch.rows() == 0);

@@ -81,11 +81,11 @@ TEST_CASE("to_dlpack: the values live until the deleter is called, and no longer
   tensor t = numbers();
   dl_managed_tensor* const first = to_dlpack(t);
   dl_managed_tensor_versioned* const second = to_dlpack_versioned(t);
-  CHECK(t.shared());
+  CHECK(t.is_shared());
   first->deleter(first);
-  CHECK(t.shared());
+  CHECK(t.is_shared());
   second->deleter(second);
-  CHECK_FALSE(t.shared());
+  CHECK_FALSE(t.is_shared());
 }
 
 TEST_CASE("to_dlpack_versioned: what is shared is read-only", "[core]") {
@@ -107,7 +107,7 @@ TEST_CASE("to_dlpack: every dtype there and back, but strings", "[core]") {
     if (type == dtype::string) {
       CHECK(
           contains(refusal([&] { return to_dlpack(t) != nullptr; }), "DLPack: it has no strings"));
-      CHECK_FALSE(t.shared());
+      CHECK_FALSE(t.is_shared());
       continue;
     }
     CHECK(from_dlpack(to_dlpack(t)) == t);

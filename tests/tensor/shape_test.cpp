@@ -8,9 +8,9 @@
 
 #include "support/refusal.hpp"
 
-using leat::merge;
+using leat::generalize_shapes;
+using leat::intersect_shapes;
 using leat::partial_shape;
-using leat::relax;
 using leat::shape;
 using leat::to_string;
 using leat::unknown_dimension;
@@ -73,10 +73,10 @@ TEST_CASE("partial_shape: text and what is known", "[core]") {
   CHECK(to_string(partial_shape{}) == "[]");
   CHECK(to_string(partial_shape{any, 3}) == "[?,3]");
   CHECK(to_string(partial_shape::unknown_rank()) == "<unknown>");
-  CHECK(partial_shape{2, 3}.fully_defined());
-  CHECK(partial_shape{}.fully_defined());
-  CHECK_FALSE(partial_shape{any}.fully_defined());
-  CHECK_FALSE(partial_shape::unknown_rank().fully_defined());
+  CHECK(partial_shape{2, 3}.is_fully_defined());
+  CHECK(partial_shape{}.is_fully_defined());
+  CHECK_FALSE(partial_shape{any}.is_fully_defined());
+  CHECK_FALSE(partial_shape::unknown_rank().is_fully_defined());
   CHECK(to_string(partial_shape{any, 3}.batch_of(2)) == "[2,?,3]");
   CHECK(partial_shape::unknown_rank().batch_of(2) == partial_shape::unknown_rank());
   CHECK(partial_shape(shape{2, 3}) == partial_shape{2, 3});
@@ -85,32 +85,33 @@ TEST_CASE("partial_shape: text and what is known", "[core]") {
 
 TEST_CASE("partial_shape: compatible is equal in all that both know", "[core]") {
   const partial_shape s{any, 3};
-  CHECK(s.compatible(shape{5, 3}));
-  CHECK(s.compatible(shape{0, 3}));
-  CHECK_FALSE(s.compatible(shape{3, 4}));
-  CHECK_FALSE(s.compatible(shape{3}));
-  CHECK(s.compatible(partial_shape{2, any}));
-  CHECK_FALSE(s.compatible(partial_shape{2, 4}));
-  CHECK_FALSE(s.compatible(partial_shape{any, any, any}));
-  CHECK(partial_shape::unknown_rank().compatible(shape{1, 2, 3}));
-  CHECK(s.compatible(partial_shape::unknown_rank()));
+  CHECK(s.is_compatible_with(shape{5, 3}));
+  CHECK(s.is_compatible_with(shape{0, 3}));
+  CHECK_FALSE(s.is_compatible_with(shape{3, 4}));
+  CHECK_FALSE(s.is_compatible_with(shape{3}));
+  CHECK(s.is_compatible_with(partial_shape{2, any}));
+  CHECK_FALSE(s.is_compatible_with(partial_shape{2, 4}));
+  CHECK_FALSE(s.is_compatible_with(partial_shape{any, any, any}));
+  CHECK(partial_shape::unknown_rank().is_compatible_with(shape{1, 2, 3}));
+  CHECK(s.is_compatible_with(partial_shape::unknown_rank()));
 }
 
-TEST_CASE("partial_shape: merge is all that either knows", "[core]") {
-  CHECK(merge({any, 3}, {2, any}) == partial_shape{2, 3});
-  CHECK(merge({any, any}, {0, any}) == partial_shape{0, any});
-  CHECK(merge(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
-  CHECK(merge({2, any}, partial_shape::unknown_rank()) == partial_shape{2, any});
-  CHECK(contains(refusal([] { return merge({any, 3}, {2, 4}); }), "[?,3] and [2,4] are not"));
+TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[core]") {
+  CHECK(intersect_shapes({any, 3}, {2, any}) == partial_shape{2, 3});
+  CHECK(intersect_shapes({any, any}, {0, any}) == partial_shape{0, any});
+  CHECK(intersect_shapes(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
+  CHECK(intersect_shapes({2, any}, partial_shape::unknown_rank()) == partial_shape{2, any});
+  CHECK(contains(refusal([] { return intersect_shapes({any, 3}, {2, 4}); }),
+                 "[?,3] and [2,4] are not"));
 }
 
-TEST_CASE("partial_shape: relax is what both have in common", "[core]") {
+TEST_CASE("partial_shape: generalize_shapes is what both have in common", "[core]") {
   const auto unknown = partial_shape::unknown_rank();
-  CHECK(relax({2, 3}, {2, 4}) == partial_shape{2, any});
-  CHECK(relax({any}, {3}) == partial_shape{any});
-  CHECK(relax(partial_shape{1}, {1, 1}) == unknown);
-  CHECK(relax(unknown, {}) == unknown);
-  CHECK(relax(partial_shape{}, {}) == partial_shape{});
+  CHECK(generalize_shapes({2, 3}, {2, 4}) == partial_shape{2, any});
+  CHECK(generalize_shapes({any}, {3}) == partial_shape{any});
+  CHECK(generalize_shapes(partial_shape{1}, {1, 1}) == unknown);
+  CHECK(generalize_shapes(unknown, {}) == unknown);
+  CHECK(generalize_shapes(partial_shape{}, {}) == partial_shape{});
 }
 
 }  // namespace shape_test

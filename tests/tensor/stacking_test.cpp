@@ -14,12 +14,12 @@
 using leat::component_spec;
 using leat::dtype;
 using leat::pad;
-using leat::row_of;
 using leat::shape;
 using leat::stack;
 using leat::tensor;
 using leat::tensor_tuple;
 using leat::unstack;
+using leat::unstack_row;
 using leat_test::contains;
 using leat_test::refusal;
 
@@ -165,7 +165,7 @@ TEST_CASE("unstack: rows have memory of their own, and stacked they are the batc
   const auto apart = unstack(numbers);
   REQUIRE(apart.size() == 2);
   CHECK(apart[1] == tensor::of({3}, {4, 5, 6}));
-  CHECK_FALSE(apart[1].shared());
+  CHECK_FALSE(apart[1].is_shared());
   CHECK(stack(apart) == numbers);
   const auto texts = tensor::of({3, 1}, {"a", "", "bcd"});
   CHECK(stack(unstack(texts)) == texts);
@@ -176,14 +176,16 @@ TEST_CASE("unstack: rows have memory of their own, and stacked they are the batc
   CHECK_THROWS_AS(unstack(tensor(dtype::int32, {INT64_MAX, 0})), std::bad_alloc);
 }
 
-TEST_CASE("row_of: one row, with memory of its own", "[core]") {
+TEST_CASE("unstack_row: one row, with memory of its own", "[core]") {
   const auto numbers = tensor::of({2, 3}, {1, 2, 3, 4, 5, 6});
-  CHECK(row_of(numbers, 1) == tensor::of({3}, {4, 5, 6}));
-  CHECK_FALSE(row_of(numbers, 1).shared());
-  CHECK(row_of(tensor::of({3, 1}, {"a", "", "bcd"}), 2) == tensor::of({1}, {"bcd"}));
-  CHECK(row_of(tensor::of({2}, {1, 2}), 0) == tensor::scalar(1));
-  CHECK(contains(refusal([&] { return row_of(numbers, 2); }), "row 2 of a batch of shape [2,3]"));
-  CHECK(contains(refusal([] { return row_of(tensor::scalar(1), 0); }), "a scalar has no rows"));
+  CHECK(unstack_row(numbers, 1) == tensor::of({3}, {4, 5, 6}));
+  CHECK_FALSE(unstack_row(numbers, 1).is_shared());
+  CHECK(unstack_row(tensor::of({3, 1}, {"a", "", "bcd"}), 2) == tensor::of({1}, {"bcd"}));
+  CHECK(unstack_row(tensor::of({2}, {1, 2}), 0) == tensor::scalar(1));
+  CHECK(contains(refusal([&] { return unstack_row(numbers, 2); }),
+                 "row 2 of a batch of shape [2,3]"));
+  CHECK(
+      contains(refusal([] { return unstack_row(tensor::scalar(1), 0); }), "a scalar has no rows"));
 }
 
 TEST_CASE("stack: elements become a batch and come apart again", "[core]") {

@@ -39,7 +39,7 @@ TEST_CASE("tensor: values in a shape", "[core]") {
   CHECK(t.type() == dtype::float32);
   CHECK(t.shape() == shape{2, 3});
   CHECK(t.count() == 6);
-  CHECK(t.size() == 24);
+  CHECK(t.byte_size() == 24);
   CHECK(all<float>(t) == std::vector<float>{1, 2, 3, 4, 5, 6});
   CHECK(aligned(t.values<float>().data()));
   const std::vector<std::int64_t> numbers = {7, 8};
@@ -83,18 +83,18 @@ TEST_CASE("tensor: strings are any bytes, one behind the other", "[core]") {
 
 TEST_CASE("tensor: a copy shares the values until one of both is changed", "[core]") {
   auto a = tensor::of({2}, {1, 2});
-  CHECK_FALSE(a.shared());
+  CHECK_FALSE(a.is_shared());
   const int* const before = a.values<int>().data();
   CHECK(a.mutable_values<int>().data() == before);  // the sole owner changes in place
 
   const tensor b = a;
-  CHECK(a.shared());
+  CHECK(a.is_shared());
   CHECK(b.values<int>().data() == before);
   a.mutable_values<int>()[0] = 9;
   CHECK(all<int>(a) == std::vector<int>{9, 2});
   CHECK(all<int>(b) == std::vector<int>{1, 2});
-  CHECK_FALSE(a.shared());
-  CHECK_FALSE(b.shared());
+  CHECK_FALSE(a.is_shared());
+  CHECK_FALSE(b.is_shared());
   CHECK(b.values<int>().data() == before);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[core]
   const int* const before = a.values<int>().data();
   tensor b = std::move(a);
   CHECK(b.values<int>().data() == before);
-  CHECK_FALSE(b.shared());
+  CHECK_FALSE(b.is_shared());
   CHECK(a.count() == 0);  // NOLINT(bugprone-use-after-move): that is the promise
   CHECK(a.values<int>().empty());
   a = b;

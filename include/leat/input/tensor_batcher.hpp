@@ -69,9 +69,9 @@ struct tensor_shuffle_batch_options {
 ///     while (auto batch = co_await samples.next()) learn((*batch)["image"], (*batch)["label"]);
 ///
 /// Sources: add() one and run it in several tasks, or several, each its own; their specs are joined
-/// by merge() or relax(). Each element is checked when it enters. When the last source has ended
-/// the queue closes, and what is left is drained. What a source fails with next() throws, once what
-/// came before was given out.
+/// by intersect_specs() or generalize_specs(). Each element is checked when it enters. When the
+/// last source has ended the queue closes, and what is left is drained. What a source fails with
+/// next() throws, once what came before was given out.
 ///
 /// Fed by hand it is pushed to and closed by the program.
 ///
@@ -169,7 +169,7 @@ class basic_tensor_batcher {
   ///               has ended or, if no patience is set, when nothing has arrived for 60 s and
   ///               start() was never called, or a task waits for a producer that was never started.
   /// Cancellation: total.
-  [[nodiscard]] task<std::optional<batch_columns>> next(
+  [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
     detail::held_batches::batch elements = held_.take();
     if (!elements.empty()) co_return batch_of(elements);
@@ -181,11 +181,11 @@ class basic_tensor_batcher {
   /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
   /// see blocking_face. Without a limit it fails with deadline_exceeded as next() does if no
   /// patience is set.
-  std::optional<batch_columns> wait_next(
+  std::optional<column_batch> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);
   }
-  std::optional<batch_columns> wait_next(
+  std::optional<column_batch> wait_next(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
     return block_for_next(limit, where);
   }
@@ -213,7 +213,7 @@ class basic_tensor_batcher {
 
  private:
   template <class... How>
-  std::optional<batch_columns> block_for_next(const How&... how) {
+  std::optional<column_batch> block_for_next(const How&... how) {
     detail::held_batches::batch elements = held_.take();
     if (!elements.empty()) return batch_of(elements);
     elements.emplace_back();
@@ -306,8 +306,8 @@ class basic_tensor_batcher {
     co_return in == rows.size();
   }
 
-  std::optional<batch_columns> batch_of(detail::held_batches::batch& room,
-                                        std::optional<std::vector<tensor_tuple>> taken) {
+  std::optional<column_batch> batch_of(detail::held_batches::batch& room,
+                                       std::optional<std::vector<tensor_tuple>> taken) {
     if (!taken) {
       room = held_.take();  // the last ones, perhaps
     } else {
@@ -315,7 +315,7 @@ class basic_tensor_batcher {
     }
     return batch_of(room);
   }
-  std::optional<batch_columns> batch_of(detail::held_batches::batch& elements) {
+  std::optional<column_batch> batch_of(detail::held_batches::batch& elements) {
     if (elements.empty()) return std::nullopt;
     try {
       return spec_.stack(elements.front());

@@ -10,7 +10,7 @@ namespace leat {
 ///
 /// Values that several elements share count in each of them.
 struct size_of_element {
-  std::size_t operator()(const tensor_tuple& element) const noexcept { return element.size(); }
+  std::size_t operator()(const tensor_tuple& element) const noexcept { return element.byte_size(); }
 };
 
 }  // namespace leat

@@ -52,7 +52,7 @@ class queue_list {
     requires requires(const Queue& q) { q.spec(); }
   {
     element_spec common = queues_.front()->spec();
-    for (const Queue* const q : queues_) common = relax(common, q->spec());
+    for (const Queue* const q : queues_) common = generalize_specs(common, q->spec());
     return common;
   }
 

@@ -48,7 +48,7 @@ class tensor_priority_queue final
 
  private:
   static element_spec with_priority(element_spec spec, const std::string& name) {
-    if (spec[0].type != dtype::int64 || !spec[0].shape.compatible(shape())) {
+    if (spec[0].type != dtype::int64 || !spec[0].shape.is_compatible_with(shape())) {
       throw failure(errc::invalid_argument,
                     "queue '" + name + "': the first component is the priority and must be an " +
                         "int64 scalar, not " + std::string(leat::to_string(spec[0].type)) + ' ' +

@@ -59,7 +59,7 @@ struct arrow_array {
 /// Errors: invalid_argument for no column, columns without rows or with different numbers of them,
 ///         a dimension that is above 2^31 - 1; std::bad_alloc. Then both are unchanged.
 /// Cost:   some allocations for each column.
-void to_arrow(batch_columns batch, arrow_schema& schema, arrow_array& array);
+void to_arrow(column_batch batch, arrow_schema& schema, arrow_array& array);
 /// The same of columns that are dense all of them, such as those that a decoder gives.
 void to_arrow(tensor_tuple columns, arrow_schema& schema, arrow_array& array);
 

@@ -88,7 +88,7 @@ class batch_spec {
   /// Errors: invalid_argument for elements that do not match; std::bad_alloc.
   /// Cost:   two passes over the elements' shapes and one over their values; one allocation for
   ///         each component.
-  [[nodiscard]] batch_columns stack(std::span<const tensor_tuple> elements) const;
+  [[nodiscard]] column_batch stack(std::span<const tensor_tuple> elements) const;
 
   friend bool operator==(const batch_spec& a, const batch_spec& b) noexcept {
     return a.columns_ == b.columns_;
@@ -113,12 +113,12 @@ class batch_spec {
 /// Errors: invalid_argument for no spec, or for specs that differ in number, names, types or
 ///         sparseness of their columns, or whose shapes contradict each other; the message says
 ///         how, and lists both. Source: the shapes and types of tf.train.batch_join.
-[[nodiscard]] batch_spec merge(std::span<const batch_spec> joined);
-[[nodiscard]] batch_spec merge(std::initializer_list<batch_spec> joined);
+[[nodiscard]] batch_spec intersect_specs(std::span<const batch_spec> joined);
+[[nodiscard]] batch_spec intersect_specs(std::initializer_list<batch_spec> joined);
 
 /// The same when each of them has to match one of the specs: of their shapes what they have in
-/// common. The rest is for a batcher that pads. Errors: as merge().
-[[nodiscard]] batch_spec relax(std::span<const batch_spec> joined);
-[[nodiscard]] batch_spec relax(std::initializer_list<batch_spec> joined);
+/// common. The rest is for a batcher that pads. Errors: as intersect_specs().
+[[nodiscard]] batch_spec generalize_specs(std::span<const batch_spec> joined);
+[[nodiscard]] batch_spec generalize_specs(std::initializer_list<batch_spec> joined);
 
 }  // namespace leat

@@ -42,22 +42,22 @@ struct column_layout {
 ///     }
 ///
 /// Made by batch_spec::stack(). A value type; moved from it is empty. Thread safety: distinct-safe.
-class batch_columns {
+class column_batch {
  public:
   /// No column.
-  batch_columns() noexcept = default;
-  batch_columns(const batch_columns&) = default;
-  batch_columns(batch_columns&& o) noexcept
+  column_batch() noexcept = default;
+  column_batch(const column_batch&) = default;
+  column_batch(column_batch&& o) noexcept
       : rows_(std::exchange(o.rows_, 0)),
         components_(std::move(o.components_)),
         layout_(std::exchange(o.layout_, nullptr)) {}
-  batch_columns& operator=(batch_columns o) noexcept {
+  column_batch& operator=(column_batch o) noexcept {
     std::swap(rows_, o.rows_);
     std::swap(components_, o.components_);
     std::swap(layout_, o.layout_);
     return *this;
   }
-  ~batch_columns() = default;
+  ~column_batch() = default;
 
   /// How many elements there are.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
@@ -103,10 +103,10 @@ class batch_columns {
   }
 
   /// Bytes of memory that the values of all columns take.
-  [[nodiscard]] std::size_t size() const noexcept { return components_.size(); }
+  [[nodiscard]] std::size_t byte_size() const noexcept { return components_.byte_size(); }
 
   /// Equal columns in the same order, and equal names.
-  friend bool operator==(const batch_columns& a, const batch_columns& b) noexcept {
+  friend bool operator==(const column_batch& a, const column_batch& b) noexcept {
     return a.rows_ == b.rows_ && a.components_ == b.components_ && same_slots(a, b);
   }
 
@@ -114,12 +114,12 @@ class batch_columns {
   friend class batch_spec;
   using shared_layout = std::shared_ptr<const detail::column_layout>;
 
-  batch_columns(std::size_t rows, tensor_tuple components, shared_layout layout) noexcept
+  column_batch(std::size_t rows, tensor_tuple components, shared_layout layout) noexcept
       : rows_(rows), components_(std::move(components)), layout_(std::move(layout)) {}
   [[nodiscard]] std::size_t dense_slot(std::size_t index) const;
   [[nodiscard]] std::size_t index_of(std::string_view name) const;
   [[noreturn]] void throw_column_error(std::size_t index, const char* why) const;
-  static bool same_slots(const batch_columns& a, const batch_columns& b) noexcept {
+  static bool same_slots(const column_batch& a, const column_batch& b) noexcept {
     return a.layout_ == b.layout_ ||
            (a.layout_ && b.layout_ && a.layout_->slots == b.layout_->slots);
   }

@@ -62,7 +62,7 @@ class element_spec {
   void check_stackable(std::string_view owner = {}) const;
 
   /// The same types and names, and shapes that can describe the same elements.
-  [[nodiscard]] bool compatible(const element_spec& other) const noexcept;
+  [[nodiscard]] bool is_compatible_with(const element_spec& other) const noexcept;
 
   /// The components as a tuple, with this spec's names.
   /// Precondition: as many as the spec has.
@@ -83,6 +83,6 @@ class element_spec {
 
 /// What elements of either spec have in common: the same types and names, and of the shapes what is
 /// equal. Errors: invalid_argument when types or names differ.
-[[nodiscard]] element_spec relax(const element_spec& a, const element_spec& b);
+[[nodiscard]] element_spec generalize_specs(const element_spec& a, const element_spec& b);
 
 }  // namespace leat

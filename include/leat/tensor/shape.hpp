@@ -93,12 +93,12 @@ class partial_shape {
     return dimensions_.all();
   }
   /// True when nothing is unknown.
-  [[nodiscard]] bool fully_defined() const noexcept;
+  [[nodiscard]] bool is_fully_defined() const noexcept;
 
   /// True when both can describe one and the same shape: equal in all that both know.
-  [[nodiscard]] bool compatible(const partial_shape& other) const noexcept;
+  [[nodiscard]] bool is_compatible_with(const partial_shape& other) const noexcept;
   /// True when `s` is such a shape.
-  [[nodiscard]] bool compatible(const shape& s) const noexcept;
+  [[nodiscard]] bool is_compatible_with(const shape& s) const noexcept;
 
   /// The same with one more dimension in front: of a batch of so many.
   [[nodiscard]] partial_shape batch_of(std::int64_t count) const;
@@ -114,9 +114,9 @@ class partial_shape {
 [[nodiscard]] std::string to_string(const partial_shape& s);
 
 /// All that either of them knows. Errors: invalid_argument when they are not compatible.
-[[nodiscard]] partial_shape merge(const partial_shape& a, const partial_shape& b);
+[[nodiscard]] partial_shape intersect_shapes(const partial_shape& a, const partial_shape& b);
 
 /// All that they have in common: what differs becomes unknown.
-[[nodiscard]] partial_shape relax(const partial_shape& a, const partial_shape& b);
+[[nodiscard]] partial_shape generalize_shapes(const partial_shape& a, const partial_shape& b);
 
 }  // namespace leat

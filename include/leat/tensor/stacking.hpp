@@ -40,7 +40,7 @@ namespace leat {
 [[nodiscard]] std::vector<tensor> unstack(const tensor& batch);
 
 /// One of these rows. Errors: also invalid_argument for an index beyond the last.
-[[nodiscard]] tensor row_of(const tensor& batch, std::size_t index);
+[[nodiscard]] tensor unstack_row(const tensor& batch, std::size_t index);
 
 /// The elements of a batch. Errors: invalid_argument for components that differ in the first
 /// dimension, or for a scalar. Source: enqueue_many.

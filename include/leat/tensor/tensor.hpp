@@ -74,7 +74,7 @@ class tensor {
   /// How many values there are.
   [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
   /// Bytes of memory that the values take; shared ones count in full.
-  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
+  [[nodiscard]] std::size_t byte_size() const noexcept { return bytes_.size(); }
 
   /// The values. Errors: invalid_argument when they are of another type.
   template <tensor_value T>
@@ -116,7 +116,7 @@ class tensor {
   }
 
   /// True when a copy shares the values.
-  [[nodiscard]] bool shared() const noexcept { return !bytes_.sole_owner(); }
+  [[nodiscard]] bool is_shared() const noexcept { return !bytes_.sole_owner(); }
 
   /// Equal in type, shape and the bits of each value: NaN equals itself, 0.0 does not equal -0.0.
   friend bool operator==(const tensor& a, const tensor& b) noexcept { return a.equals(b); }

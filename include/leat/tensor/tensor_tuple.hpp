@@ -61,7 +61,7 @@ class tensor_tuple {
   [[nodiscard]] auto end() const noexcept { return components_.end(); }
 
   /// Bytes of memory that the values of all components take.
-  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] std::size_t byte_size() const noexcept;
 
   /// The components without their names; this is empty then.
   [[nodiscard]] std::vector<tensor> take() && noexcept {

@@ -41,7 +41,7 @@ void feature_plan::check_type(const std::string& key, dtype type) const {
 }
 
 void feature_plan::check_shape(const std::string& key, const partial_shape& s) const {
-  if (s.fully_defined()) return;
+  if (s.is_fully_defined()) return;
   std::string why = "its shape is " + to_string(s) + ", must be known";
   if (s.has_rank() && s[0] == unknown_dimension) {
     why += ": a first dimension of any length is what fixed_len_sequence_feature has";

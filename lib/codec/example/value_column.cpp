@@ -47,7 +47,7 @@ void value_column::add(const tensor& values) {
   if (type_ == dtype::string) {
     for (const std::string_view text : values.strings()) strings_.push_back(text);
   } else if (values.count() > 0) {
-    std::memcpy(make_room(values.count()), tensor_builder::bytes(values), values.size());
+    std::memcpy(make_room(values.count()), tensor_builder::bytes(values), values.byte_size());
   }
   count_ += values.count();
 }

@@ -3,4 +3,4 @@
 
 #include "leat/tensor/column_batch.hpp"
 
-auto words(const leat::batch_columns& batch) { return batch["words"].values<std::string_view>(); }
+auto words(const leat::column_batch& batch) { return batch["words"].values<std::string_view>(); }

@@ -181,12 +181,12 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   // The decoder's call was of one line, or of some.
   CHECK(error([](const line_rows& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
-          return static_cast<int>(one.decode_one(rows[1]).size());
+          return static_cast<int>(one.decode_one(rows[1]).byte_size());
         }).starts_with("record 0" + batch + ", byte "));
   CHECK(error([](const line_rows& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           const std::vector<std::string_view> views = rows.views();
-          return static_cast<int>(one.decode(std::span(views).subspan(1)).size());
+          return static_cast<int>(one.decode(std::span(views).subspan(1)).byte_size());
         }).starts_with("record 0" + batch + ", byte "));
   CHECK(error([](const line_rows&) -> int { throw leat::decode_error(1, ": bad"); }) ==
         "record 1" + batch + ": bad");

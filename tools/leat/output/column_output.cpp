@@ -77,10 +77,12 @@ json column_json(const leat::ragged_tensor& t) {
 }
 
 std::size_t memory_of(const tensor& t) { return t.size(); }
-std::size_t memory_of(const leat::sparse_tensor& t) { return t.values.size() + t.indices.size(); }
+std::size_t memory_of(const leat::sparse_tensor& t) {
+  return t.values.byte_size() + t.indices.byte_size();
+}
 std::size_t memory_of(const leat::ragged_tensor& t) {
-  std::size_t bytes = t.values.size();
-  for (const tensor& level : t.row_splits) bytes += level.size();
+  std::size_t bytes = t.values.byte_size();
+  for (const tensor& level : t.row_splits) bytes += level.byte_size();
   return bytes;
 }
 

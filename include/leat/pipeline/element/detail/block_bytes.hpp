@@ -32,7 +32,7 @@ template <measured T>
   if constexpr (tells_bytes<T>) {
     return static_cast<std::size_t>(element.bytes());
   } else if constexpr (is_tensors<T>) {
-    return element.size();
+    return element.byte_size();
   } else {
     return std::ranges::size(element);
   }
