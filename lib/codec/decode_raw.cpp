@@ -14,28 +14,29 @@ namespace {
 
 using detail::tensor_builder;
 
-[[noreturn]] void refuse_raw(const std::string& why) {
+[[noreturn]] void throw_raw_error(const std::string& why) {
   throw failure(errc::invalid_argument, "decode_raw: " + why);
 }
 
-// Bytes of what is turned round for the other order.
+// Bytes of what is swapped for the other order.
 std::size_t size_of_part(dtype type) noexcept {
   const bool is_complex = type == dtype::complex64 || type == dtype::complex128;
   return is_complex ? size_of(type) / 2 : size_of(type);
 }
 
-std::string values_of(dtype type) {
+std::string values_text(dtype type) {
   return std::to_string(size_of(type)) + "-byte values of " + std::string(to_string(type));
 }
 
 // How many bytes of each record become values.
-std::size_t length_of(std::span<const byte_view> records, dtype type, const raw_options& options) {
-  if (type == dtype::string) refuse_raw("strings are no raw bytes");
+std::size_t find_record_size(std::span<const byte_view> records, dtype type,
+                             const raw_options& options) {
+  if (type == dtype::string) throw_raw_error("strings are no raw bytes");
   if (options.fixed_length) {
     const std::size_t length = *options.fixed_length;
     if (length == 0 || length % size_of(type) != 0) {
-      refuse_raw("the fixed_length is " + std::to_string(length) + ", must be a multiple of the " +
-                 values_of(type));
+      throw_raw_error("the fixed_length is " + std::to_string(length) +
+                      ", must be a multiple of the " + values_text(type));
     }
     return length;
   }
@@ -47,19 +48,19 @@ std::size_t length_of(std::span<const byte_view> records, dtype type, const raw_
   }
   if (length % size_of(type) != 0) {
     throw decode_error(
-        0, " has " + std::to_string(length) + " bytes, no multiple of the " + values_of(type));
+        0, " has " + std::to_string(length) + " bytes, no multiple of the " + values_text(type));
   }
   return length;
 }
 
-void turn_round(std::byte* bytes, std::size_t size, std::size_t part) noexcept {
+void swap_bytes(std::byte* bytes, std::size_t size, std::size_t part) noexcept {
   for (std::size_t at = 0; at < size; at += part) std::reverse(bytes + at, bytes + at + part);
 }
 
 tensor decode(std::span<const byte_view> records, const shape& outer, dtype type,
               const raw_options& options) {
-  const std::size_t length =
-      detail::of_call(records.size(), [&] { return length_of(records, type, options); });
+  const std::size_t length = detail::with_record_count(
+      records.size(), [&] { return find_record_size(records, type, options); });
   std::vector<std::int64_t> dimensions(outer.dimensions().begin(), outer.dimensions().end());
   dimensions.push_back(length == 0 ? 0 : static_cast<std::int64_t>(length / size_of(type)));
   tensor values = tensor_builder::values(type, shape(dimensions));
@@ -72,7 +73,7 @@ tensor decode(std::span<const byte_view> records, const shape& outer, dtype type
   }
   std::byte* const first = tensor_builder::bytes(values);
   const std::size_t all = length * records.size();
-  if (options.order != std::endian::native) turn_round(first, all, size_of_part(type));
+  if (options.order != std::endian::native) swap_bytes(first, all, size_of_part(type));
   if (type == dtype::boolean) {
     std::transform(first, first + all, first,
                    [](std::byte b) { return std::byte{b != std::byte{0}}; });

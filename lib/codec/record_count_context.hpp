@@ -9,7 +9,7 @@ namespace leat::detail {
 
 /// Decodes the records of one call: an error of one says how many there are.
 template <class Decode>
-decltype(auto) of_call(std::size_t records, Decode&& decode) {
+decltype(auto) with_record_count(std::size_t records, Decode&& decode) {
   try {
     return std::forward<Decode>(decode)();
   } catch (const decode_error& e) {

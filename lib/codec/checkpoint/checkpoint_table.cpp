@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view checkpoint_magic = "\x89LCK\r\n\x1a\n";
 
 // Where the numbers of the header stand. It is the same in all versions.
-struct place {
+struct header_offset {
   enum : std::size_t {
     version_at = 8,
     count_at = 12,
@@ -38,11 +38,11 @@ constexpr std::size_t entry_size = 2 + 2 + 4 + 8 + 8 + 4;
 // Of the identity, beside its text.
 constexpr std::size_t identity_size = 2;
 
-[[noreturn]] void damaged_checkpoint(const std::string& what) {
+[[noreturn]] void throw_malformed_checkpoint(const std::string& what) {
   throw failure(errc::data_loss, "the checkpoint is damaged: " + what);
 }
 
-[[noreturn]] void refuse_checkpoint(const std::string& what) {
+[[noreturn]] void throw_checkpoint_error(const std::string& what) {
   throw failure(errc::invalid_argument, what);
 }
 
@@ -71,9 +71,9 @@ class writer {
 
 void check_text(std::string_view what, const std::string& text) {
   if (text.size() <= checkpoint_table::max_text_size) return;
-  refuse_checkpoint("a checkpoint: " + std::string(what) + " of " + std::to_string(text.size()) +
-                    " bytes is too long, the most is " +
-                    std::to_string(checkpoint_table::max_text_size));
+  throw_checkpoint_error("a checkpoint: " + std::string(what) + " of " +
+                         std::to_string(text.size()) + " bytes is too long, the most is " +
+                         std::to_string(checkpoint_table::max_text_size));
 }
 
 std::uint64_t size_of_table(const checkpoint_table& t) noexcept {
@@ -100,7 +100,7 @@ class reader {
 
  private:
   byte_view take(std::size_t size) {
-    if (rest_.size() < size) damaged_checkpoint("its table ends within an entry");
+    if (rest_.size() < size) throw_malformed_checkpoint("its table ends within an entry");
     const byte_view taken = rest_.first(size);
     rest_ = rest_.subspan(size);
     return taken;
@@ -111,7 +111,7 @@ class reader {
 
 void check_entry(const checkpoint_entry& e, std::uint64_t offset, std::uint64_t file_size) {
   const auto fault = [&](const std::string& what) {
-    damaged_checkpoint("entry '" + e.name + "' " + what);
+    throw_malformed_checkpoint("entry '" + e.name + "' " + what);
   };
   if (e.offset != offset) fault("is not where it should be");
   if (e.size > file_size - offset) fault("goes on behind the end of the file");
@@ -122,7 +122,7 @@ void check_entry(const checkpoint_entry& e, std::uint64_t offset, std::uint64_t 
 
 }  // namespace
 
-void checkpoint_table::lay_out() {
+void checkpoint_table::assign_offsets() {
   check_text("an identity", identity);
   for (const checkpoint_entry& e : entries) {
     check_text("a name", e.name);
@@ -132,14 +132,15 @@ void checkpoint_table::lay_out() {
   }
   std::uint64_t offset = size_of_table(*this);
   if (offset > max_size || entries.size() > UINT32_MAX) {
-    refuse_checkpoint("a checkpoint of " + std::to_string(entries.size()) +
-                      " values has a table of " + std::to_string(offset) + " bytes, the most is " +
-                      std::to_string(max_size) + ": put several values into one");
+    throw_checkpoint_error("a checkpoint of " + std::to_string(entries.size()) +
+                           " values has a table of " + std::to_string(offset) +
+                           " bytes, the most is " + std::to_string(max_size) +
+                           ": put several values into one");
   }
   for (checkpoint_entry& e : entries) {
     e.offset = offset;
     if (e.size > max_file_size - offset)
-      refuse_checkpoint("a checkpoint cannot be larger than 2^63 bytes");
+      throw_checkpoint_error("a checkpoint cannot be larger than 2^63 bytes");
     offset += e.size;
   }
 }
@@ -171,41 +172,42 @@ std::vector<std::byte> checkpoint_table::encode() const {
   header.put(std::uint64_t{bytes.size()});
   header.put(file_size());
   header.put(crc32c(byte_view(bytes).subspan(header_size)));
-  header.put(crc32c({bytes.data(), place::header_crc_at}));
+  header.put(crc32c({bytes.data(), header_offset::header_crc_at}));
   return bytes;
 }
 
 checkpoint_table::extent checkpoint_table::decode_extent(byte_view bytes) {
   const std::size_t known = std::min(bytes.size(), checkpoint_magic.size());
   if (as_text(bytes.first(known)) != checkpoint_magic.substr(0, known))
-    refuse_checkpoint("this is no checkpoint");
-  if (bytes.size() < header_size) damaged_checkpoint("it ends within its header");
-  if (load_at<std::uint32_t>(bytes, place::header_crc_at) !=
-      crc32c(bytes.first(place::header_crc_at))) {
-    damaged_checkpoint("the checksum of its header is wrong");
+    throw_checkpoint_error("this is no checkpoint");
+  if (bytes.size() < header_size) throw_malformed_checkpoint("it ends within its header");
+  if (load_at<std::uint32_t>(bytes, header_offset::header_crc_at) !=
+      crc32c(bytes.first(header_offset::header_crc_at))) {
+    throw_malformed_checkpoint("the checksum of its header is wrong");
   }
-  if (const auto v = load_at<std::uint32_t>(bytes, place::version_at); v != version) {
+  if (const auto v = load_at<std::uint32_t>(bytes, header_offset::version_at); v != version) {
     throw failure(errc::unimplemented, "the checkpoint is of version " + std::to_string(v) +
                                            ", this leat knows version " + std::to_string(version));
   }
-  const extent e{load_at<std::uint64_t>(bytes, place::table_size_at),
-                 load_at<std::uint64_t>(bytes, place::file_size_at)};
+  const extent e{load_at<std::uint64_t>(bytes, header_offset::table_size_at),
+                 load_at<std::uint64_t>(bytes, header_offset::file_size_at)};
   if (e.table_size < header_size + identity_size || e.table_size > max_size ||
       e.file_size < e.table_size || e.file_size > max_file_size) {
-    damaged_checkpoint("its numbers contradict each other");
+    throw_malformed_checkpoint("its numbers contradict each other");
   }
   return e;
 }
 
 checkpoint_table checkpoint_table::decode(byte_view bytes) {
   const extent all = decode_extent(bytes.first(std::min(bytes.size(), header_size)));
-  if (bytes.size() != all.table_size) damaged_checkpoint("it ends within its table");
+  if (bytes.size() != all.table_size) throw_malformed_checkpoint("it ends within its table");
   const byte_view rest = bytes.subspan(header_size);
-  if (load_at<std::uint32_t>(bytes, place::table_crc_at) != crc32c(rest)) {
-    damaged_checkpoint("the checksum of its table is wrong");
+  if (load_at<std::uint32_t>(bytes, header_offset::table_crc_at) != crc32c(rest)) {
+    throw_malformed_checkpoint("the checksum of its table is wrong");
   }
-  const auto count = load_at<std::uint32_t>(bytes, place::count_at);
-  if (count > rest.size() / entry_size) damaged_checkpoint("it has more entries than its table");
+  const auto count = load_at<std::uint32_t>(bytes, header_offset::count_at);
+  if (count > rest.size() / entry_size)
+    throw_malformed_checkpoint("it has more entries than its table");
   checkpoint_table table;
   reader from(rest);
   const auto size = from.take<std::uint16_t>();
@@ -225,10 +227,11 @@ checkpoint_table checkpoint_table::decode(byte_view bytes) {
     e.type = from.take_text(type_size);
     check_entry(e, offset, all.file_size);
     offset += e.size;
-    if (!names.insert(e.name).second) damaged_checkpoint("entry '" + e.name + "' is there twice");
+    if (!names.insert(e.name).second)
+      throw_malformed_checkpoint("entry '" + e.name + "' is there twice");
   }
   if (!from.empty() || offset != all.file_size)
-    damaged_checkpoint("its entries do not fill the file");
+    throw_malformed_checkpoint("its entries do not fill the file");
   return table;
 }
 

@@ -19,13 +19,13 @@ unsigned at(byte_view bytes, std::size_t index) noexcept {
 
 // A header without a dictionary, for a window of any size, and a block of a type that exists.
 bool looks_like_zlib(byte_view bytes) noexcept {
-  detail::stream_header header;
+  detail::deflate_header header;
   header.begin(compression::zlib);
-  if (bytes.size() < 3 || header.feed(bytes[0]) != detail::stream_header::status::more) {
+  if (bytes.size() < 3 || header.feed(bytes[0]) != detail::deflate_header::status::more) {
     return false;
   }
   const bool block = (at(bytes, 2) & 6U) != 6U;
-  return header.feed(bytes[1]) == detail::stream_header::status::complete && block;
+  return header.feed(bytes[1]) == detail::deflate_header::status::complete && block;
 }
 
 // Of a window of 32 KiB, which is what nearly all that write zlib take.

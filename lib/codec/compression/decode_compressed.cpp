@@ -9,9 +9,9 @@ namespace leat {
 namespace {
 
 // Inflates whole streams, one after the other.
-class whole_inflater {
+class one_shot_inflater {
  public:
-  whole_inflater(compression type, const inflate_options& options) {
+  one_shot_inflater(compression type, const inflate_options& options) {
     if (type != compression::none) inflater_.emplace(type, options);
   }
 
@@ -21,41 +21,42 @@ class whole_inflater {
     inflater_->reset();
     std::size_t size = 0;
     for (;;) {
-      if (room_.size() - size < least_room) room_.resize(room_.size() * 2 + least_room);
-      const std::span<std::byte> out(reinterpret_cast<std::byte*>(room_.data()) + size,
-                                     room_.size() - size);
+      if (output_.size() - size < min_output_size)
+        output_.resize(output_.size() * 2 + min_output_size);
+      const std::span<std::byte> out(reinterpret_cast<std::byte*>(output_.data()) + size,
+                                     output_.size() - size);
       const inflate_result r = inflater_->inflate(in, out);
       in = in.subspan(r.consumed);
       size += r.produced;
-      if (r.failed()) refuse(record, r);
+      if (r.failed()) throw_error(record, r);
       if (r.end == inflate_end::need_input) break;
     }
     if (const inflate_result r = inflater_->finish();
         r.failed() || r.end != inflate_end::complete) {
-      refuse(record, r);
+      throw_error(record, r);
     }
-    return std::string_view(room_).substr(0, size);
+    return std::string_view(output_).substr(0, size);
   }
 
  private:
-  static constexpr std::size_t least_room = 4096;
+  static constexpr std::size_t min_output_size = 4096;
 
-  [[noreturn]] static void refuse(std::size_t record, const inflate_result& r) {
+  [[noreturn]] static void throw_error(std::size_t record, const inflate_result& r) {
     throw decode_error(record, ", offset " + std::to_string(r.offset) + ": " + describe(r),
                        code_of(r.end));
   }
 
   std::optional<inflater> inflater_;
-  std::string room_;
+  std::string output_;
 };
 
 }  // namespace
 
 tensor decode_compressed(const tensor& strings, compression type, const inflate_options& options) {
-  whole_inflater inflater(type, options);
+  one_shot_inflater inflater(type, options);
   detail::string_column plain;
   plain.reserve(strings.count());
-  detail::of_call(strings.count(), [&] {
+  detail::with_record_count(strings.count(), [&] {
     for (const std::string_view text : strings.strings()) {
       plain.add(inflater.inflate(plain.count(), as_bytes(text)));
     }
@@ -64,7 +65,7 @@ tensor decode_compressed(const tensor& strings, compression type, const inflate_
 }
 
 std::string decode_compressed(byte_view bytes, compression type, const inflate_options& options) {
-  return std::string(whole_inflater(type, options).inflate(0, bytes));
+  return std::string(one_shot_inflater(type, options).inflate(0, bytes));
 }
 
 }  // namespace leat

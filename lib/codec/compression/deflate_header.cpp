@@ -23,12 +23,12 @@ constexpr unsigned has_dictionary = 0x20;
 
 }  // namespace
 
-stream_header::status stream_header::feed(std::byte b) noexcept {
+deflate_header::status deflate_header::feed(std::byte b) noexcept {
   const auto value = std::to_integer<unsigned>(b);
   return format_ == compression::zlib ? feed_zlib(value) : feed_gzip(value);
 }
 
-stream_header::status stream_header::feed_zlib(unsigned value) noexcept {
+deflate_header::status deflate_header::feed_zlib(unsigned value) noexcept {
   if (index_++ == 0) {
     number_ = value;
     const bool known = (value & 15U) == deflate_method && value >> 4U <= largest_window;
@@ -38,7 +38,7 @@ stream_header::status stream_header::feed_zlib(unsigned value) noexcept {
   return (value & has_dictionary) != 0 ? status::dictionary : status::complete;
 }
 
-stream_header::status stream_header::feed_gzip(unsigned value) noexcept {
+deflate_header::status deflate_header::feed_gzip(unsigned value) noexcept {
   if (field_ != field::checksum) {
     const auto byte = static_cast<unsigned char>(value);
     crc_ = ::crc32_gzip_refl(crc_, &byte, 1);
@@ -62,7 +62,7 @@ stream_header::status stream_header::feed_gzip(unsigned value) noexcept {
   return status::bad;
 }
 
-stream_header::status stream_header::feed_fixed(unsigned value) noexcept {
+deflate_header::status deflate_header::feed_fixed(unsigned value) noexcept {
   const unsigned at = index_++;
   if (at < gzip_magic.size() && value != gzip_magic[at]) return status::bad;
   if (at == gzip_magic.size()) flags_ = value;
@@ -71,7 +71,7 @@ stream_header::status stream_header::feed_fixed(unsigned value) noexcept {
 }
 
 // Behind `f` comes the next of those fields that there are.
-stream_header::status stream_header::enter_field_after(field f) noexcept {
+deflate_header::status deflate_header::enter_field_after(field f) noexcept {
   index_ = 0;
   number_ = 0;
   const auto enter = [this](field next) {

@@ -9,12 +9,12 @@ namespace leat::detail {
 
 /// Reads the header of a gzip member or of a zlib stream, byte by byte: it may be cut anywhere, and
 /// the names in it have any length.
-class stream_header {
+class deflate_header {
  public:
   enum class status : std::uint8_t { more, complete, bad, dictionary };
 
   void begin(compression format) noexcept {
-    *this = stream_header();
+    *this = deflate_header();
     format_ = format;
   }
 

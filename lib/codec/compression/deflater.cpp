@@ -18,7 +18,7 @@ constexpr std::size_t largest_span = std::size_t{1} << 30;
 
 constexpr int gzip_header = 16;  // beside the window's bits
 
-int strategy_of(deflate_strategy s) noexcept {
+int to_zlib_strategy(deflate_strategy s) noexcept {
   switch (s) {
     case deflate_strategy::standard: return Z_DEFAULT_STRATEGY;
     case deflate_strategy::filtered: return Z_FILTERED;
@@ -29,7 +29,7 @@ int strategy_of(deflate_strategy s) noexcept {
   return Z_DEFAULT_STRATEGY;
 }
 
-int flush_of(deflate_flush f) noexcept {
+int to_zlib_flush(deflate_flush f) noexcept {
   switch (f) {
     case deflate_flush::none: return Z_NO_FLUSH;
     case deflate_flush::sync: return Z_SYNC_FLUSH;
@@ -64,7 +64,7 @@ struct deflater::state {
   state(compression format, const deflate_options& o) {
     const int header = format == compression::gzip ? gzip_header : 0;
     const int result = ::deflateInit2(&stream, o.level, Z_DEFLATED, o.window_bits + header,
-                                      o.mem_level, strategy_of(o.strategy));
+                                      o.mem_level, to_zlib_strategy(o.strategy));
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     LEAT_ASSERT(result == Z_OK, "zlib refuses options that were checked");
   }
@@ -108,7 +108,7 @@ deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
   s.stream.avail_in = static_cast<uInt>(part.size());
   s.stream.next_out = reinterpret_cast<Bytef*>(out.data());
   s.stream.avail_out = room;
-  const int result = ::deflate(&s.stream, is_last ? flush_of(flush) : Z_NO_FLUSH);
+  const int result = ::deflate(&s.stream, is_last ? to_zlib_flush(flush) : Z_NO_FLUSH);
   LEAT_ASSERT(result != Z_STREAM_ERROR, "zlib lost its state");
   s.finished = result == Z_STREAM_END;
   deflate_result r;

@@ -90,7 +90,7 @@ struct inflater::state {
   bool take(call& c, std::byte& b) noexcept;
   bool end_call(call& c, inflate_end end, std::uint64_t offset) noexcept;
   bool check(call& c, inflate_end end, std::uint32_t expected, std::uint32_t actual) noexcept;
-  [[nodiscard]] std::uint64_t room(const call& c) const noexcept;
+  [[nodiscard]] std::uint64_t output_limit(const call& c) const noexcept;
 
   inflate_options options;
   compression format = compression::gzip;
@@ -105,7 +105,7 @@ struct inflater::state {
   std::array<std::byte, gzip_trailer_size> trailer{};
   std::size_t trailer_size = 0;
   std::size_t held_taken = 0;  // of the bytes behind the end that the engine has seen before
-  detail::stream_header header;
+  detail::deflate_header header;
   detail::raw_inflater engine;
 };
 
@@ -116,7 +116,7 @@ void inflater::state::begin(compression f) noexcept {
   consumed = produced = members = empty_members = member_begin = member_output = 0;
   header.begin(f);
   engine.forget();
-  engine.forget_room();
+  engine.forget_output();
   held_taken = 0;
 }
 
@@ -134,7 +134,7 @@ inflate_result inflater::state::run(byte_view in, std::span<std::byte> out) noex
   c.result.consumed = in.size() - c.in.size();
   c.result.produced = out.size() - c.out.size();
   // Until the next call, the caller may use the buffer for something else.
-  if (c.result.produced == 0) engine.forget_room();
+  if (c.result.produced == 0) engine.forget_output();
   if (c.result.failed()) {
     failure = c.result;
     failure.consumed = failure.produced = 0;
@@ -150,7 +150,7 @@ bool inflater::state::end_call(call& c, inflate_end end, std::uint64_t offset) n
 
 // The next byte that is not deflate's.
 bool inflater::state::take(call& c, std::byte& b) noexcept {
-  const byte_view held = engine.behind_end();
+  const byte_view held = engine.after_end();
   if (held_taken < held.size()) {
     b = held[held_taken++];
   } else if (!c.in.empty()) {
@@ -164,7 +164,7 @@ bool inflater::state::take(call& c, std::byte& b) noexcept {
 }
 
 bool inflater::state::run_header(call& c) noexcept {
-  using status = detail::stream_header::status;
+  using status = detail::deflate_header::status;
   for (std::byte b; take(c, b);) {
     switch (header.feed(b)) {
       case status::more: break;
@@ -186,7 +186,7 @@ bool inflater::state::run_header(call& c) noexcept {
 }
 
 // Bytes of output that one run may give.
-std::uint64_t inflater::state::room(const call& c) const noexcept {
+std::uint64_t inflater::state::output_limit(const call& c) const noexcept {
   return std::min<std::uint64_t>(std::min(c.out.size(), detail::raw_inflater::largest_span),
                                  options.max_output - produced);
 }
@@ -195,12 +195,12 @@ bool inflater::state::run_body(call& c) noexcept {
   if (c.out.empty()) return end_call(c, inflate_end::output_full, consumed);
   // At the limit a byte of our own shows whether there would be more.
   std::byte beyond{};
-  const auto allowed = static_cast<std::size_t>(room(c));
+  const auto allowed = static_cast<std::size_t>(output_limit(c));
   const bool at_limit = allowed == 0;
   const auto step = engine.run(c.in, at_limit ? std::span(&beyond, 1) : c.out.first(allowed));
   c.in = c.in.subspan(step.consumed);
   consumed += step.consumed;
-  if (at_limit) engine.forget_room();
+  if (at_limit) engine.forget_output();
   if (at_limit && step.produced > 0) return end_call(c, inflate_end::too_large, consumed);
   c.out = c.out.subspan(step.produced);
   produced += step.produced;
@@ -210,7 +210,7 @@ bool inflater::state::run_body(call& c) noexcept {
     return end_call(c, inflate_end::too_dense, consumed);
   }
   if (step.ended) {
-    consumed -= engine.behind_end().size();
+    consumed -= engine.after_end().size();
     trailer_size = 0;
     at = part::trailer;
     return true;
@@ -264,7 +264,7 @@ bool inflater::state::run_between(call& c) noexcept {
     if (b == std::byte{0}) continue;
     member_begin = consumed - 1;
     header.begin(format);
-    if (header.feed(b) != detail::stream_header::status::more) {
+    if (header.feed(b) != detail::deflate_header::status::more) {
       return end_call(c, inflate_end::trailing_data, member_begin);
     }
     at = part::header;

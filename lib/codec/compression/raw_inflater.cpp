@@ -59,8 +59,8 @@ raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noe
   if (result.ended) {
     // Newer versions have gone back themselves, also in front of this input.
     consumed -= static_cast<std::ptrdiff_t>(unread());
-    behind_end_ = consumed < 0 ? static_cast<std::size_t>(-consumed) : 0;
-    std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - behind_end_),
+    after_end_ = consumed < 0 ? static_cast<std::size_t>(-consumed) : 0;
+    std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - after_end_),
               last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
     consumed = std::max<std::ptrdiff_t>(consumed, 0);
   } else {
@@ -71,8 +71,8 @@ raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noe
 }
 
 void raw_inflater::remember(byte_view consumed) noexcept {
-  consumed = consumed.last(std::min(consumed.size(), most_unread));
-  const std::size_t kept = std::min(last_size_, most_unread - consumed.size());
+  consumed = consumed.last(std::min(consumed.size(), max_unread));
+  const std::size_t kept = std::min(last_size_, max_unread - consumed.size());
   std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - kept),
             last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
   std::copy(consumed.begin(), consumed.end(), last_.begin() + static_cast<std::ptrdiff_t>(kept));

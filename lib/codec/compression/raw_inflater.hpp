@@ -24,10 +24,10 @@ class raw_inflater {
   void begin(compression format) noexcept;
 
   /// Forgets what stood behind the end.
-  void forget() noexcept { last_size_ = behind_end_ = 0; }
+  void forget() noexcept { last_size_ = after_end_ = 0; }
 
   /// Clears the room of the next run, also if it begins where the last run stopped.
-  void forget_room() noexcept { next_out_ = out_end_ = nullptr; }
+  void forget_output() noexcept { next_out_ = out_end_ = nullptr; }
 
   struct step {
     std::size_t consumed = 0;
@@ -49,7 +49,7 @@ class raw_inflater {
   }
 
   /// After the end: what was consumed by earlier runs and stands behind the stream.
-  [[nodiscard]] byte_view behind_end() const noexcept { return {last_.data(), behind_end_}; }
+  [[nodiscard]] byte_view after_end() const noexcept { return {last_.data(), after_end_}; }
 
   /// CRC-32 or Adler-32 of all output.
   [[nodiscard]] std::uint32_t checksum() const noexcept { return engine_.crc; }
@@ -59,12 +59,12 @@ class raw_inflater {
   void remember(byte_view consumed) noexcept;
 
   // As many as the engine reads ahead.
-  static constexpr std::size_t most_unread = 8;
+  static constexpr std::size_t max_unread = 8;
 
   ::inflate_state engine_;
-  std::array<std::byte, most_unread> last_{};  // of the input of former runs
+  std::array<std::byte, max_unread> last_{};  // of the input of former runs
   std::size_t last_size_ = 0;
-  std::size_t behind_end_ = 0;
+  std::size_t after_end_ = 0;
   const std::byte* next_out_ = nullptr;  // where the last run has stopped
   std::byte* out_end_ = nullptr;         // up to where its room was cleared
   bool begun_ = false;                   // the engine's memory holds a stream

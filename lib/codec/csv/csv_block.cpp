@@ -48,7 +48,7 @@ std::size_t csv_block::count_together(std::span<const std::string_view> records)
 bool csv_block::find_fields() {
 #if defined(__x86_64__)
   if (!has_avx2() || text_.empty() || text_.size() > max_record) return false;
-  if (!places_) places_ = std::make_unique_for_overwrite<places>();
+  if (!positions_) positions_ = std::make_unique_for_overwrite<field_positions>();
   const totals all = find_delimiters();
   any_quotes_ = all.quotes > 0;
   return all.line_ends == between_ && delimiters_are_even(all.delimiters) &&
@@ -62,13 +62,13 @@ bool csv_block::find_fields() {
 bool csv_block::delimiters_are_even(std::size_t found) noexcept {
   if (found % count() != 0) return false;
   delimiters_ = found / count();
-  const std::uint16_t* first = places_->delimiters.data();
+  const std::uint16_t* first = positions_->delimiters.data();
   bool even = true;
   for (std::size_t i = 0; i < count(); ++i) {
     const auto begin = static_cast<std::size_t>(records_[i].data() - text_.data());
     const std::size_t end = begin + records_[i].size();
-    places_->begins[i] = static_cast<std::uint16_t>(begin);
-    places_->ends[i] = static_cast<std::uint16_t>(end);
+    positions_->begins[i] = static_cast<std::uint16_t>(begin);
+    positions_->ends[i] = static_cast<std::uint16_t>(end);
     even = even && (delimiters_ == 0 || (first[0] >= begin && first[delimiters_ - 1] < end));
     first += delimiters_;
   }
@@ -79,7 +79,7 @@ bool csv_block::delimiters_are_even(std::size_t found) noexcept {
 // none is inside a field, nor open where a record ends.
 bool csv_block::quotes_are_around_fields(std::size_t quotes) const noexcept {
   std::size_t pairs = 0;
-  const std::uint16_t* ends = places_->delimiters.data();
+  const std::uint16_t* ends = positions_->delimiters.data();
   for (const std::string_view record : records_) {
     const char* begin = record.data();
     for (std::size_t i = 0; i <= delimiters_; ++i) {
@@ -98,7 +98,7 @@ bool csv_block::quotes_are_around_fields(std::size_t quotes) const noexcept {
 namespace {
 
 // A bit for each byte: whether as many quotes as are odd stand there and before.
-LEAT_AVX2 std::uint64_t behind_odd(std::uint64_t quotes) noexcept {
+LEAT_AVX2 std::uint64_t inside_odd_quotes(std::uint64_t quotes) noexcept {
   for (int by = 1; by < 64; by *= 2) quotes ^= quotes << by;
   return quotes;
 }
@@ -108,7 +108,7 @@ LEAT_AVX2 std::uint64_t behind_odd(std::uint64_t quotes) noexcept {
 LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
   constexpr int at_once = 8;  // mostly there are not more fields in 64 bytes
   totals all;
-  std::uint16_t* out = places_->delimiters.data();
+  std::uint16_t* out = positions_->delimiters.data();
   std::uint64_t open = 0;  // all ones: inside quotes
   for (std::size_t base = 0; base < text_.size(); base += block_size) {
     const std::size_t size = std::min(block_size, text_.size() - base);
@@ -125,14 +125,14 @@ LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
     all.line_ends += static_cast<std::size_t>(_mm_popcnt_u64(block.where('\n', '\r') & inside));
     const std::uint64_t quotes = quotes_ ? block.where('"') & inside : 0;
     if ((quotes | open) != 0) {
-      const std::uint64_t quoted = behind_odd(quotes) ^ open;
+      const std::uint64_t quoted = inside_odd_quotes(quotes) ^ open;
       delimiters &= ~quoted;
       open = std::uint64_t{0} - (quoted >> 63);
       all.quotes += static_cast<std::size_t>(_mm_popcnt_u64(quotes));
     }
     out = write_bits<at_once>(out, delimiters, base);
   }
-  all.delimiters = static_cast<std::size_t>(out - places_->delimiters.data());
+  all.delimiters = static_cast<std::size_t>(out - positions_->delimiters.data());
   return all;
 }
 

@@ -82,22 +82,22 @@ class csv_block {
   std::size_t take(std::span<const std::string_view> records);
 
   // Of the records that were taken last.
-  [[nodiscard]] bool plain() const noexcept { return plain_; }
+  [[nodiscard]] bool is_plain() const noexcept { return plain_; }
   [[nodiscard]] std::size_t count() const noexcept { return records_.size(); }
   /// All of them: from the first to the end of the last.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Of each record. Precondition: plain().
+  /// Of each record. Precondition: is_plain().
   [[nodiscard]] std::size_t fields() const noexcept { return delimiters_ + 1; }
-  /// Precondition: plain(), and index < fields().
+  /// Precondition: is_plain(), and index < fields().
   [[nodiscard]] csv_fields column(std::size_t index) const noexcept {
-    const std::uint16_t* const delimiter = places_->delimiters.data() + index;
+    const std::uint16_t* const delimiter = positions_->delimiters.data() + index;
     using bounds = csv_fields::bounds;
-    return {
-        text_.data(),
-        index == 0 ? bounds{places_->begins.data(), 1, 0} : bounds{delimiter - 1, delimiters_, 1},
-        index == delimiters_ ? bounds{places_->ends.data(), 1, 0}
-                             : bounds{delimiter, delimiters_, 0},
-        any_quotes_};
+    return {text_.data(),
+            index == 0 ? bounds{positions_->begins.data(), 1, 0}
+                       : bounds{delimiter - 1, delimiters_, 1},
+            index == delimiters_ ? bounds{positions_->ends.data(), 1, 0}
+                                 : bounds{delimiter, delimiters_, 0},
+            any_quotes_};
   }
 
  private:
@@ -109,7 +109,7 @@ class csv_block {
   static constexpr std::size_t max_count = 1024;
 
   // Where something is in the text.
-  struct places {
+  struct field_positions {
     std::array<std::uint16_t, max_record + block_size> delimiters;
     std::array<std::uint16_t, max_count> begins;  // of the records
     std::array<std::uint16_t, max_count> ends;
@@ -138,7 +138,7 @@ class csv_block {
   std::string_view text_;
   std::size_t between_ = 0;     // bytes of line ends between the records
   std::size_t delimiters_ = 0;  // of each record
-  std::unique_ptr<places> places_;
+  std::unique_ptr<field_positions> positions_;
 };
 
 }  // namespace leat::detail

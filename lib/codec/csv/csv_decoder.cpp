@@ -18,7 +18,7 @@ using detail::parsed;
 
 constexpr std::size_t every_field = std::numeric_limits<std::size_t>::max();
 
-[[noreturn]] void refuse_csv(const std::string& why) {
+[[noreturn]] void throw_csv_error(const std::string& why) {
   throw failure(errc::invalid_argument, "csv_decoder: " + why);
 }
 
@@ -31,29 +31,29 @@ void check_column(const csv_column& column, std::size_t index) {
   const tensor& value = column.default_value;
   const std::string which = "column " + std::to_string(index);
   if (!can_be_decoded(value.type())) {
-    refuse_csv(which + " is of " + std::string(to_string(value.type())) +
-               ": int32, int64, float32, float64 and string can be decoded");
+    throw_csv_error(which + " is of " + std::string(to_string(value.type())) +
+                    ": int32, int64, float32, float64 and string can be decoded");
   }
   if (value.shape().rank() > 1 || value.count() > 1) {
-    refuse_csv(which + " has a default_value of shape " + to_string(value.shape()) +
-               ": give a scalar, or a vector of none for a field that must be there");
+    throw_csv_error(which + " has a default_value of shape " + to_string(value.shape()) +
+                    ": give a scalar, or a vector of none for a field that must be there");
   }
 }
 
 void check_options(const csv_options& o, std::size_t columns) {
   if (o.delimiter == '"' || o.delimiter == '\n' || o.delimiter == '\r') {
-    refuse_csv("the delimiter cannot be a quote or a line end");
+    throw_csv_error("the delimiter cannot be a quote or a line end");
   }
   if (o.select.empty()) return;
   if (o.select.size() != columns) {
-    refuse_csv("select names " + std::to_string(o.select.size()) + " fields for " +
-               std::to_string(columns) + " columns");
+    throw_csv_error("select names " + std::to_string(o.select.size()) + " fields for " +
+                    std::to_string(columns) + " columns");
   }
-  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) refuse_csv("select has to rise");
+  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) throw_csv_error("select has to rise");
 }
 
-element_spec spec_of(const std::vector<csv_column>& columns) {
-  if (columns.empty()) refuse_csv("no column");
+element_spec make_spec(const std::vector<csv_column>& columns) {
+  if (columns.empty()) throw_csv_error("no column");
   std::vector<component_spec> components;
   for (const csv_column& c : columns) {
     check_column(c, components.size());
@@ -70,7 +70,7 @@ std::string_view without_mark_and_line_end(std::string_view header) noexcept {
   return header;
 }
 
-std::string list_of(std::span<const std::string_view> names) {
+std::string join_names(std::span<const std::string_view> names) {
   constexpr std::size_t most = 20;
   std::string list;
   for (const std::string_view name : names.first(std::min(names.size(), most))) {
@@ -80,29 +80,29 @@ std::string list_of(std::span<const std::string_view> names) {
 }
 
 // For each column the field of the header that has its name.
-std::vector<std::size_t> fields_in(std::string_view header, const std::vector<csv_column>& columns,
-                                   const csv_options& o) {
+std::vector<std::size_t> find_fields(std::string_view header,
+                                     const std::vector<csv_column>& columns, const csv_options& o) {
   detail::csv_splitter splitter(o.delimiter, o.quotes, every_field);
   std::span<const std::string_view> names;
   try {
     names = splitter.split(without_mark_and_line_end(header), 0);
   } catch (const decode_error& e) {
-    refuse_csv("the header cannot be split into names: " + std::string(e.what()));
+    throw_csv_error("the header cannot be split into names: " + std::string(e.what()));
   }
   std::vector<std::size_t> fields;
   for (const csv_column& c : columns) {
     if (c.name.empty()) {
-      refuse_csv("column " + std::to_string(fields.size()) +
-                 " has no name: for_header() finds columns by their names");
+      throw_csv_error("column " + std::to_string(fields.size()) +
+                      " has no name: for_header() finds columns by their names");
     }
     const auto found = std::ranges::find(names, std::string_view(c.name));
     if (found == names.end()) {
-      refuse_csv("the header has no field '" + c.name +
-                 "': " + (names.empty() ? "it is empty" : "its fields are " + list_of(names)));
+      throw_csv_error("the header has no field '" + c.name + "': " +
+                      (names.empty() ? "it is empty" : "its fields are " + join_names(names)));
     }
     if (std::ranges::count(names, std::string_view(c.name)) > 1) {
-      refuse_csv("the header has the field '" + c.name +
-                 "' twice: select the columns by number, with csv_options::select");
+      throw_csv_error("the header has the field '" + c.name +
+                      "' twice: select the columns by number, with csv_options::select");
     }
     fields.push_back(static_cast<std::size_t>(found - names.begin()));
   }
@@ -113,17 +113,18 @@ std::vector<std::size_t> fields_in(std::string_view header, const std::vector<cs
 
 struct csv_decoder::plan {
   plan(std::vector<csv_column> c, csv_options o)
-      : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
+      : spec(make_spec(c)), columns(std::move(c)), options(std::move(o)) {
     check_options(options, columns.size());
     if (!options.select.empty()) find_last();
   }
 
   /// Of the fields that have the columns' names in a header.
   plan(std::string_view header, std::vector<csv_column> c, csv_options o)
-      : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
-    if (!options.select.empty()) refuse_csv("for_header() and csv_options::select are exclusive");
+      : spec(make_spec(c)), columns(std::move(c)), options(std::move(o)) {
+    if (!options.select.empty())
+      throw_csv_error("for_header() and csv_options::select are exclusive");
     check_options(options, columns.size());
-    options.select = fields_in(header, columns, options);
+    options.select = find_fields(header, columns, options);
     find_last();
   }
 
@@ -143,9 +144,9 @@ struct csv_decoder::plan {
 };
 
 // Decodes the records of one call.
-class csv_decoder::run {
+class csv_decoder::decode_call {
  public:
-  run(const plan& p, shape s)
+  decode_call(const plan& p, shape s)
       : plan_(p),
         shape_(std::move(s)),
         splitter_(p.options.delimiter, p.options.quotes,
@@ -173,9 +174,9 @@ class csv_decoder::run {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::string_view text = fields[plan_.field_of(i)];
       if (values_[i].is_missing(text)) {
-        if (!values_[i].add_default()) refuse_field(record, i, "required, and missing");
+        if (!values_[i].add_default()) throw_field_error(record, i, "required, and missing");
       } else if (const parsed result = values_[i].add(text); result != parsed::ok) {
-        refuse_number(record, i, text, result);
+        throw_number_error(record, i, text, result);
       }
     }
     ++number_;
@@ -192,7 +193,7 @@ class csv_decoder::run {
   // Column by column. False, and nothing is added: they have to be looked at one by one, to be read
   // or to be told what is wrong.
   bool add_block() {
-    if (!block_.plain() || !plan_.is_count(block_.fields())) return false;
+    if (!block_.is_plain() || !plan_.is_count(block_.fields())) return false;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (values_[i].add_all(block_, plan_.field_of(i))) continue;
       for (std::size_t before = 0; before < i; ++before) values_[before].drop_last(block_.count());
@@ -211,7 +212,7 @@ class csv_decoder::run {
       detail::csv_splitter all(plan_.options.delimiter, plan_.options.quotes, every_field);
       if (found > values_.size()) {
         found = all.split(record, number_).size();
-        at = all.place_of(record, values_.size());
+        at = all.offset_of_field(record, values_.size());
       }
     } else {
       found = static_cast<std::size_t>(
@@ -222,21 +223,21 @@ class csv_decoder::run {
                                     std::to_string(values_.size()));
   }
 
-  [[noreturn]] void refuse_field(std::string_view record, std::size_t column,
-                                 const std::string& why) const {
+  [[noreturn]] void throw_field_error(std::string_view record, std::size_t column,
+                                      const std::string& why) const {
     const std::size_t field = plan_.field_of(column);
-    std::string place = ", byte " + std::to_string(splitter_.place_of(record, field) + 1) +
+    std::string where = ", byte " + std::to_string(splitter_.offset_of_field(record, field) + 1) +
                         ", field " + std::to_string(field);
     const std::string& name = plan_.columns[column].name;
-    if (!name.empty()) place += " ('" + name + "')";
-    throw decode_error(number_, place + ": " + why);
+    if (!name.empty()) where += " ('" + name + "')";
+    throw decode_error(number_, where + ": " + why);
   }
 
-  [[noreturn]] void refuse_number(std::string_view record, std::size_t column,
-                                  std::string_view text, parsed result) const {
+  [[noreturn]] void throw_number_error(std::string_view record, std::size_t column,
+                                       std::string_view text, parsed result) const {
     const std::string type(to_string(values_[column].type()));
     const char* const why = result == parsed::out_of_range ? " is out of the range of " : " is no ";
-    refuse_field(record, column, detail::excerpt(text) + why + type);
+    throw_field_error(record, column, detail::excerpt(text) + why + type);
   }
 
   const plan& plan_;
@@ -262,8 +263,8 @@ csv_decoder& csv_decoder::operator=(csv_decoder&&) noexcept = default;
 csv_decoder::~csv_decoder() = default;
 
 tensor_tuple csv_decoder::decode(std::span<const std::string_view> records) const {
-  run r(*plan_, {static_cast<std::int64_t>(records.size())});
-  detail::of_call(records.size(), [&] { r.add_all(records); });
+  decode_call r(*plan_, {static_cast<std::int64_t>(records.size())});
+  detail::with_record_count(records.size(), [&] { r.add_all(records); });
   return r.take();
 }
 
@@ -276,13 +277,13 @@ tensor_tuple csv_decoder::decode(std::span<const byte_view> records) const {
 tensor_tuple csv_decoder::decode(const tensor& records) const {
   const string_values strings = records.strings();
   const std::vector<std::string_view> texts(strings.begin(), strings.end());
-  run r(*plan_, records.shape());
-  detail::of_call(texts.size(), [&] { r.add_all(texts); });
+  decode_call r(*plan_, records.shape());
+  detail::with_record_count(texts.size(), [&] { r.add_all(texts); });
   return r.take();
 }
 
 tensor_tuple csv_decoder::decode_one(std::string_view record) const {
-  run r(*plan_, {});
+  decode_call r(*plan_, {});
   r.add(record);
   return r.take();
 }

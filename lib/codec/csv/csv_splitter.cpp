@@ -48,23 +48,23 @@ bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
 }  // namespace
 
 std::span<const std::string_view> csv_splitter::split(std::string_view record, std::size_t number) {
-  if (!split_plain(record)) split_closely(record, number);
+  if (!split_unquoted(record)) split_general(record, number);
   return std::span(fields_).first(count_);
 }
 
-void csv_splitter::make_room() {
+void csv_splitter::reserve_fields() {
   if (fields_.size() < count_ + block_size + 1) fields_.resize(2 * count_ + 2 * block_size);
 }
 
-bool csv_splitter::split_plain(std::string_view record) {
+bool csv_splitter::split_unquoted(std::string_view record) {
   count_ = 0;
-  places_.clear();
+  offsets_.clear();
   if (record.empty()) return true;
   const char quote = quotes_ ? '"' : '\n';
   const char* const data = record.data();
   std::size_t begin = 0;  // of the present field
   for (std::size_t base = 0; base < record.size(); base += block_size) {
-    make_room();
+    reserve_fields();
     const std::size_t size = std::min(block_size, record.size() - base);
     marks found;
     if (size == block_size) {
@@ -94,7 +94,7 @@ bool csv_splitter::split_plain(std::string_view record) {
   return true;
 }
 
-void csv_splitter::split_closely(std::string_view record, std::size_t number) {
+void csv_splitter::split_general(std::string_view record, std::size_t number) {
   count_ = 0;
   unquoted_.clear();
   unquoted_.reserve(record.size());  // so that it stays where it is
@@ -102,7 +102,7 @@ void csv_splitter::split_closely(std::string_view record, std::size_t number) {
   for (;;) {
     while (at < record.size() && is_line_end(record[at])) ++at;
     if (at == record.size()) break;
-    places_.push_back(at);
+    offsets_.push_back(at);
     const bool quoted = quotes_ && record[at] == '"';
     at = quoted ? quoted_field(record, at, number) : plain_field(record, at, number);
     if (count_ == limit_) return;
@@ -110,13 +110,13 @@ void csv_splitter::split_closely(std::string_view record, std::size_t number) {
     ++at;  // behind the delimiter
   }
   if (!record.empty() && record.back() == delimiter_) {
-    places_.push_back(record.size());
+    offsets_.push_back(record.size());
     add(record.substr(record.size()));
   }
 }
 
 void csv_splitter::add(std::string_view field) {
-  make_room();
+  reserve_fields();
   fields_[count_++] = field;
 }
 
@@ -124,12 +124,13 @@ std::size_t csv_splitter::plain_field(std::string_view record, std::size_t at, s
   std::size_t end = at;
   for (; end < record.size() && record[end] != delimiter_; ++end) {
     if (is_line_end(record[end])) {
-      refuse(number, end, "a line end in a field without quotes around it");
+      throw_error(number, end, "a line end in a field without quotes around it");
     }
     if (quotes_ && record[end] == '"') {
-      refuse(number, end,
-             "a quote in a field that does not begin with one: put quotes around the field and "
-             "double those inside");
+      throw_error(
+          number, end,
+          "a quote in a field that does not begin with one: put quotes around the field and "
+          "double those inside");
     }
   }
   add(record.substr(at, end - at));
@@ -144,7 +145,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
   std::size_t from = first;  // what is not in `unquoted_` yet
   for (;;) {
     const std::size_t quote = record.find('"', from);
-    if (quote == std::string_view::npos) refuse(number, at, "a quote that is never closed");
+    if (quote == std::string_view::npos) throw_error(number, at, "a quote that is never closed");
     const std::size_t next = quote + 1;
     if (next == record.size() || record[next] == delimiter_) {
       if (doubled) {
@@ -156,9 +157,10 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
       return next;
     }
     if (record[next] != '"') {
-      refuse(number, quote,
-             "a quote inside a quoted field: double it; or what follows the last one is neither "
-             "the delimiter nor the end");
+      throw_error(
+          number, quote,
+          "a quote inside a quoted field: double it; or what follows the last one is neither "
+          "the delimiter nor the end");
     }
     doubled = true;
     unquoted_.append(record, from, next - from);
@@ -166,7 +168,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
   }
 }
 
-void csv_splitter::refuse(std::size_t number, std::size_t at, const std::string& why) const {
+void csv_splitter::throw_error(std::size_t number, std::size_t at, const std::string& why) const {
   throw decode_error(number, ", byte " + std::to_string(at + 1) + ", field " +
                                  std::to_string(count_) + ": " + why);
 }

@@ -13,10 +13,10 @@ namespace leat::detail {
 namespace {
 
 template <class T>
-parsed parse_into(std::byte* place, std::string_view text) noexcept {
+parsed parse_into(std::byte* slot, std::string_view text) noexcept {
   T value{};
   const parsed result = parse_number(text, value);
-  std::memcpy(place, &value, sizeof value);
+  std::memcpy(slot, &value, sizeof value);
   return result;
 }
 
@@ -28,7 +28,7 @@ csv_values::csv_values(const tensor& default_value, std::string_view na_value, c
     strings_.reserve(s.count());
   } else {
     numbers_ = tensor_builder::values(type_, s);
-    place_ = tensor_builder::bytes(numbers_);
+    next_slot_ = tensor_builder::bytes(numbers_);
     size_ = size_of(type_);
   }
   constexpr std::string_view plain = "-.0123456789";
@@ -41,19 +41,19 @@ bool csv_values::add_default() {
   if (type_ == dtype::string) {
     strings_.add(default_->strings()[0]);
   } else {
-    std::memcpy(place_, tensor_builder::bytes(*default_), size_);
-    place_ += size_;
+    std::memcpy(next_slot_, tensor_builder::bytes(*default_), size_);
+    next_slot_ += size_;
   }
   return true;
 }
 
 parsed csv_values::add(std::string_view text) {
-  std::byte* const place = std::exchange(place_, place_ + size_);
+  std::byte* const slot = std::exchange(next_slot_, next_slot_ + size_);
   switch (type_) {
-    case dtype::int32: return parse_into<std::int32_t>(place, text);
-    case dtype::int64: return parse_into<std::int64_t>(place, text);
-    case dtype::float32: return parse_into<float>(place, text);
-    case dtype::float64: return parse_into<double>(place, text);
+    case dtype::int32: return parse_into<std::int32_t>(slot, text);
+    case dtype::int64: return parse_into<std::int64_t>(slot, text);
+    case dtype::float32: return parse_into<float>(slot, text);
+    case dtype::float64: return parse_into<double>(slot, text);
     default: strings_.add(text); return parsed::ok;
   }
 }
@@ -62,7 +62,7 @@ void csv_values::drop_last(std::size_t count) noexcept {
   if (type_ == dtype::string) {
     strings_.drop_last(count);
   } else {
-    place_ -= count * size_;
+    next_slot_ -= count * size_;
   }
 }
 
@@ -76,34 +76,34 @@ LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field
   const char* const readable = block.text().data() + last_digits::size;
   std::size_t alone = size_of_plain_na_ > 0 ? count : 0;  // so many are read one by one next
   while (alone < count && fields.end_of(alone) < readable) ++alone;
-  std::byte* place = place_;
+  std::byte* slot = next_slot_;
   for (std::size_t i = 0; i < count;) {
     const std::size_t next = std::min(count, i + alone);
-    if (!put_numbers<T>(place, fields, readable, i, next)) return false;
-    place += (next - i) * sizeof(T);
+    if (!put_numbers<T>(slot, fields, readable, i, next)) return false;
+    slot += (next - i) * sizeof(T);
     // Without the last one: if it is empty, nothing stands behind it that could be read.
-    for (i = next; i + 4 < count; i += 4, place += 4 * sizeof(T)) {
+    for (i = next; i + 4 < count; i += 4, slot += 4 * sizeof(T)) {
       const csv_fields::four texts = fields.four_from(i);
-      if (!parse_four_plain<T>(texts.begins, texts.ends, place)) break;
+      if (!parse_four_numbers_avx2<T>(texts.begins, texts.ends, slot)) break;
     }
     alone = 32;  // where one is not plain others may follow: not each is tried
   }
-  place_ = place;
+  next_slot_ = slot;
   return true;
 }
 
 template <class T>
-LEAT_AVX2 bool csv_values::put_numbers(std::byte* place, const csv_fields& fields,
+LEAT_AVX2 bool csv_values::put_numbers(std::byte* slot, const csv_fields& fields,
                                        const char* readable, std::size_t first,
                                        std::size_t last) const noexcept {
   const std::size_t may_be_missing = size_of_plain_na_;
-  for (std::size_t i = first; i < last; ++i, place += sizeof(T)) {
+  for (std::size_t i = first; i < last; ++i, slot += sizeof(T)) {
     const std::string_view text = fields[i];
     T value;
     if (text.size() != may_be_missing && text.data() + text.size() >= readable &&
-        parse_plain(text, value)) [[likely]] {
-      std::memcpy(place, &value, sizeof value);
-    } else if (!put_number<T>(place, text)) {
+        parse_number_avx2(text, value)) [[likely]] {
+      std::memcpy(slot, &value, sizeof value);
+    } else if (!put_number<T>(slot, text)) {
       return false;
     }
   }
@@ -111,10 +111,10 @@ LEAT_AVX2 bool csv_values::put_numbers(std::byte* place, const csv_fields& field
 }
 
 template <class T>
-bool csv_values::put_number(std::byte* place, std::string_view text) const noexcept {
-  if (!is_missing(text)) return parse_into<T>(place, text) == parsed::ok;
+bool csv_values::put_number(std::byte* slot, std::string_view text) const noexcept {
+  if (!is_missing(text)) return parse_into<T>(slot, text) == parsed::ok;
   if (default_->count() == 0) return false;
-  std::memcpy(place, tensor_builder::bytes(*default_), sizeof(T));
+  std::memcpy(slot, tensor_builder::bytes(*default_), sizeof(T));
   return true;
 }
 

@@ -44,12 +44,12 @@ class csv_values {
   // Those of some records, one by one. `readable`: from here on 16 bytes before an end can be read.
   // Not in line: it would take the registers of the loop over four at a time.
   template <class T>
-  [[nodiscard, gnu::noinline]] bool put_numbers(std::byte* place, const csv_fields& fields,
+  [[nodiscard, gnu::noinline]] bool put_numbers(std::byte* slot, const csv_fields& fields,
                                                 const char* readable, std::size_t first,
                                                 std::size_t last) const noexcept;
   // Any text; false: it is wrong. Not in line: it would take the registers of the loop.
   template <class T>
-  [[nodiscard, gnu::noinline]] bool put_number(std::byte* place,
+  [[nodiscard, gnu::noinline]] bool put_number(std::byte* slot,
                                                std::string_view text) const noexcept;
   [[nodiscard]] bool add_strings(const csv_block& block, std::size_t field);
 
@@ -58,8 +58,8 @@ class csv_values {
   std::size_t size_of_plain_na_ = 0;  // of one that could be taken for a number
   dtype type_;
   tensor numbers_;
-  std::byte* place_ = nullptr;  // of the next number
-  std::size_t size_ = 0;        // of one
+  std::byte* next_slot_ = nullptr;  // of the next number
+  std::size_t size_ = 0;            // of one
   string_column strings_;
 };
 

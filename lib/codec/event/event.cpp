@@ -73,7 +73,7 @@ void add_unless_empty(pbf_writer& out, std::uint32_t field, const std::string& t
   if (!text.empty()) out.add_string(field, checked(text));
 }
 
-std::string message_of(const histogram_data& h) {
+std::string make_message(const histogram_data& h) {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_zero(out, min_field, h.min);
@@ -86,7 +86,7 @@ std::string message_of(const histogram_data& h) {
   return bytes;
 }
 
-bool is_opaque(std::uint32_t field) noexcept {
+bool is_unparsed(std::uint32_t field) noexcept {
   return field == old_histogram_field || field == image_field || field == audio_field ||
          field == tensor_field;
 }
@@ -97,10 +97,10 @@ struct value_writer {
   void operator()(std::monostate) const {}
   void operator()(float scalar) const { out.add_float(scalar_field, scalar); }
   void operator()(const histogram_data& h) const {
-    out.add_message(histogram_field, message_of(h));
+    out.add_message(histogram_field, make_message(h));
   }
   void operator()(const opaque_value& v) const {
-    if (!is_opaque(v.field)) {
+    if (!is_unparsed(v.field)) {
       throw failure(
           errc::invalid_argument,
           "a value of a summary in field " + std::to_string(v.field) + ": it can be 3, 4, 6 or 8");
@@ -109,7 +109,7 @@ struct value_writer {
   }
 };
 
-std::string message_of(const summary_value& v) {
+std::string make_message(const summary_value& v) {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_empty(out, tag_field, v.tag);
@@ -118,7 +118,7 @@ std::string message_of(const summary_value& v) {
   return bytes;
 }
 
-std::string message_of(const log_message& m) {
+std::string make_message(const log_message& m) {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_zero(out, first, m.level);
@@ -126,7 +126,7 @@ std::string message_of(const log_message& m) {
   return bytes;
 }
 
-std::string message_of(const session_log& l) {
+std::string make_message(const session_log& l) {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_zero(out, first, l.status);
@@ -135,7 +135,7 @@ std::string message_of(const session_log& l) {
   return bytes;
 }
 
-std::string message_of(const tagged_run_metadata& m) {
+std::string make_message(const tagged_run_metadata& m) {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_empty(out, first, m.tag);
@@ -150,10 +150,10 @@ struct content_writer {
   void operator()(const file_version& v) const { out.add_string(version_field, checked(v.text)); }
   void operator()(const graph_bytes& g) const { out.add_bytes(graph_field, g.bytes); }
   void operator()(const summary& s) const { out.add_message(summary_field, s.to_bytes()); }
-  void operator()(const log_message& m) const { out.add_message(log_field, message_of(m)); }
-  void operator()(const session_log& l) const { out.add_message(session_field, message_of(l)); }
+  void operator()(const log_message& m) const { out.add_message(log_field, make_message(m)); }
+  void operator()(const session_log& l) const { out.add_message(session_field, make_message(l)); }
   void operator()(const tagged_run_metadata& m) const {
-    out.add_message(run_metadata_field, message_of(m));
+    out.add_message(run_metadata_field, make_message(m));
   }
   void operator()(const meta_graph_bytes& g) const { out.add_bytes(meta_graph_field, g.bytes); }
 };
@@ -168,17 +168,17 @@ T& member(Variant& v) {
   return v.template emplace<T>();
 }
 
-std::string text_of(protobuf_reader& in) {
+std::string read_text(protobuf_reader& in) {
   const std::string_view text = in.bytes();
   if (!detail::is_utf8(text)) throw malformed_message{"a text that is not UTF-8"};
   return std::string(text);
 }
 
-double double_of(protobuf_reader& in) { return std::bit_cast<double>(in.fixed64()); }
+double read_double(protobuf_reader& in) { return std::bit_cast<double>(in.fixed64()); }
 
 // An enumerator has 32 bits, and ten bytes when it is negative.
 template <class Enum>
-Enum enum_of(protobuf_reader& in) {
+Enum read_enum(protobuf_reader& in) {
   return static_cast<Enum>(static_cast<std::int32_t>(static_cast<std::uint32_t>(in.varint())));
 }
 
@@ -188,7 +188,7 @@ void read_packed(protobuf_reader& in, std::vector<double>& to) {
     throw malformed_message{"a list whose last number is cut short"};
   protobuf_reader list(bytes);
   to.reserve(to.size() + bytes.size() / sizeof(double));
-  while (!list.done()) to.push_back(double_of(list));
+  while (!list.done()) to.push_back(read_double(list));
 }
 
 // Calls read(tag, in) for each field; it says whether it has read it.
@@ -204,18 +204,18 @@ void for_each_field(std::string_view bytes, Read&& read) {
 void read_into(histogram_data& h, std::string_view bytes) {
   for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case make_tag(min_field, wire_type::fixed64): h.min = double_of(in); return true;
-      case make_tag(max_field, wire_type::fixed64): h.max = double_of(in); return true;
-      case make_tag(num_field, wire_type::fixed64): h.num = double_of(in); return true;
-      case make_tag(sum_field, wire_type::fixed64): h.sum = double_of(in); return true;
+      case make_tag(min_field, wire_type::fixed64): h.min = read_double(in); return true;
+      case make_tag(max_field, wire_type::fixed64): h.max = read_double(in); return true;
+      case make_tag(num_field, wire_type::fixed64): h.num = read_double(in); return true;
+      case make_tag(sum_field, wire_type::fixed64): h.sum = read_double(in); return true;
       case make_tag(sum_squares_field, wire_type::fixed64):
-        h.sum_squares = double_of(in);
+        h.sum_squares = read_double(in);
         return true;
       case make_tag(limits_field, wire_type::fixed64):
-        h.bucket_limit.push_back(double_of(in));
+        h.bucket_limit.push_back(read_double(in));
         return true;
       case make_tag(counts_field, wire_type::fixed64):
-        h.bucket.push_back(double_of(in));
+        h.bucket.push_back(read_double(in));
         return true;
       case make_tag(limits_field, wire_type::bytes): read_packed(in, h.bucket_limit); return true;
       case make_tag(counts_field, wire_type::bytes): read_packed(in, h.bucket); return true;
@@ -225,7 +225,7 @@ void read_into(histogram_data& h, std::string_view bytes) {
 }
 
 // Two messages one behind the other are one, merged.
-void read_opaque(summary_value& v, std::uint32_t field, std::string_view bytes) {
+void read_unparsed(summary_value& v, std::uint32_t field, std::string_view bytes) {
   auto& there = member<opaque_value>(v.value);
   const bool merges = there.field == field && field != old_histogram_field;
   if (!merges) there = {field, {}};
@@ -235,7 +235,7 @@ void read_opaque(summary_value& v, std::uint32_t field, std::string_view bytes) 
 void read_into(summary_value& v, std::string_view bytes) {
   for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case make_tag(tag_field, wire_type::bytes): v.tag = text_of(in); return true;
+      case make_tag(tag_field, wire_type::bytes): v.tag = read_text(in); return true;
       case make_tag(scalar_field, wire_type::fixed32):
         v.value = std::bit_cast<float>(in.fixed32());
         return true;
@@ -246,9 +246,11 @@ void read_into(summary_value& v, std::string_view bytes) {
       case make_tag(image_field, wire_type::bytes):
       case make_tag(audio_field, wire_type::bytes):
       case make_tag(tensor_field, wire_type::bytes):
-        read_opaque(v, tag >> 3, in.bytes());
+        read_unparsed(v, tag >> 3, in.bytes());
         return true;
-      case make_tag(node_name_field, wire_type::bytes): static_cast<void>(text_of(in)); return true;
+      case make_tag(node_name_field, wire_type::bytes):
+        static_cast<void>(read_text(in));
+        return true;
       case make_tag(metadata_field, wire_type::bytes): v.metadata.append(in.bytes()); return true;
       default: return false;
     }
@@ -273,9 +275,9 @@ void read_into(log_message& m, std::string_view bytes) {
   for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
       case make_tag(first, wire_type::varint):
-        m.level = enum_of<log_message::level_type>(in);
+        m.level = read_enum<log_message::level_type>(in);
         return true;
-      case make_tag(second, wire_type::bytes): m.message = text_of(in); return true;
+      case make_tag(second, wire_type::bytes): m.message = read_text(in); return true;
       default: return false;
     }
   });
@@ -285,10 +287,10 @@ void read_into(session_log& l, std::string_view bytes) {
   for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
       case make_tag(first, wire_type::varint):
-        l.status = enum_of<session_log::status_type>(in);
+        l.status = read_enum<session_log::status_type>(in);
         return true;
-      case make_tag(second, wire_type::bytes): l.checkpoint_path = text_of(in); return true;
-      case make_tag(third, wire_type::bytes): l.message = text_of(in); return true;
+      case make_tag(second, wire_type::bytes): l.checkpoint_path = read_text(in); return true;
+      case make_tag(third, wire_type::bytes): l.message = read_text(in); return true;
       default: return false;
     }
   });
@@ -297,7 +299,7 @@ void read_into(session_log& l, std::string_view bytes) {
 void read_into(tagged_run_metadata& m, std::string_view bytes) {
   for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case make_tag(first, wire_type::bytes): m.tag = text_of(in); return true;
+      case make_tag(first, wire_type::bytes): m.tag = read_text(in); return true;
       case make_tag(second, wire_type::bytes): m.bytes = std::string(in.bytes()); return true;
       default: return false;
     }
@@ -307,11 +309,11 @@ void read_into(tagged_run_metadata& m, std::string_view bytes) {
 void read_field(protobuf_reader& in, event& e, const event_limits& limits) {
   const std::uint32_t tag = in.tag();
   switch (tag) {
-    case make_tag(wall_time_field, wire_type::fixed64): e.wall_time = double_of(in); return;
+    case make_tag(wall_time_field, wire_type::fixed64): e.wall_time = read_double(in); return;
     case make_tag(step_field, wire_type::varint):
       e.step = static_cast<std::int64_t>(in.varint());
       return;
-    case make_tag(version_field, wire_type::bytes): e.what = file_version{text_of(in)}; return;
+    case make_tag(version_field, wire_type::bytes): e.what = file_version{read_text(in)}; return;
     case make_tag(graph_field, wire_type::bytes):
       e.what = graph_bytes{std::string(in.bytes())};
       return;
@@ -388,7 +390,7 @@ summary& summary::add_histogram(std::string tag, std::span<const float> v) {
 std::string summary::to_bytes() const {
   std::string bytes;
   pbf_writer out(bytes);
-  for (const summary_value& v : values) out.add_message(first, message_of(v));
+  for (const summary_value& v : values) out.add_message(first, make_message(v));
   return bytes;
 }
 

@@ -23,16 +23,17 @@ std::vector<double> make_default_limits() {
   return all;
 }
 
-[[noreturn]] void refuse_histogram(const std::string& why) {
+[[noreturn]] void throw_histogram_error(const std::string& why) {
   throw failure(errc::invalid_argument, "a histogram " + why);
 }
 
 const std::vector<double>& checked(const std::vector<double>& limits) {
-  if (limits.empty()) refuse_histogram("without limits of its buckets");
+  if (limits.empty()) throw_histogram_error("without limits of its buckets");
   // Not >, so that what is not a number is refused too. Equal ones make a bucket that stays empty.
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const bool in_order = i == 0 ? !std::isnan(limits[0]) : limits[i - 1] <= limits[i];
-    if (!in_order) refuse_histogram("whose limits do not ascend, at bucket " + std::to_string(i));
+    if (!in_order)
+      throw_histogram_error("whose limits do not ascend, at bucket " + std::to_string(i));
   }
   return limits;
 }
@@ -67,13 +68,13 @@ histogram::histogram(std::span<const double> limits)
 
 histogram::histogram(const histogram_data& data) : histogram(std::span(data.bucket_limit)) {
   if (data.bucket.size() != data.bucket_limit.size()) {
-    refuse_histogram("with " + std::to_string(data.bucket_limit.size()) + " limits and " +
-                     std::to_string(data.bucket.size()) +
-                     " counts: there must be one for each bucket");
+    throw_histogram_error("with " + std::to_string(data.bucket_limit.size()) + " limits and " +
+                          std::to_string(data.bucket.size()) +
+                          " counts: there must be one for each bucket");
   }
   const auto is_count = [](double c) { return std::isfinite(c) && c >= 0; };
   if (!std::all_of(data.bucket.begin(), data.bucket.end(), is_count) || !is_count(data.num)) {
-    refuse_histogram("with a count that is negative, or no number");
+    throw_histogram_error("with a count that is negative, or no number");
   }
   counts_ = data.bucket;
   min_ = data.min;
@@ -119,7 +120,7 @@ void histogram::merge(const histogram& other) {
     const bool same = at >= 0 && own[static_cast<std::size_t>(at)] == theirs[i] &&
                       (at == 0) == (i == 0) &&
                       (i == 0 || own[static_cast<std::size_t>(at - 1)] == theirs[i - 1]);
-    if (!same) refuse_histogram("has other buckets than the one it is to be merged into");
+    if (!same) throw_histogram_error("has other buckets than the one it is to be merged into");
     counts[static_cast<std::size_t>(at)] += other.counts_[i];
   }
   counts_ = std::move(counts);

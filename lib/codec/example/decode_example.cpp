@@ -15,7 +15,7 @@ using detail::for_each_bytes;
 using detail::joined_bytes;
 using detail::map_entry;
 
-dtype type_of(feature_kind kind) noexcept {
+dtype to_dtype(feature_kind kind) noexcept {
   switch (kind) {
     case feature_kind::floats: return dtype::float32;
     case feature_kind::ints: return dtype::int64;
@@ -26,7 +26,7 @@ dtype type_of(feature_kind kind) noexcept {
 example_contents::values decode_feature(std::string_view feature, joined_bytes& joined) {
   const detail::feature_list found = detail::read_feature(feature, joined);
   if (found.kind == feature_kind::none) return std::nullopt;
-  detail::value_column column(type_of(found.kind));
+  detail::value_column column(to_dtype(found.kind));
   const auto count = static_cast<std::int64_t>(column.add(found.list));
   return column.take({count});
 }
@@ -59,7 +59,7 @@ void add_lists(std::string_view map, example_contents& to, joined_bytes& joined)
 }  // namespace
 
 example_contents decode_example(byte_view record) {
-  constexpr auto refuse = [](std::string_view why) {
+  constexpr auto throw_error = [](std::string_view why) {
     throw decode_error(0, " is no tf.train.Example: " + std::string(why));
   };
   example_contents all;
@@ -75,9 +75,9 @@ example_contents decode_example(byte_view record) {
       add_lists(lists, all, joined);
     });
   } catch (const detail::malformed_message& damage) {
-    refuse("there is " + std::string(damage.what));
+    throw_error("there is " + std::string(damage.what));
   }
-  if (!any) refuse("it has neither features nor lists of them");
+  if (!any) throw_error("it has neither features nor lists of them");
   return all;
 }
 

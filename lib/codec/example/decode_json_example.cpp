@@ -31,46 +31,46 @@ class json_example {
     builder_.clear();
     const json message = parse(text);
     for_each_field(message, "an Example", [this](const std::string& name, const json& features) {
-      if (name != "features") refuse_field(name, "an Example");
+      if (name != "features") throw_field_error(name, "an Example");
       add_features(features);
     });
     return builder_.serialize();
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
+  [[noreturn]] void throw_error(const std::string& why) const {
     throw decode_error(record_, ": " + why);
   }
-  [[noreturn]] void refuse_field(const std::string& name, const char* where) const {
-    refuse("the field " + detail::excerpt(name) + " is none of " + where);
+  [[noreturn]] void throw_field_error(const std::string& name, const char* where) const {
+    throw_error("the field " + detail::excerpt(name) + " is none of " + where);
   }
-  [[noreturn]] void refuse_value(const char* type) const {
-    refuse("feature " + detail::excerpt(key_) + ": a value that is no " + type);
+  [[noreturn]] void throw_value_error(const char* type) const {
+    throw_error("feature " + detail::excerpt(key_) + ": a value that is no " + type);
   }
 
   json parse(std::string_view text) const {
     std::vector<std::set<std::string>> names;  // of the objects that are open
-    const auto note = [&](int, json::parse_event_t event, const json& name) {
+    const auto check_name = [&](int, json::parse_event_t event, const json& name) {
       if (event == json::parse_event_t::object_start) names.emplace_back();
       if (event == json::parse_event_t::object_end) names.pop_back();
       if (event == json::parse_event_t::key && !names.back().insert(name.get<std::string>()).second)
-        refuse("the name " + detail::excerpt(name.get<std::string>()) +
-               " stands twice in an object");
+        throw_error("the name " + detail::excerpt(name.get<std::string>()) +
+                    " stands twice in an object");
       return true;
     };
     try {
-      return json::parse(text, note);
+      return json::parse(text, check_name);
     } catch (const json::parse_error& e) {
-      refuse("the text is no JSON at byte " + std::to_string(e.byte));
+      throw_error("the text is no JSON at byte " + std::to_string(e.byte));
     } catch (const json::out_of_range&) {
-      refuse("a number in the text is beyond the range of float64");
+      throw_error("a number in the text is beyond the range of float64");
     }
   }
 
   // Fields that are null are not there.
   template <class Use>
   void for_each_field(const json& object, const char* what, Use use) const {
-    if (!object.is_object()) refuse(std::string(what) + " is an object in JSON");
+    if (!object.is_object()) throw_error(std::string(what) + " is an object in JSON");
     for (const auto& [name, value] : object.items()) {
       if (!value.is_null()) use(name, value);
     }
@@ -78,8 +78,8 @@ class json_example {
 
   void add_features(const json& features) {
     for_each_field(features, "Features", [this](const std::string& name, const json& map) {
-      if (name != "feature") refuse_field(name, "Features");
-      if (!map.is_object()) refuse("the map 'feature' is an object in JSON");
+      if (name != "feature") throw_field_error(name, "Features");
+      if (!map.is_object()) throw_error("the map 'feature' is an object in JSON");
       for (const auto& [key, feature] : map.items()) {
         key_ = key;
         add_feature(feature);
@@ -91,7 +91,7 @@ class json_example {
     bool found = false;
     for_each_field(feature, "a Feature", [&](const std::string& name, const json& list) {
       if (std::exchange(found, true)) {
-        refuse("feature " + detail::excerpt(key_) + " has more than one kind");
+        throw_error("feature " + detail::excerpt(key_) + " has more than one kind");
       }
       if (name == "bytesList" || name == "bytes_list") {
         add_bytes(list);
@@ -100,7 +100,7 @@ class json_example {
       } else if (name == "int64List" || name == "int64_list") {
         add_ints(list);
       } else {
-        refuse_field(name, "a Feature");
+        throw_field_error(name, "a Feature");
       }
     });
     if (!found) builder_.add(key_, feature_values());
@@ -109,8 +109,8 @@ class json_example {
   template <class Use>
   void for_each_value(const json& list, Use use) const {
     for_each_field(list, "a list", [&](const std::string& name, const json& values) {
-      if (name != "value") refuse_field(name, "a list");
-      if (!values.is_array()) refuse("'value' is an array in JSON");
+      if (name != "value") throw_field_error(name, "a list");
+      if (!values.is_array()) throw_error("'value' is an array in JSON");
       for (const json& value : values) use(value);
     });
   }
@@ -118,9 +118,9 @@ class json_example {
   void add_bytes(const json& list) {
     std::vector<std::string> values;
     for_each_value(list, [&](const json& value) {
-      if (!value.is_string()) refuse_value("string");
+      if (!value.is_string()) throw_value_error("string");
       auto bytes = detail::decode_base64(value.get_ref<const std::string&>());
-      if (!bytes) refuse_value("base64");
+      if (!bytes) throw_value_error("base64");
       values.push_back(std::move(*bytes));
     });
     const std::vector<std::string_view> views(values.begin(), values.end());
@@ -129,36 +129,36 @@ class json_example {
 
   void add_floats(const json& list) {
     std::vector<float> values;
-    for_each_value(list, [&](const json& value) { values.push_back(float_of(value)); });
+    for_each_value(list, [&](const json& value) { values.push_back(to_float(value)); });
     builder_.add(key_, values);
   }
 
   void add_ints(const json& list) {
     std::vector<std::int64_t> values;
-    for_each_value(list, [&](const json& value) { values.push_back(int_of(value)); });
+    for_each_value(list, [&](const json& value) { values.push_back(to_int(value)); });
     builder_.add(key_, values);
   }
 
   // NaN and Infinity are strings in JSON.
-  float float_of(const json& value) const {
+  float to_float(const json& value) const {
     double number = 0;
     if (value.is_number()) {
       number = value.get<double>();
     } else if (!value.is_string() || detail::parse_number(value.get_ref<const std::string&>(),
                                                           number) != detail::parsed::ok) {
-      refuse_value("number");
+      throw_value_error("number");
     }
     const auto narrow = static_cast<float>(number);
-    if (std::isinf(narrow) && std::isfinite(number)) refuse_value("number a float can hold");
+    if (std::isinf(narrow) && std::isfinite(number)) throw_value_error("number a float can hold");
     return narrow;
   }
 
   // 1e2 and 3.0 are integers too.
-  std::int64_t int_of(const json& value) const {
+  std::int64_t to_int(const json& value) const {
     std::int64_t number = 0;
     if (value.is_number_unsigned() &&
         value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-      refuse_value("int64");
+      throw_value_error("int64");
     }
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (value.is_string()) {
@@ -172,7 +172,7 @@ class json_example {
         return static_cast<std::int64_t>(wide);
       }
     }
-    refuse_value("int64");
+    throw_value_error("int64");
   }
 
   std::size_t record_;
@@ -185,7 +185,7 @@ class json_example {
 tensor decode_json_example(const tensor& texts) {
   detail::string_column messages;
   messages.reserve(texts.count());
-  detail::of_call(texts.count(), [&] {
+  detail::with_record_count(texts.count(), [&] {
     for (const std::string_view text : texts.strings()) {
       messages.add(json_example(messages.count()).serialize(text));
     }

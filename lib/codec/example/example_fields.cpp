@@ -10,28 +10,28 @@
 namespace leat::detail {
 namespace {
 
-constexpr record_place this_record{0, {}};
+constexpr record_id this_record{0, {}};
 
 // Gives how many there were. Numbers beyond those that are wanted are read for the count alone.
 std::size_t read_numbers(const example_target& to, std::string_view list, void* object) {
   const std::size_t size = size_of(to.type);
   std::byte* values = nullptr;
-  if (to.count != any_number) values = static_cast<std::byte*>(to.room(object, to.count));
+  if (to.count != any_number) values = static_cast<std::byte*>(to.resize(object, to.count));
   std::vector<std::byte> beyond;
   std::size_t count = 0;
-  const auto room = [&](std::size_t more) {
+  const auto allocate = [&](std::size_t more) {
     const std::size_t before = std::exchange(count, count + more);
-    if (to.count == any_number) values = static_cast<std::byte*>(to.room(object, count));
+    if (to.count == any_number) values = static_cast<std::byte*>(to.resize(object, count));
     if (count <= to.count) return values + before * size;
     beyond.resize(more * size);
     return beyond.data();
   };
   if (to.type == dtype::float32) {
-    read_floats(list, room);
+    read_floats(list, allocate);
   } else {
-    read_ints(list, room);
+    read_ints(list, allocate);
   }
-  if (to.count == any_number && count == 0) to.room(object, 0);
+  if (to.count == any_number && count == 0) to.resize(object, 0);
   return count;
 }
 
@@ -40,24 +40,24 @@ std::size_t read_texts(const example_target& to, std::string_view list, void* ob
   std::size_t size = to.size;
   read_strings(list, [&](std::string_view text) {
     if (to.size != any_number) size = text.size();
-    if (count < to.count && size == to.size) to.put(object, count, text);
+    if (count < to.count && size == to.size) to.assign(object, count, text);
     ++count;
   });
-  if (to.count == any_number || to.count == count) to.room(object, count);
+  if (to.count == any_number || to.count == count) to.resize(object, count);
   if (size == to.size || count != to.count) return count;
-  this_record.refuse(to.key, "has a string of " + std::to_string(size) + " bytes, must have " +
-                                 std::to_string(to.size));
+  this_record.throw_error(to.key, "has a string of " + std::to_string(size) + " bytes, must have " +
+                                      std::to_string(to.size));
 }
 
 void read_target(const example_target& to, const feature_list& list, void* object) {
   if (list.kind == feature_kind::none) {
     if (!to.otherwise) {
-      refuse_missing(this_record, to.key, to.type, "make it an optional_field");
+      throw_missing_error(this_record, to.key, to.type, "make it an optional_field");
     }
     to.otherwise(object);
     return;
   }
-  if (list.kind != kind_of(to.type)) refuse_kind(this_record, to.key, list.kind, to.type);
+  if (list.kind != kind_of(to.type)) throw_kind_error(this_record, to.key, list.kind, to.type);
   const bool is_text = to.type == dtype::string;
   const std::size_t count =
       is_text ? read_texts(to, list.list, object) : read_numbers(to, list.list, object);
@@ -77,36 +77,36 @@ example_reader::example_reader(std::vector<example_target> targets) : targets_(s
 }
 
 // Where the values of a key belong; targets_.size(): nowhere.
-std::size_t example_reader::slot_of(std::string_view key) const noexcept {
+std::size_t example_reader::find_slot(std::string_view key) const noexcept {
   const auto found = std::ranges::lower_bound(targets_, key, {}, &example_target::key);
   if (found == targets_.end() || found->key != key) return targets_.size();
   return static_cast<std::size_t>(found - targets_.begin());
 }
 
 void example_reader::read(byte_view record, void* object) const {
-  // Kept for the next record, of whichever reader. `behind`: which target came behind one in the
-  // record before, and as the last of them which came first; it is looked at first.
+  // Kept for the next record, of whichever reader. `next_targets`: which target came behind one in
+  // the record before, and as the last of them which came first; it is looked at first.
   thread_local std::vector<feature_list> lists;
-  thread_local std::vector<std::size_t> behind;
+  thread_local std::vector<std::size_t> next_targets;
   const std::size_t count = targets_.size();
   lists.assign(count, {});
-  if (behind.size() <= count) behind.resize(count + 1);
+  if (next_targets.size() <= count) next_targets.resize(count + 1);
   joined_bytes joined;
   try {
     for_each_features(record, [&](std::string_view features) {
-      std::size_t* guess = &behind[count];
+      std::size_t* guess = &next_targets[count];
       for_each_feature(features, joined, [&](std::string_view key, const auto& read_list) {
         std::size_t slot = *guess;
-        if (slot >= count || !same_key(targets_[slot].key, key)) slot = slot_of(key);
+        if (slot >= count || !same_key(targets_[slot].key, key)) slot = find_slot(key);
         if (slot == count) return;
         lists[slot] = read_list();
         *guess = slot;
-        guess = &behind[slot];
+        guess = &next_targets[slot];
       });
     });
     for (std::size_t i = 0; i < count; ++i) read_target(targets_[i], lists[i], object);
   } catch (const malformed_message& damage) {
-    this_record.refuse(damage, "tf.train.Example");
+    this_record.throw_error(damage, "tf.train.Example");
   }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codec/example/feature_columns.hpp"
-#include "codec/example/feature_plan.hpp"
+#include "codec/example/feature_layout.hpp"
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
 
@@ -13,26 +13,26 @@ namespace leat {
 namespace {
 
 using detail::feature_column;
-using detail::record_place;
+using detail::record_id;
 
-void add_record(byte_view record, const record_place& place, detail::feature_finder& finder,
+void add_record(byte_view record, const record_id& id, detail::feature_lookup& finder,
                 std::vector<feature_column>& columns) {
   try {
     finder.clear();
     detail::for_each_features(record,
                               [&](std::string_view features) { finder.add_features(features); });
     for (feature_column& column : columns) {
-      std::visit([&](auto& c) { c.add(place, finder.lists()); }, column);
+      std::visit([&](auto& c) { c.add(id, finder.lists()); }, column);
     }
   } catch (const detail::malformed_message& damage) {
-    place.refuse(damage, "tf.train.Example");
+    id.throw_error(damage, "tf.train.Example");
   }
 }
 
 }  // namespace
 
-struct example_parser::plan : detail::feature_plan {
-  using feature_plan::feature_plan;
+struct example_parser::plan : detail::feature_layout {
+  using feature_layout::feature_layout;
 };
 
 example_parser::example_parser(feature_map features) {
@@ -48,17 +48,17 @@ parsed_features example_parser::parse(std::span<const byte_view> records,
                                       std::span<const std::string_view> names) const {
   detail::check_names("example_parser", names, records.size());
   std::vector<feature_column> columns = plan_->make_columns(records.size());
-  detail::feature_finder finder(*plan_);
-  detail::of_call(records.size(), [&] {
+  detail::feature_lookup finder(*plan_);
+  detail::with_record_count(records.size(), [&] {
     for (std::size_t i = 0; i < records.size(); ++i) {
-      add_record(records[i], detail::place_of(i, names), finder, columns);
+      add_record(records[i], detail::make_record_id(i, names), finder, columns);
     }
   });
   return detail::take_all(*plan_, columns, records.size());
 }
 
 parsed_features example_parser::parse_one(byte_view record, std::string_view name) const {
-  return detail::of_one_record(parse(std::span(&record, 1), std::span(&name, 1)));
+  return detail::drop_record_dimension(parse(std::span(&record, 1), std::span(&name, 1)));
 }
 
 }  // namespace leat

@@ -20,7 +20,7 @@ feature_kind kind_of(dtype type) noexcept {
   }
 }
 
-std::string_view name(feature_kind kind) noexcept {
+std::string_view to_string(feature_kind kind) noexcept {
   switch (kind) {
     case feature_kind::bytes: return "string";
     case feature_kind::floats: return "float32";

@@ -20,7 +20,7 @@ enum class feature_kind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints =
 
 [[nodiscard]] feature_kind kind_of(dtype type) noexcept;
 /// "string", "float32", "int64" or "nothing".
-[[nodiscard]] std::string_view name(feature_kind kind) noexcept;
+[[nodiscard]] std::string_view to_string(feature_kind kind) noexcept;
 
 /// Bytes that had to be joined to be one message. Without any it has no memory.
 using joined_bytes = std::forward_list<std::string>;
@@ -163,48 +163,48 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
   }
 }
 
-// Lists of values. room(count) gives memory for so many more, which stands behind that before or
-// elsewhere; they are written there as they stand. Errors: malformed_message, and what `room`
+// Lists of values. allocate(count) gives memory for so many more, which stands behind that before
+// or elsewhere; they are written there as they stand. Errors: malformed_message, and what `room`
 // throws; then some of what it gave may not be written.
 
-template <class Room>
-void read_packed_floats(std::string_view packed, Room& room) {
+template <class Allocate>
+void read_packed_floats(std::string_view packed, Allocate& allocate) {
   if (packed.size() % sizeof(float) != 0)
     throw malformed_message{"a list of floats that is cut short"};
   if (packed.empty()) return;
-  std::memcpy(room(packed.size() / sizeof(float)), packed.data(), packed.size());
+  std::memcpy(allocate(packed.size() / sizeof(float)), packed.data(), packed.size());
 }
 
 /// Reads a FloatList.
-template <class Room>
-void read_floats(std::string_view list, Room&& room) {
+template <class Allocate>
+void read_floats(std::string_view list, Allocate&& allocate) {
   std::string_view packed;
-  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_floats(packed, room);
+  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_floats(packed, allocate);
   protobuf_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     if (tag == make_tag(1, wire_type::bytes)) {
-      read_packed_floats(in.bytes(), room);
+      read_packed_floats(in.bytes(), allocate);
     } else if (tag == make_tag(1, wire_type::fixed32)) {
       const std::uint32_t bits = in.fixed32();
-      std::memcpy(room(1), &bits, sizeof bits);
+      std::memcpy(allocate(1), &bits, sizeof bits);
     } else {
       in.skip(tag);
     }
   }
 }
 
-template <class Room>
-void read_packed_ints(std::string_view packed, Room& room) {
+template <class Allocate>
+void read_packed_ints(std::string_view packed, Allocate& allocate) {
   // Each number ends with a byte whose high bit is clear.
   const auto is_last = [](char c) { return static_cast<signed char>(c) >= 0; };
   if (packed.size() == 1 && is_last(packed[0])) {  // a label
     const std::int64_t value = packed[0];
-    std::memcpy(room(1), &value, sizeof value);
+    std::memcpy(allocate(1), &value, sizeof value);
     return;
   }
   if (packed.empty()) return;
-  std::byte* out = room(static_cast<std::size_t>(std::ranges::count_if(packed, is_last)));
+  std::byte* out = allocate(static_cast<std::size_t>(std::ranges::count_if(packed, is_last)));
   protobuf_reader in(packed);
   while (!in.done()) {
     const std::uint64_t value = in.varint();
@@ -214,18 +214,18 @@ void read_packed_ints(std::string_view packed, Room& room) {
 }
 
 /// Reads an Int64List.
-template <class Room>
-void read_ints(std::string_view list, Room&& room) {
+template <class Allocate>
+void read_ints(std::string_view list, Allocate&& allocate) {
   std::string_view packed;
-  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_ints(packed, room);
+  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_ints(packed, allocate);
   protobuf_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     if (tag == make_tag(1, wire_type::bytes)) {
-      read_packed_ints(in.bytes(), room);
+      read_packed_ints(in.bytes(), allocate);
     } else if (tag == make_tag(1, wire_type::varint)) {
       const std::uint64_t value = in.varint();
-      std::memcpy(room(1), &value, sizeof value);
+      std::memcpy(allocate(1), &value, sizeof value);
     } else {
       in.skip(tag);
     }

@@ -11,54 +11,55 @@ namespace leat::detail {
 namespace {
 
 tensor index_table(std::size_t count, std::size_t rank) {
-  return tensor_builder::values(dtype::int64, in_front({count, rank}, {}));
+  return tensor_builder::values(dtype::int64, prepend_dimensions({count, rank}, {}));
 }
 
 }  // namespace
 
 // ----------------------------------------------------------------------------------------- shared
 
-std::string record_place::who() const {
+std::string record_id::who() const {
   return name.empty() ? std::string() : " ('" + std::string(name) + "')";
 }
 
-void record_place::refuse(std::string_view key, const std::string& why) const {
+void record_id::throw_error(std::string_view key, const std::string& why) const {
   const std::string where = step ? ", step " + std::to_string(*step) : std::string();
   throw decode_error(index, who() + ", feature '" + std::string(key) + "'" + where + ": " + why);
 }
 
-void record_place::refuse(const malformed_message& damage, std::string_view message) const {
+void record_id::throw_error(const malformed_message& damage, std::string_view message) const {
   throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + damage.what);
 }
 
-std::string words(std::string_view type, std::size_t count) {
+std::string value_count_text(std::string_view type, std::size_t count) {
   return std::to_string(count) + ' ' + std::string(type) + (count == 1 ? " value" : " values");
 }
 
-std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
+std::size_t count_values(const partial_shape& s) { return shape(s.dimensions()).count(); }
 
-void refuse_kind(const record_place& place, std::string_view key, feature_kind kind, dtype type) {
-  place.refuse(key, "is of " + std::string(to_string(kind)) + ", must be of " +
-                        std::string(to_string(type)));
+void throw_kind_error(const record_id& id, std::string_view key, feature_kind kind, dtype type) {
+  id.throw_error(key, "is of " + std::string(to_string(kind)) + ", must be of " +
+                          std::string(to_string(type)));
 }
 
-void refuse_missing(const record_place& place, std::string_view key, dtype type,
-                    std::string_view advice) {
-  place.refuse(key, "required, of " + std::string(to_string(type)) +
-                        ", and missing: " + std::string(advice) + " if it may be");
+void throw_missing_error(const record_id& id, std::string_view key, dtype type,
+                         std::string_view advice) {
+  id.throw_error(key, "required, of " + std::string(to_string(type)) +
+                          ", and missing: " + std::string(advice) + " if it may be");
 }
 
-void refuse_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
-                  std::size_t wanted, const partial_shape& shape) {
-  place.refuse(key, "has " + words(to_string(type), count) + ", must have " +
-                        std::to_string(wanted) + " for the shape " + to_string(shape));
+void throw_count_error(const record_id& id, std::string_view key, dtype type, std::size_t count,
+                       std::size_t wanted, const partial_shape& shape) {
+  id.throw_error(key, "has " + value_count_text(to_string(type), count) + ", must have " +
+                          std::to_string(wanted) + " for the shape " + to_string(shape));
 }
 
 tensor int_vector(std::span<const std::int64_t> values) {
   return tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-shape in_front(std::initializer_list<std::size_t> dimensions, const partial_shape& inner) {
+shape prepend_dimensions(std::initializer_list<std::size_t> dimensions,
+                         const partial_shape& inner) {
   std::vector<std::int64_t> all;
   for (const std::size_t d : dimensions) all.push_back(static_cast<std::int64_t>(d));
   const auto rest = inner.dimensions();
@@ -71,28 +72,28 @@ shape in_front(std::initializer_list<std::size_t> dimensions, const partial_shap
 dense_column::dense_column(wanted_key key, const fixed_len_feature& feature, std::size_t records)
     : key_(std::move(key)),
       feature_(feature),
-      per_record_(count_of(feature.shape)),
+      per_record_(count_values(feature.shape)),
       values_(feature.type, records * per_record_) {}
 
-void dense_column::add(const record_place& place, record_lists lists) {
+void dense_column::add(const record_id& id, record_lists lists) {
   const feature_list& list = lists[key_.slot];
   if (list.kind == feature_kind::none) {
-    add_default(place);
+    add_default(id);
     return;
   }
-  const std::size_t count = add_list(values_, list, place, key_.text);
-  require_count(place, key_.text, feature_.type, count, per_record_, feature_.shape);
+  const std::size_t count = add_list(values_, list, id, key_.text);
+  require_count(id, key_.text, feature_.type, count, per_record_, feature_.shape);
 }
 
-void dense_column::add_default(const record_place& place) {
+void dense_column::add_default(const record_id& id) {
   if (!feature_.default_value) {
-    refuse_missing(place, key_.text, feature_.type, "give it a default_value");
+    throw_missing_error(id, key_.text, feature_.type, "give it a default_value");
   }
   values_.add(*feature_.default_value);
 }
 
 parsed_features::value dense_column::take(std::size_t records) {
-  return values_.take(in_front({records}, feature_.shape));
+  return values_.take(prepend_dimensions({records}, feature_.shape));
 }
 
 // -------------------------------------------------------------------------------- variable length
@@ -102,8 +103,8 @@ var_len_column::var_len_column(wanted_key key, const var_len_feature& feature, s
   counts_.reserve(records);
 }
 
-void var_len_column::add(const record_place& place, record_lists lists) {
-  counts_.push_back(add_list(values_, lists[key_.slot], place, key_.text));
+void var_len_column::add(const record_id& id, record_lists lists) {
+  counts_.push_back(add_list(values_, lists[key_.slot], id, key_.text));
 }
 
 parsed_features::value var_len_column::take(std::size_t records) {
@@ -119,7 +120,7 @@ parsed_features::value var_len_column::take(std::size_t records) {
   }
   const std::int64_t dense[] = {static_cast<std::int64_t>(records),
                                 static_cast<std::int64_t>(longest)};
-  return sparse_tensor{std::move(indices), values_.take(in_front({values_.count()}, {})),
+  return sparse_tensor{std::move(indices), values_.take(prepend_dimensions({values_.count()}, {})),
                        int_vector(dense)};
 }
 
@@ -134,34 +135,34 @@ sparse_column::sparse_column(wanted_key value_key, std::vector<wanted_key> index
       values_of_record_(feature.type),
       indices_of_record_(index_keys_.size(), value_column(dtype::int64)) {}
 
-void sparse_column::add(const record_place& place, record_lists lists) {
+void sparse_column::add(const record_id& id, record_lists lists) {
   values_of_record_.clear();
   const std::size_t count =
-      add_list(values_of_record_, lists[value_key_.slot], place, value_key_.text);
+      add_list(values_of_record_, lists[value_key_.slot], id, value_key_.text);
   for (std::size_t d = 0; d < index_keys_.size(); ++d) {
     const wanted_key& key = index_keys_[d];
     indices_of_record_[d].clear();
-    const std::size_t found = add_list(indices_of_record_[d], lists[key.slot], place, key.text);
+    const std::size_t found = add_list(indices_of_record_[d], lists[key.slot], id, key.text);
     if (found == count) continue;
-    place.refuse(key.text, "has " + words("int64", found) + " as indices of the " +
-                               std::to_string(count) + " of '" + value_key_.text + "'");
+    id.throw_error(key.text, "has " + value_count_text("int64", found) + " as indices of the " +
+                                 std::to_string(count) + " of '" + value_key_.text + "'");
   }
-  check_indices(place, count);
-  add_in_order(place, count);
+  check_indices(id, count);
+  add_in_order(id, count);
 }
 
-void sparse_column::check_indices(const record_place& place, std::size_t count) const {
+void sparse_column::check_indices(const record_id& id, std::size_t count) const {
   for (std::size_t d = 0; d < index_keys_.size(); ++d) {
     for (std::size_t i = 0; i < count; ++i) {
       if (index(i, d) >= 0 && index(i, d) < feature_.size[d]) continue;
-      place.refuse(index_keys_[d].text, "the index " + std::to_string(index(i, d)) +
-                                            " is out of the size " +
-                                            std::to_string(feature_.size[d]));
+      id.throw_error(index_keys_[d].text, "the index " + std::to_string(index(i, d)) +
+                                              " is out of the size " +
+                                              std::to_string(feature_.size[d]));
     }
   }
 }
 
-void sparse_column::add_in_order(const record_place& place, std::size_t count) {
+void sparse_column::add_in_order(const record_id& id, std::size_t count) {
   order_.resize(count);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   if (!feature_.already_sorted) {
@@ -173,7 +174,7 @@ void sparse_column::add_in_order(const record_place& place, std::size_t count) {
     });
   }
   for (const std::size_t i : order_) {
-    indices_.push_back(static_cast<std::int64_t>(place.index));
+    indices_.push_back(static_cast<std::int64_t>(id.index));
     for (std::size_t d = 0; d < index_keys_.size(); ++d) indices_.push_back(index(i, d));
     values_.add(values_of_record_, i, 1);
   }
@@ -185,7 +186,7 @@ parsed_features::value sparse_column::take(std::size_t records) {
   dense.insert(dense.end(), feature_.size.begin(), feature_.size.end());
   tensor indices = index_table(values_.count(), rank);
   std::ranges::copy(indices_, indices.mutable_values<std::int64_t>().begin());
-  return sparse_tensor{std::move(indices), values_.take(in_front({values_.count()}, {})),
+  return sparse_tensor{std::move(indices), values_.take(prepend_dimensions({values_.count()}, {})),
                        int_vector(dense)};
 }
 
@@ -195,17 +196,17 @@ sequence_column::sequence_column(wanted_key key, const fixed_len_sequence_featur
                                  std::size_t records)
     : key_(std::move(key)),
       feature_(feature),
-      per_row_(count_of(feature.shape)),
+      per_row_(count_values(feature.shape)),
       values_(feature.type) {
   rows_.reserve(records);
 }
 
-void sequence_column::add(const record_place& place, record_lists lists) {
-  const std::size_t count = add_list(values_, lists[key_.slot], place, key_.text);
+void sequence_column::add(const record_id& id, record_lists lists) {
+  const std::size_t count = add_list(values_, lists[key_.slot], id, key_.text);
   if (count % per_row_ != 0) {
-    place.refuse(key_.text, "has " + words(to_string(feature_.type), count) +
-                                ", must have a multiple of " + std::to_string(per_row_) +
-                                " for rows of the shape " + to_string(feature_.shape));
+    id.throw_error(key_.text, "has " + value_count_text(to_string(feature_.type), count) +
+                                  ", must have a multiple of " + std::to_string(per_row_) +
+                                  " for rows of the shape " + to_string(feature_.shape));
   }
   rows_.push_back(count / per_row_);
 }
@@ -217,7 +218,7 @@ parsed_features::value sequence_column::take(std::size_t) {
 tensor stack_rows(value_column& values, std::span<const std::size_t> rows, std::size_t per_row,
                   const fixed_len_sequence_feature& feature) {
   const std::size_t longest = rows.empty() ? 0 : std::ranges::max(rows);
-  shape s = in_front({rows.size(), longest}, feature.shape);
+  shape s = prepend_dimensions({rows.size(), longest}, feature.shape);
   if (std::ranges::all_of(rows, [&](std::size_t r) { return r == longest; })) {
     return values.take(std::move(s));
   }
@@ -260,7 +261,7 @@ struct without_records {
 
 }  // namespace
 
-parsed_features of_one_record(const parsed_features& batch) {
+parsed_features drop_record_dimension(const parsed_features& batch) {
   parsed_features::value_map values;
   for (const auto& [name, v] : batch.values())
     values.emplace(name, std::visit(without_records(), v));

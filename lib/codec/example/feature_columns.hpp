@@ -16,15 +16,15 @@
 namespace leat::detail {
 
 /// Which record is read, for messages.
-struct record_place {
+struct record_id {
   std::size_t index;
   std::string_view name;
   std::optional<std::size_t> step = {};  // of a sequence
 
   /// Throws a decode_error; `key`: of the feature.
-  [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
+  [[noreturn]] void throw_error(std::string_view key, const std::string& why) const;
   /// The same for bytes that are no message.
-  [[noreturn]] void refuse(const malformed_message& damage, std::string_view message) const;
+  [[noreturn]] void throw_error(const malformed_message& damage, std::string_view message) const;
 
  private:
   [[nodiscard]] std::string who() const;
@@ -40,7 +40,7 @@ struct wanted_key {
 };
 
 // Columns collect what becomes of one feature, record by record. Each has
-//   add(place, lists)    of the next record. Errors: decode_error, malformed_message
+//   add(id, lists)    of the next record. Errors: decode_error, malformed_message
 //   take(records)        of so many records; afterwards it is empty
 
 /// Of a fixed_len_feature.
@@ -48,11 +48,11 @@ class dense_column {
  public:
   /// `records`: how many there will be. The feature outlives this.
   dense_column(wanted_key key, const fixed_len_feature& feature, std::size_t records);
-  void add(const record_place& place, record_lists lists);
+  void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
 
  private:
-  void add_default(const record_place& place);
+  void add_default(const record_id& id);
 
   wanted_key key_;
   const fixed_len_feature& feature_;
@@ -64,7 +64,7 @@ class dense_column {
 class var_len_column {
  public:
   var_len_column(wanted_key key, const var_len_feature& feature, std::size_t records);
-  void add(const record_place& place, record_lists lists);
+  void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
 
  private:
@@ -78,12 +78,12 @@ class sparse_column {
  public:
   sparse_column(wanted_key value_key, std::vector<wanted_key> index_keys,
                 const sparse_feature& feature);
-  void add(const record_place& place, record_lists lists);
+  void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
 
  private:
-  void check_indices(const record_place& place, std::size_t count) const;
-  void add_in_order(const record_place& place, std::size_t count);
+  void check_indices(const record_id& id, std::size_t count) const;
+  void add_in_order(const record_id& id, std::size_t count);
   [[nodiscard]] std::int64_t index(std::size_t value, std::size_t dimension) const {
     return indices_of_record_[dimension].ints()[value];
   }
@@ -103,7 +103,7 @@ class sparse_column {
 class sequence_column {
  public:
   sequence_column(wanted_key key, const fixed_len_sequence_feature& feature, std::size_t records);
-  void add(const record_place& place, record_lists lists);
+  void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
 
  private:
@@ -120,17 +120,17 @@ class partitioned_column {
   /// `partition_keys`: one for each partition, also where it has none. The feature outlives this.
   partitioned_column(wanted_key value_key, std::vector<wanted_key> partition_keys,
                      const ragged_feature& feature);
-  void add(const record_place& place, record_lists lists);
+  void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
 
  private:
   class row_writer;
 
-  std::int64_t add_rows(const record_place& place, record_lists lists, std::size_t partition,
+  std::int64_t add_rows(const record_id& id, record_lists lists, std::size_t partition,
                         std::int64_t items);
   void add_ends(row_writer& rows, ragged_partition::kind how,
                 std::span<const std::int64_t> numbers) const;
-  [[nodiscard]] tensor splits_of(std::span<const std::int64_t> splits) const;
+  [[nodiscard]] tensor make_splits(std::span<const std::int64_t> splits) const;
 
   wanted_key value_key_;
   std::vector<wanted_key> partition_keys_;
@@ -145,26 +145,27 @@ class partitioned_column {
 using feature_column =
     std::variant<dense_column, var_len_column, sparse_column, sequence_column, partitioned_column>;
 
-[[noreturn]] void refuse_kind(const record_place& place, std::string_view key, feature_kind kind,
-                              dtype type);
+[[noreturn]] void throw_kind_error(const record_id& id, std::string_view key, feature_kind kind,
+                                   dtype type);
 /// Adds the list of a feature of any length, and gives how many values it had: none when it is
 /// missing. Errors: decode_error for another kind; malformed_message.
-inline std::size_t add_list(value_column& values, const feature_list& list,
-                            const record_place& place, std::string_view key) {
+inline std::size_t add_list(value_column& values, const feature_list& list, const record_id& id,
+                            std::string_view key) {
   if (list.kind == values.kind()) return values.add(list.list);
   if (list.kind == feature_kind::none) return 0;
-  refuse_kind(place, key, list.kind, values.type());
+  throw_kind_error(id, key, list.kind, values.type());
 }
 
 /// `advice`: what to do where it may be missing.
-[[noreturn]] void refuse_missing(const record_place& place, std::string_view key, dtype type,
-                                 std::string_view advice);
-[[noreturn]] void refuse_count(const record_place& place, std::string_view key, dtype type,
-                               std::size_t count, std::size_t wanted, const partial_shape& shape);
+[[noreturn]] void throw_missing_error(const record_id& id, std::string_view key, dtype type,
+                                      std::string_view advice);
+[[noreturn]] void throw_count_error(const record_id& id, std::string_view key, dtype type,
+                                    std::size_t count, std::size_t wanted,
+                                    const partial_shape& shape);
 /// Errors: decode_error unless a feature of a fixed shape has just its values.
-inline void require_count(const record_place& place, std::string_view key, dtype type,
-                          std::size_t count, std::size_t wanted, const partial_shape& shape) {
-  if (count != wanted) refuse_count(place, key, type, count, wanted, shape);
+inline void require_count(const record_id& id, std::string_view key, dtype type, std::size_t count,
+                          std::size_t wanted, const partial_shape& shape) {
+  if (count != wanted) throw_count_error(id, key, type, count, wanted, shape);
 }
 
 /// Rows of each record, filled up to as many as the longest has.
@@ -172,19 +173,19 @@ inline void require_count(const record_place& place, std::string_view key, dtype
                                 std::size_t per_row, const fixed_len_sequence_feature& feature);
 
 /// "3 int64 values".
-[[nodiscard]] std::string words(std::string_view type, std::size_t count);
+[[nodiscard]] std::string value_count_text(std::string_view type, std::size_t count);
 
 /// How many values a known shape has.
-[[nodiscard]] std::size_t count_of(const partial_shape& s);
+[[nodiscard]] std::size_t count_values(const partial_shape& s);
 
 /// A shape with dimensions in front of it.
-[[nodiscard]] shape in_front(std::initializer_list<std::size_t> dimensions,
-                             const partial_shape& inner);
+[[nodiscard]] shape prepend_dimensions(std::initializer_list<std::size_t> dimensions,
+                                       const partial_shape& inner);
 
 /// Numbers as a tensor of one dimension.
 [[nodiscard]] tensor int_vector(std::span<const std::int64_t> values);
 
 /// What one record gives, of what a batch of one does.
-[[nodiscard]] parsed_features of_one_record(const parsed_features& batch);
+[[nodiscard]] parsed_features drop_record_dimension(const parsed_features& batch);
 
 }  // namespace leat::detail

@@ -1,4 +1,4 @@
-#include "codec/example/feature_plan.hpp"
+#include "codec/example/feature_layout.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,18 +9,18 @@ namespace leat::detail {
 
 // ------------------------------------------------------------------------------------------- plan
 
-feature_plan::feature_plan(feature_map features, std::string_view owner, bool sequences)
+feature_layout::feature_layout(feature_map features, std::string_view owner, bool sequences)
     : features_(std::move(features)), owner_(owner), sequences_(sequences) {
   for (const auto& [key, f] : features_) {
     std::visit([&, &name = key](const auto& one) { check(name, one); }, f);
   }
 }
 
-void feature_plan::refuse(const std::string& key, const std::string& why) const {
+void feature_layout::throw_error(const std::string& key, const std::string& why) const {
   throw failure(errc::invalid_argument, owner_ + ": feature '" + key + "': " + why);
 }
 
-void feature_plan::want(const std::string& key, dtype type, bool dense) {
+void feature_layout::request_key(const std::string& key, dtype type, bool dense) {
   const auto [at, added] = slots_.try_emplace(key, slots_.size());
   if (added) {
     uses_.push_back({type, dense});
@@ -28,114 +28,116 @@ void feature_plan::want(const std::string& key, dtype type, bool dense) {
   }
   const use& before = uses_[at->second];
   if (before.type != type) {
-    refuse(key, "wanted as " + std::string(leat::to_string(before.type)) + " and as " +
-                    std::string(leat::to_string(type)));
+    throw_error(key, "wanted as " + std::string(leat::to_string(before.type)) + " and as " +
+                         std::string(leat::to_string(type)));
   }
-  if (before.dense || dense) refuse(key, "wanted both dense and sparse");
+  if (before.dense || dense) throw_error(key, "wanted both dense and sparse");
 }
 
-void feature_plan::check_type(const std::string& key, dtype type) const {
+void feature_layout::check_type(const std::string& key, dtype type) const {
   if (kind_of(type) != feature_kind::none) return;
-  refuse(key, "its type is " + std::string(leat::to_string(type)) +
-                  ", must be float32, int64 or string");
+  throw_error(key, "its type is " + std::string(leat::to_string(type)) +
+                       ", must be float32, int64 or string");
 }
 
-void feature_plan::check_shape(const std::string& key, const partial_shape& s) const {
+void feature_layout::check_shape(const std::string& key, const partial_shape& s) const {
   if (s.is_fully_defined()) return;
   std::string why = "its shape is " + to_string(s) + ", must be known";
   if (s.has_rank() && s[0] == unknown_dimension) {
     why += ": a first dimension of any length is what fixed_len_sequence_feature has";
   }
-  refuse(key, why);
+  throw_error(key, why);
 }
 
-void feature_plan::check_default(const std::string& key, const tensor& value, dtype type,
-                                 std::size_t count) const {
+void feature_layout::check_default(const std::string& key, const tensor& value, dtype type,
+                                   std::size_t count) const {
   if (value.type() != type) {
-    refuse(key, "its default_value is of " + std::string(leat::to_string(value.type())) +
-                    ", must be of " + std::string(leat::to_string(type)));
+    throw_error(key, "its default_value is of " + std::string(leat::to_string(value.type())) +
+                         ", must be of " + std::string(leat::to_string(type)));
   }
   if (value.count() == count) return;
-  refuse(key, "its default_value has " + std::to_string(value.count()) + " values, must have " +
-                  std::to_string(count));
+  throw_error(key, "its default_value has " + std::to_string(value.count()) +
+                       " values, must have " + std::to_string(count));
 }
 
-void feature_plan::check(const std::string& key, const fixed_len_feature& f) {
+void feature_layout::check(const std::string& key, const fixed_len_feature& f) {
   if (sequences_) {
-    refuse(key, "a fixed_len_feature cannot be read of a sequence: fixed_len_sequence_feature can");
+    throw_error(key,
+                "a fixed_len_feature cannot be read of a sequence: fixed_len_sequence_feature can");
   }
   check_type(key, f.type);
   check_shape(key, f.shape);
   if (f.default_value) {
-    check_default(key, *f.default_value, f.type, count_of(f.shape));
+    check_default(key, *f.default_value, f.type, count_values(f.shape));
   }
-  want(key, f.type, true);
+  request_key(key, f.type, true);
 }
 
-void feature_plan::check(const std::string& key, const var_len_feature& f) {
+void feature_layout::check(const std::string& key, const var_len_feature& f) {
   check_type(key, f.type);
-  want(key, f.type, false);
+  request_key(key, f.type, false);
 }
 
-void feature_plan::check(const std::string& key, const sparse_feature& f) {
-  if (sequences_) refuse(key, "a sparse_feature cannot be read of a sequence");
+void feature_layout::check(const std::string& key, const sparse_feature& f) {
+  if (sequences_) throw_error(key, "a sparse_feature cannot be read of a sequence");
   check_type(key, f.type);
-  if (f.value_key.empty()) refuse(key, "no value_key");
-  if (f.index_keys.empty()) refuse(key, "no index_keys");
+  if (f.value_key.empty()) throw_error(key, "no value_key");
+  if (f.index_keys.empty()) throw_error(key, "no index_keys");
   if (f.size.size() != f.index_keys.size()) {
-    refuse(key, std::to_string(f.size.size()) + " sizes for " +
-                    std::to_string(f.index_keys.size()) + " index_keys");
+    throw_error(key, std::to_string(f.size.size()) + " sizes for " +
+                         std::to_string(f.index_keys.size()) + " index_keys");
   }
   if (std::ranges::any_of(f.size, [](std::int64_t s) { return s < 0; })) {
-    refuse(key, "a negative size");
+    throw_error(key, "a negative size");
   }
-  want(f.value_key, f.type, false);
-  for (const std::string& index : f.index_keys) want(index, dtype::int64, false);
+  request_key(f.value_key, f.type, false);
+  for (const std::string& index : f.index_keys) request_key(index, dtype::int64, false);
 }
 
-void feature_plan::check(const std::string& key, const fixed_len_sequence_feature& f) {
+void feature_layout::check(const std::string& key, const fixed_len_sequence_feature& f) {
   check_type(key, f.type);
   check_shape(key, f.shape);
-  if (count_of(f.shape) == 0) {
-    refuse(key, "rows of the shape " + to_string(f.shape) +
-                    " have no values: none could be told "
-                    "from many");
+  if (count_values(f.shape) == 0) {
+    throw_error(key, "rows of the shape " + to_string(f.shape) +
+                         " have no values: none could be told "
+                         "from many");
   }
   if (!f.allow_missing && !sequences_) {
-    refuse(key, "allow_missing must be true: a sequence of no rows is written by leaving it out");
+    throw_error(key,
+                "allow_missing must be true: a sequence of no rows is written by leaving it out");
   }
   if (f.default_value) check_default(key, *f.default_value, f.type, 1);
-  want(key, f.type, true);
+  request_key(key, f.type, true);
 }
 
-void feature_plan::check(const std::string& key, const ragged_feature& f) {
-  if (sequences_) refuse(key, "a ragged_feature cannot be read of a sequence");
+void feature_layout::check(const std::string& key, const ragged_feature& f) {
+  if (sequences_) throw_error(key, "a ragged_feature cannot be read of a sequence");
   check_type(key, f.type);
   if (f.row_splits_type != dtype::int32 && f.row_splits_type != dtype::int64) {
-    refuse(key, "its row_splits_type is " + std::string(leat::to_string(f.row_splits_type)) +
-                    ", must be int32 or int64");
+    throw_error(key, "its row_splits_type is " + std::string(leat::to_string(f.row_splits_type)) +
+                         ", must be int32 or int64");
   }
   if (f.value_key && f.value_key->empty()) {
-    refuse(key, "its value_key is empty; leave it out for the feature's own name");
+    throw_error(key, "its value_key is empty; leave it out for the feature's own name");
   }
-  want(f.value_key.value_or(key), f.type, false);
+  request_key(f.value_key.value_or(key), f.type, false);
   std::int64_t product = 1;
   for (const ragged_partition& p : f.partitions) {
     if (p.how == ragged_partition::uniform_row_length) {
       if (p.length < 1 || p.length > INT64_MAX / product) {
-        refuse(key, "a uniform_row_length of " + std::to_string(p.length));
+        throw_error(key, "a uniform_row_length of " + std::to_string(p.length));
       }
       product *= p.length;
     } else {
-      if (p.key.empty()) refuse(key, "a partition without a key");
-      want(p.key, dtype::int64, false);
+      if (p.key.empty()) throw_error(key, "a partition without a key");
+      request_key(p.key, dtype::int64, false);
     }
   }
 }
 
-std::vector<feature_column> feature_plan::make_columns(std::size_t records) const {
+std::vector<feature_column> feature_layout::make_columns(std::size_t records) const {
   struct maker {
-    const feature_plan& plan;
+    const feature_layout& plan;
     const std::string& name;
     std::size_t records;
 
@@ -175,20 +177,20 @@ void check_names(std::string_view owner, std::span<const std::string_view> names
 
 // ----------------------------------------------------------------------------------------- finder
 
-void feature_finder::clear() {
+void feature_lookup::clear() {
   for (feature_list& list : lists_) list.kind = feature_kind::none;
   if (!joined_.empty()) joined_.clear();
 }
 
-inline std::size_t feature_finder::slot_of(std::string_view key, std::size_t position) {
+inline std::size_t feature_lookup::find_slot(std::string_view key, std::size_t position) {
   if (position < expected_.size() && same_key(expected_[position].first, key)) {
     return expected_[position].second;
   }
-  return find_slot(key, position);
+  return search_slot(key, position);
 }
 
-std::size_t feature_finder::find_slot(std::string_view key, std::size_t position) {
-  const std::size_t slot = plan_.slot_of(key);
+std::size_t feature_lookup::search_slot(std::string_view key, std::size_t position) {
+  const std::size_t slot = plan_.find_slot(key);
   constexpr std::size_t max_expected = 1024;
   if (position < max_expected) {
     if (position >= expected_.size()) expected_.resize(position + 1);
@@ -198,10 +200,10 @@ std::size_t feature_finder::find_slot(std::string_view key, std::size_t position
   return slot;
 }
 
-void feature_finder::add_features(std::string_view features) {
+void feature_lookup::add_features(std::string_view features) {
   std::size_t position = 0;
   for_each_feature(features, joined_, [&](std::string_view key, const auto& read) {
-    const std::size_t slot = slot_of(key, position++);
+    const std::size_t slot = find_slot(key, position++);
     if (slot < lists_.size()) lists_[slot] = read();
   });
 }

@@ -15,17 +15,17 @@
 namespace leat::detail {
 
 /// Checked features, and the keys that they want of a record.
-class feature_plan {
+class feature_layout {
  public:
   /// `owner` begins the messages; `sequences`: of the steps of a SequenceExample.
   /// Errors: invalid_argument.
-  feature_plan(feature_map features, std::string_view owner, bool sequences = false);
+  feature_layout(feature_map features, std::string_view owner, bool sequences = false);
 
   [[nodiscard]] const feature_map& features() const noexcept { return features_; }
   /// How many keys are wanted.
   [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
   /// Where the list of a key stands; `slots()` for one that is not wanted.
-  [[nodiscard]] std::size_t slot_of(std::string_view key) const {
+  [[nodiscard]] std::size_t find_slot(std::string_view key) const {
     const auto found = slots_.find(key);
     return found == slots_.end() ? slots_.size() : found->second;
   }
@@ -34,7 +34,7 @@ class feature_plan {
   [[nodiscard]] std::vector<feature_column> make_columns(std::size_t records) const;
 
  private:
-  void want(const std::string& key, dtype type, bool dense);
+  void request_key(const std::string& key, dtype type, bool dense);
   void check(const std::string& key, const fixed_len_feature& f);
   void check(const std::string& key, const var_len_feature& f);
   void check(const std::string& key, const sparse_feature& f);
@@ -44,8 +44,8 @@ class feature_plan {
   void check_shape(const std::string& key, const partial_shape& s) const;
   void check_default(const std::string& key, const tensor& value, dtype type,
                      std::size_t count) const;
-  [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
-  [[nodiscard]] wanted_key key(const std::string& text) const { return {text, slot_of(text)}; }
+  [[noreturn]] void throw_error(const std::string& key, const std::string& why) const;
+  [[nodiscard]] wanted_key key(const std::string& text) const { return {text, find_slot(text)}; }
 
   struct use {
     dtype type;
@@ -62,14 +62,14 @@ class feature_plan {
 /// Errors: invalid_argument unless there are as many names as records, or none.
 void check_names(std::string_view owner, std::span<const std::string_view> names,
                  std::size_t records);
-[[nodiscard]] inline record_place place_of(std::size_t record,
-                                           std::span<const std::string_view> names) {
+[[nodiscard]] inline record_id make_record_id(std::size_t record,
+                                              std::span<const std::string_view> names) {
   return {record, names.empty() ? std::string_view() : names[record]};
 }
 
 /// What has become of the features in their columns, which stand in the order of features().
 template <class Column>
-[[nodiscard]] parsed_features take_all(const feature_plan& plan, std::vector<Column>& columns,
+[[nodiscard]] parsed_features take_all(const feature_layout& plan, std::vector<Column>& columns,
                                        std::size_t records) {
   parsed_features::value_map values;
   for (auto column = columns.begin(); const auto& [name, f] : plan.features()) {
@@ -80,9 +80,9 @@ template <class Column>
 
 /// Finds the lists that are wanted in maps from keys to features. Records mostly have the same keys
 /// in the same order: that is expected first.
-class feature_finder {
+class feature_lookup {
  public:
-  explicit feature_finder(const feature_plan& plan) : plan_(plan), lists_(plan.slots()) {}
+  explicit feature_lookup(const feature_layout& plan) : plan_(plan), lists_(plan.slots()) {}
 
   /// Begins with a record.
   void clear();
@@ -93,10 +93,10 @@ class feature_finder {
   [[nodiscard]] record_lists lists() const noexcept { return lists_; }
 
  private:
-  std::size_t slot_of(std::string_view key, std::size_t position);
   std::size_t find_slot(std::string_view key, std::size_t position);
+  std::size_t search_slot(std::string_view key, std::size_t position);
 
-  const feature_plan& plan_;
+  const feature_layout& plan_;
   std::vector<feature_list> lists_;
   std::vector<std::pair<std::string, std::size_t>> expected_;  // keys by position, and their slots
   joined_bytes joined_;

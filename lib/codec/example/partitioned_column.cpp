@@ -12,7 +12,7 @@ namespace {
 // any amount of memory.
 constexpr std::int64_t max_empty_rows = 65'536;
 
-std::string_view name(ragged_partition::kind kind) noexcept {
+std::string_view to_string(ragged_partition::kind kind) noexcept {
   switch (kind) {
     case ragged_partition::row_splits: return "row_splits";
     case ragged_partition::row_lengths: return "row_lengths";
@@ -29,9 +29,9 @@ std::string_view name(ragged_partition::kind kind) noexcept {
 // Adds the rows of one partition of one record, each by its end.
 class partitioned_column::row_writer {
  public:
-  row_writer(std::vector<std::int64_t>& splits, std::int64_t items, const record_place& place,
+  row_writer(std::vector<std::int64_t>& splits, std::int64_t items, const record_id& id,
              const std::string& key, std::string_view how) noexcept
-      : splits_(splits), base_(splits.back()), items_(items), place_(place), key_(key), how_(how) {}
+      : splits_(splits), base_(splits.back()), items_(items), id_(id), key_(key), how_(how) {}
 
   [[nodiscard]] std::int64_t items() const noexcept { return items_; }
   // Where the last row ends, in the items of this record.
@@ -40,19 +40,19 @@ class partitioned_column::row_writer {
 
   void add(std::int64_t end_of_row) {
     if (end_of_row < end() || end_of_row > items_) {
-      refuse("a row ends at " + std::to_string(end_of_row) + ", must end at " +
-             std::to_string(end()) + " to " + std::to_string(items_));
+      throw_error("a row ends at " + std::to_string(end_of_row) + ", must end at " +
+                  std::to_string(end()) + " to " + std::to_string(items_));
     }
     splits_.push_back(base_ + end_of_row);
     ++rows_;
   }
   void finish() const {
     if (end() == items_) return;
-    refuse("the rows end at " + std::to_string(end()) + ", and there are " +
-           std::to_string(items_) + " items for them");
+    throw_error("the rows end at " + std::to_string(end()) + ", and there are " +
+                std::to_string(items_) + " items for them");
   }
-  [[noreturn]] void refuse(const std::string& why) const {
-    place_.refuse(key_, "does not fit as " + std::string(how_) + ": " + why);
+  [[noreturn]] void throw_error(const std::string& why) const {
+    id_.throw_error(key_, "does not fit as " + std::string(how_) + ": " + why);
   }
 
  private:
@@ -60,7 +60,7 @@ class partitioned_column::row_writer {
   const std::int64_t base_;
   const std::int64_t items_;
   std::int64_t rows_ = 0;
-  const record_place& place_;
+  const record_id& id_;
   const std::string& key_;
   const std::string_view how_;
 };
@@ -83,28 +83,28 @@ partitioned_column::partitioned_column(wanted_key value_key, std::vector<wanted_
   splits_.resize(levels_ + 1, {0});
 }
 
-void partitioned_column::add(const record_place& place, record_lists lists) {
-  const std::size_t count = add_list(values_, lists[value_key_.slot], place, value_key_.text);
+void partitioned_column::add(const record_id& id, record_lists lists) {
+  const std::size_t count = add_list(values_, lists[value_key_.slot], id, value_key_.text);
   if (count % values_of_item_ != 0) {
-    place.refuse(value_key_.text, "has " + words(leat::to_string(feature_.type), count) +
-                                      ", must have a multiple of " +
-                                      std::to_string(values_of_item_) +
-                                      " for rows of uniform length");
+    id.throw_error(value_key_.text,
+                   "has " + value_count_text(leat::to_string(feature_.type), count) +
+                       ", must have a multiple of " + std::to_string(values_of_item_) +
+                       " for rows of uniform length");
   }
   auto items = static_cast<std::int64_t>(count / values_of_item_);
   for (std::size_t level = levels_; level > 0; --level) {
-    items = add_rows(place, lists, level - 1, items);
+    items = add_rows(id, lists, level - 1, items);
   }
   splits_[0].push_back(splits_[0].back() + items);
 }
 
 // Cuts the items of a record into rows, and gives how many there are.
-std::int64_t partitioned_column::add_rows(const record_place& place, record_lists lists,
+std::int64_t partitioned_column::add_rows(const record_id& id, record_lists lists,
                                           std::size_t partition, std::int64_t items) {
   const ragged_partition& p = feature_.partitions[partition];
   const bool uniform = p.how == ragged_partition::uniform_row_length;
   const wanted_key& key = uniform ? value_key_ : partition_keys_[partition];
-  row_writer rows(splits_[partition + 1], items, place, key.text, name(p.how));
+  row_writer rows(splits_[partition + 1], items, id, key.text, to_string(p.how));
   if (uniform) {
     for (std::int64_t end = p.length; end <= items; end += p.length) {
       rows.add(end);
@@ -112,7 +112,7 @@ std::int64_t partitioned_column::add_rows(const record_place& place, record_list
     }
   } else {
     numbers_.clear();
-    const std::size_t count = add_list(numbers_, lists[key.slot], place, key.text);
+    const std::size_t count = add_list(numbers_, lists[key.slot], id, key.text);
     add_ends(rows, p.how, {numbers_.ints(), count});
   }
   rows.finish();
@@ -124,7 +124,7 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
   if (numbers.empty()) return;
   const bool begins = how == ragged_partition::row_splits || how == ragged_partition::row_starts;
   if (begins && numbers[0] != 0) {
-    rows.refuse("the first row begins at " + std::to_string(numbers[0]) + ", must begin at 0");
+    rows.throw_error("the first row begins at " + std::to_string(numbers[0]) + ", must begin at 0");
   }
   switch (how) {
     case ragged_partition::row_splits:
@@ -138,24 +138,24 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
     case ragged_partition::row_lengths:
       for (const std::int64_t length : numbers) {
         if (length < 0 || length > rows.items() - rows.end()) {
-          rows.refuse("a row of " + std::to_string(length) + " items, where " +
-                      std::to_string(rows.items() - rows.end()) + " are left");
+          rows.throw_error("a row of " + std::to_string(length) + " items, where " +
+                           std::to_string(rows.items() - rows.end()) + " are left");
         }
         rows.add(rows.end() + length);
       }
       break;
     case ragged_partition::value_row_ids: {
       if (numbers.size() != static_cast<std::size_t>(rows.items())) {
-        rows.refuse(words("int64", numbers.size()) + " for " + std::to_string(rows.items()) +
-                    " items");
+        rows.throw_error(value_count_text("int64", numbers.size()) + " for " +
+                         std::to_string(rows.items()) + " items");
       }
       std::int64_t item = 0;
       for (const std::int64_t row : numbers) {
         // The row of the item before is not ended yet: its index is rows().
         const std::int64_t most = rows.items() + max_empty_rows;
         if (row < rows.rows() || row > most) {
-          rows.refuse("the index of a row is " + std::to_string(row) + ", must be from " +
-                      std::to_string(rows.rows()) + " to " + std::to_string(most));
+          rows.throw_error("the index of a row is " + std::to_string(row) + ", must be from " +
+                           std::to_string(rows.rows()) + " to " + std::to_string(most));
         }
         while (rows.rows() < row) rows.add(item);
         ++item;
@@ -174,12 +174,12 @@ parsed_features::value partitioned_column::take(std::size_t) {
     dimensions.push_back(feature_.partitions[p].length);
   }
   ragged_tensor all;
-  for (const auto& splits : splits_) all.row_splits.push_back(splits_of(splits));
+  for (const auto& splits : splits_) all.row_splits.push_back(make_splits(splits));
   all.values = values_.take(shape(dimensions));
   return all;
 }
 
-tensor partitioned_column::splits_of(std::span<const std::int64_t> splits) const {
+tensor partitioned_column::make_splits(std::span<const std::int64_t> splits) const {
   if (feature_.row_splits_type == dtype::int64) return int_vector(splits);
   if (splits.back() > INT32_MAX) {
     throw failure(errc::invalid_argument, "feature '" + value_key_.text + "': row_splits of " +

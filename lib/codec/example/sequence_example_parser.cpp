@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/example/feature_columns.hpp"
-#include "codec/example/feature_plan.hpp"
+#include "codec/example/feature_layout.hpp"
 #include "codec/example/step_columns.hpp"
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
@@ -15,13 +15,13 @@ namespace leat {
 namespace {
 
 using detail::feature_column;
-using detail::feature_plan;
-using detail::record_place;
+using detail::feature_layout;
+using detail::record_id;
 using detail::step_column;
 
 constexpr const char* owner = "sequence_example_parser";
 
-std::vector<step_column> make_step_columns(const feature_plan& plan) {
+std::vector<step_column> make_step_columns(const feature_layout& plan) {
   std::vector<step_column> columns;
   for (const auto& [name, f] : plan.features()) {
     if (const auto* rows = std::get_if<fixed_len_sequence_feature>(&f)) {
@@ -40,8 +40,8 @@ struct sequence_example_parser::plan {
   plan(feature_map c, feature_map s)
       : context(std::move(c), owner), sequences(std::move(s), owner, true) {}
 
-  feature_plan context;
-  feature_plan sequences;
+  feature_layout context;
+  feature_layout sequences;
 };
 
 namespace {
@@ -49,7 +49,7 @@ namespace {
 // SequenceExample { Features context = 1; FeatureLists feature_lists = 2 }
 class record_reader {
  public:
-  record_reader(const feature_plan& context, const feature_plan& sequences)
+  record_reader(const feature_layout& context, const feature_layout& sequences)
       : sequences_(sequences), finder_(context), lists_(sequences.slots()) {}
 
   void read(byte_view record) {
@@ -73,29 +73,29 @@ class record_reader {
   void add_lists(std::string_view feature_lists) {
     detail::for_each_bytes(feature_lists, 1, [this](std::string_view bytes) {
       const detail::map_entry entry(bytes, joined_);
-      const std::size_t slot = sequences_.slot_of(entry.key);
+      const std::size_t slot = sequences_.find_slot(entry.key);
       if (slot < lists_.size()) lists_[slot] = entry.value;
     });
   }
 
-  const feature_plan& sequences_;
-  detail::feature_finder finder_;
+  const feature_layout& sequences_;
+  detail::feature_lookup finder_;
   std::vector<std::optional<std::string_view>> lists_;
   detail::joined_bytes joined_;
 };
 
-void add_record(byte_view record, const record_place& place, record_reader& reader,
+void add_record(byte_view record, const record_id& id, record_reader& reader,
                 std::vector<feature_column>& context, std::vector<step_column>& sequences) {
   try {
     reader.read(record);
     for (feature_column& column : context) {
-      std::visit([&](auto& c) { c.add(place, reader.context()); }, column);
+      std::visit([&](auto& c) { c.add(id, reader.context()); }, column);
     }
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-      std::visit([&](auto& c) { c.add(place, reader.steps(i), reader.joined()); }, sequences[i]);
+      std::visit([&](auto& c) { c.add(id, reader.steps(i), reader.joined()); }, sequences[i]);
     }
   } catch (const detail::malformed_message& damage) {
-    place.refuse(damage, "tf.train.SequenceExample");
+    id.throw_error(damage, "tf.train.SequenceExample");
   }
 }
 
@@ -119,9 +119,9 @@ parsed_sequences sequence_example_parser::parse(std::span<const byte_view> recor
   std::vector<feature_column> context = plan_->context.make_columns(records.size());
   std::vector<step_column> sequences = make_step_columns(plan_->sequences);
   record_reader reader(plan_->context, plan_->sequences);
-  detail::of_call(records.size(), [&] {
+  detail::with_record_count(records.size(), [&] {
     for (std::size_t i = 0; i < records.size(); ++i) {
-      add_record(records[i], detail::place_of(i, names), reader, context, sequences);
+      add_record(records[i], detail::make_record_id(i, names), reader, context, sequences);
     }
   });
   parsed_features::value_map lengths;
@@ -137,8 +137,9 @@ parsed_sequences sequence_example_parser::parse(std::span<const byte_view> recor
 
 parsed_sequences sequence_example_parser::parse_one(byte_view record, std::string_view name) const {
   const parsed_sequences batch = parse(std::span(&record, 1), std::span(&name, 1));
-  return {detail::of_one_record(batch.context), detail::of_one_record(batch.sequences),
-          detail::of_one_record(batch.lengths)};
+  return {detail::drop_record_dimension(batch.context),
+          detail::drop_record_dimension(batch.sequences),
+          detail::drop_record_dimension(batch.lengths)};
 }
 
 }  // namespace leat

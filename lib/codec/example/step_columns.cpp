@@ -8,14 +8,14 @@
 namespace leat::detail {
 namespace {
 
-// Adds the values of each step, and calls use(place of the step, how many).
+// Adds the values of each step, and calls use(id of the step, how many).
 template <class Use>
-void for_each_step(value_column& values, record_place place, std::string_view key,
-                   std::string_view steps, joined_bytes& joined, Use use) {
-  place.step = 0;
+void for_each_step(value_column& values, record_id id, std::string_view key, std::string_view steps,
+                   joined_bytes& joined, Use use) {
+  id.step = 0;
   for_each_bytes(steps, 1, [&](std::string_view feature) {
-    use(place, add_list(values, read_feature(feature, joined), place, key));
-    ++*place.step;
+    use(id, add_list(values, read_feature(feature, joined), id, key));
+    ++*id.step;
   });
 }
 
@@ -28,18 +28,17 @@ std::int64_t as_index(std::size_t n) noexcept { return static_cast<std::int64_t>
 row_column::row_column(std::string key, const fixed_len_sequence_feature& feature)
     : key_(std::move(key)),
       feature_(feature),
-      per_row_(count_of(feature.shape)),
+      per_row_(count_values(feature.shape)),
       values_(feature.type) {}
 
-void row_column::add(const record_place& place, const std::string_view* steps,
-                     joined_bytes& joined) {
+void row_column::add(const record_id& id, const std::string_view* steps, joined_bytes& joined) {
   if (!steps && !feature_.allow_missing) {
-    place.refuse(key_, "the list is required, and missing: set allow_missing if it may be");
+    id.throw_error(key_, "the list is required, and missing: set allow_missing if it may be");
   }
   rows_.push_back(0);
   if (!steps) return;
-  for_each_step(values_, place, key_, *steps, joined,
-                [this](const record_place& at_step, std::size_t count) {
+  for_each_step(values_, id, key_, *steps, joined,
+                [this](const record_id& at_step, std::size_t count) {
                   require_count(at_step, key_, feature_.type, count, per_row_, feature_.shape);
                   ++rows_.back();
                 });
@@ -60,11 +59,10 @@ tensor row_column::lengths() const {
 ragged_column::ragged_column(std::string key, const var_len_feature& feature)
     : key_(std::move(key)), values_(feature.type) {}
 
-void ragged_column::add(const record_place& place, const std::string_view* steps,
-                        joined_bytes& joined) {
+void ragged_column::add(const record_id& id, const std::string_view* steps, joined_bytes& joined) {
   if (!steps) return;
-  for_each_step(values_, place, key_, *steps, joined,
-                [this](const record_place& at_step, std::size_t count) {
+  for_each_step(values_, id, key_, *steps, joined,
+                [this](const record_id& at_step, std::size_t count) {
                   const std::size_t step = *at_step.step;
                   most_steps_ = std::max(most_steps_, step + 1);
                   most_values_ = std::max(most_values_, count);
@@ -79,8 +77,8 @@ void ragged_column::add(const record_place& place, const std::string_view* steps
 parsed_features::value ragged_column::take(std::size_t records) {
   const std::size_t count = values_.count();
   const std::int64_t dense[] = {as_index(records), as_index(most_steps_), as_index(most_values_)};
-  return sparse_tensor{tensor::of<std::int64_t>(in_front({count, 3}, {}), indices_),
-                       values_.take(in_front({count}, {})), int_vector(dense)};
+  return sparse_tensor{tensor::of<std::int64_t>(prepend_dimensions({count, 3}, {}), indices_),
+                       values_.take(prepend_dimensions({count}, {})), int_vector(dense)};
 }
 
 }  // namespace leat::detail

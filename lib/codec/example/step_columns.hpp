@@ -15,7 +15,7 @@
 namespace leat::detail {
 
 // Columns of a SequenceExample's lists of features. Each has
-//   add(place, steps, joined)  of the next record: the serialized FeatureList, null when there is
+//   add(id, steps, joined)  of the next record: the serialized FeatureList, null when there is
 //                              none. Errors: decode_error, malformed_message
 //   take(records)              of so many records; afterwards it is empty
 
@@ -24,7 +24,7 @@ class row_column {
  public:
   /// The feature outlives this.
   row_column(std::string key, const fixed_len_sequence_feature& feature);
-  void add(const record_place& place, const std::string_view* steps, joined_bytes& joined);
+  void add(const record_id& id, const std::string_view* steps, joined_bytes& joined);
   parsed_features::value take(std::size_t records);
   /// Steps of each record.
   [[nodiscard]] tensor lengths() const;
@@ -41,7 +41,7 @@ class row_column {
 class ragged_column {
  public:
   ragged_column(std::string key, const var_len_feature& feature);
-  void add(const record_place& place, const std::string_view* steps, joined_bytes& joined);
+  void add(const record_id& id, const std::string_view* steps, joined_bytes& joined);
   parsed_features::value take(std::size_t records);
 
  private:

@@ -28,14 +28,14 @@ void value_column::grow(std::size_t by) {
 
 std::size_t value_column::add(std::string_view list) {
   const std::size_t before = count_;
-  const auto room = [this](std::size_t count) {
-    std::byte* const to = make_room(count);
+  const auto allocate = [this](std::size_t count) {
+    std::byte* const to = reserve_more(count);
     count_ += count;
     return to;
   };
   switch (type_) {
-    case dtype::float32: read_floats(list, room); break;
-    case dtype::int64: read_ints(list, room); break;
+    case dtype::float32: read_floats(list, allocate); break;
+    case dtype::int64: read_ints(list, allocate); break;
     default:
       read_strings(list, [this](std::string_view text) { strings_.push_back(text); });
       count_ = strings_.size();
@@ -47,7 +47,7 @@ void value_column::add(const tensor& values) {
   if (type_ == dtype::string) {
     for (const std::string_view text : values.strings()) strings_.push_back(text);
   } else if (values.count() > 0) {
-    std::memcpy(make_room(values.count()), tensor_builder::bytes(values), values.byte_size());
+    std::memcpy(reserve_more(values.count()), tensor_builder::bytes(values), values.byte_size());
   }
   count_ += values.count();
 }
@@ -56,7 +56,7 @@ void value_column::pad(const tensor& value, std::size_t times) {
   if (type_ == dtype::string) {
     strings_.resize(strings_.size() + times, value.strings()[0]);
   } else if (times > 0) {
-    std::byte* out = make_room(times);
+    std::byte* out = reserve_more(times);
     for (std::size_t i = 0; i < times; ++i) {
       std::memcpy(out + i * size_, tensor_builder::bytes(value), size_);
     }
@@ -69,7 +69,7 @@ void value_column::add(const value_column& from, std::size_t first, std::size_t 
     const auto begin = from.strings_.begin() + static_cast<std::ptrdiff_t>(first);
     strings_.insert(strings_.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
   } else if (count > 0) {
-    std::memcpy(make_room(count), from.numbers_.data() + first * size_, count * size_);
+    std::memcpy(reserve_more(count), from.numbers_.data() + first * size_, count * size_);
   }
   count_ += count;
 }

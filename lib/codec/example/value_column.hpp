@@ -47,7 +47,7 @@ class value_column {
   }
 
  private:
-  std::byte* make_room(std::size_t count) {
+  std::byte* reserve_more(std::size_t count) {
     if (count > capacity_ - count_) grow(count);
     return numbers_.data() + count_ * size_;
   }

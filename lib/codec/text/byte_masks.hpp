@@ -52,7 +52,7 @@ struct byte_block {
 // Takes the lowest set bit out of `mask`: its position. 64 and no change when there is none.
 //
 // Not std::countr_zero: its test for 0 becomes a branch for each bit, which is mispredicted.
-LEAT_AVX2 inline std::uint16_t take_bit(std::uint64_t& mask, std::size_t base) noexcept {
+LEAT_AVX2 inline std::uint16_t pop_lowest_bit(std::uint64_t& mask, std::size_t base) noexcept {
   const auto bit = static_cast<std::size_t>(_tzcnt_u64(mask));
   mask = _blsr_u64(mask);
   return static_cast<std::uint16_t>(base + bit);
@@ -68,15 +68,15 @@ LEAT_AVX2 inline std::uint16_t* write_bits(std::uint16_t* out, std::uint64_t mas
   do {
     // Written out: g++ 12 does not unroll a loop at -O2.
     if constexpr (AtOnce == 2) {
-      out[0] = take_bit(mask, base);
-      out[1] = take_bit(mask, base);
+      out[0] = pop_lowest_bit(mask, base);
+      out[1] = pop_lowest_bit(mask, base);
       out += 2;
     }
     for (int fours = 0; fours < AtOnce / 4; ++fours) {
-      out[0] = take_bit(mask, base);
-      out[1] = take_bit(mask, base);
-      out[2] = take_bit(mask, base);
-      out[3] = take_bit(mask, base);
+      out[0] = pop_lowest_bit(mask, base);
+      out[1] = pop_lowest_bit(mask, base);
+      out[2] = pop_lowest_bit(mask, base);
+      out[3] = pop_lowest_bit(mask, base);
       out += 4;
     }
   } while (mask != 0);

@@ -18,27 +18,27 @@
 namespace leat::detail {
 
 // What a point at one of 16 places, or at none, asks for.
-struct point_place {
+struct point_position {
   std::array<std::uint8_t, 16> without;  // a shuffle that takes it out
   std::array<double, 2> powers;          // 10 to the number of bytes behind it; with a minus
 };
 
-constexpr std::array<point_place, 17> make_point_places() noexcept {
-  std::array<point_place, 17> all{};
+constexpr std::array<point_position, 17> make_point_positions() noexcept {
+  std::array<point_position, 17> all{};
   for (std::size_t at = 0; at <= 16; ++at) {
-    for (std::size_t place = 0; place < 16; ++place) {
+    for (std::size_t position = 0; position < 16; ++position) {
       // What is before it, and it, moves behind by one; 0xFF is a byte that becomes 0.
-      const bool moves = at < 16 && place <= at;
-      all[at].without[place] = static_cast<std::uint8_t>(moves ? place - 1 : place);
+      const bool moves = at < 16 && position <= at;
+      all[at].without[position] = static_cast<std::uint8_t>(moves ? position - 1 : position);
     }
     double power = 1;
-    for (std::size_t behind = at + 1; behind < 16; ++behind) power *= 10;
+    for (std::size_t fraction_digit = at + 1; fraction_digit < 16; ++fraction_digit) power *= 10;
     all[at].powers = {power, -power};
   }
   return all;
 }
 
-constexpr std::array<point_place, 17> point_places = make_point_places();
+constexpr std::array<point_position, 17> point_positions = make_point_positions();
 constexpr std::array<std::int64_t, 2> sign_masks = {0, -1};
 
 /// The last bytes of four texts, of which each digit is a number.
@@ -51,18 +51,18 @@ class four_last_digits {
         odd_(last_of(ends[1], counts[1], ends[3], counts[3])) {}
 
   /// Takes a point out of each, and gives at which of the 16 places they were; 16: there is none.
-  LEAT_AVX2 std::array<std::size_t, 4> take_points() noexcept {
+  LEAT_AVX2 std::array<std::size_t, 4> pop_decimal_points() noexcept {
     const __m256i point = _mm256_set1_epi8('.' - '0');
     const auto even =
         static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(even_, point)));
     const auto odd =
         static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(odd_, point)));
-    const std::array<std::size_t, 4> at = {place(even), place(odd), place(even >> 16),
-                                           place(odd >> 16)};
+    const std::array<std::size_t, 4> at = {point_index(even), point_index(odd),
+                                           point_index(even >> 16), point_index(odd >> 16)};
     even_ = _mm256_shuffle_epi8(
-        even_, both(point_places[at[0]].without.data(), point_places[at[2]].without.data()));
+        even_, both(point_positions[at[0]].without.data(), point_positions[at[2]].without.data()));
     odd_ = _mm256_shuffle_epi8(
-        odd_, both(point_places[at[1]].without.data(), point_places[at[3]].without.data()));
+        odd_, both(point_positions[at[1]].without.data(), point_positions[at[3]].without.data()));
     return at;
   }
 
@@ -85,7 +85,7 @@ class four_last_digits {
   }
 
  private:
-  LEAT_AVX2 static std::size_t place(std::uint32_t at) noexcept {
+  LEAT_AVX2 static std::size_t point_index(std::uint32_t at) noexcept {
     return static_cast<std::size_t>(_tzcnt_u32(at | 0x10000));
   }
   LEAT_AVX2 static __m256i both(const void* low, const void* high) noexcept {
@@ -137,15 +137,15 @@ template <class Integer>
   return true;
 }
 
-/// Four texts as parse_plain() reads each, to `out`, which need not be aligned. False: one of them
-/// has to be read by itself, and nothing is written.
+/// Four texts as parse_number_avx2() reads each, to `out`, which need not be aligned. False: one of
+/// them has to be read by itself, and nothing is written.
 ///
 /// Precondition: the first byte of each text can be read, even if it is empty, and 16 before its
 /// end.
 template <class Number>
-[[nodiscard]] LEAT_AVX2 inline bool parse_four_plain(const std::array<const char*, 4>& begins,
-                                                     const std::array<const char*, 4>& ends,
-                                                     std::byte* out) noexcept {
+[[nodiscard]] LEAT_AVX2 inline bool parse_four_numbers_avx2(
+    const std::array<const char*, 4>& begins, const std::array<const char*, 4>& ends,
+    std::byte* out) noexcept {
   constexpr std::size_t max_size = last_digits::size;  // a power of 2
   std::array<std::size_t, 4> negative;
   std::array<std::size_t, 4> counts;
@@ -159,7 +159,7 @@ template <class Number>
   four_last_digits digits(ends, counts);
   __m256i values;
   if constexpr (std::is_floating_point_v<Number>) {
-    const std::array<std::size_t, 4> at = digits.take_points();
+    const std::array<std::size_t, 4> at = digits.pop_decimal_points();
     all = 0;
     for (std::size_t i = 0; i < 4; ++i) all |= counts[i] - 2 + at[i] / max_size;
     if (all >= max_size || !digits.values(values)) return false;  // or a point alone
@@ -168,8 +168,8 @@ template <class Number>
     const __m256i sum = _mm256_or_si256(values, _mm256_castpd_si256(above));
     const __m256d exact = _mm256_sub_pd(_mm256_castsi256_pd(sum), above);
     const __m256d powers = _mm256_set_pd(
-        point_places[at[3]].powers[negative[3]], point_places[at[2]].powers[negative[2]],
-        point_places[at[1]].powers[negative[1]], point_places[at[0]].powers[negative[0]]);
+        point_positions[at[3]].powers[negative[3]], point_positions[at[2]].powers[negative[2]],
+        point_positions[at[1]].powers[negative[1]], point_positions[at[0]].powers[negative[0]]);
     return put_floats<Number>(_mm256_div_pd(exact, powers), out);
   } else {
     if (!digits.values(values)) return false;

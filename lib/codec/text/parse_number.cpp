@@ -98,13 +98,17 @@ parsed parse_float(std::string_view text, Float& out) noexcept {
 
 }  // namespace
 
-parsed parse_slowly(std::string_view text, std::int32_t& out) noexcept {
+parsed parse_number_general(std::string_view text, std::int32_t& out) noexcept {
   return parse_integer(text, out);
 }
-parsed parse_slowly(std::string_view text, std::int64_t& out) noexcept {
+parsed parse_number_general(std::string_view text, std::int64_t& out) noexcept {
   return parse_integer(text, out);
 }
-parsed parse_slowly(std::string_view text, float& out) noexcept { return parse_float(text, out); }
-parsed parse_slowly(std::string_view text, double& out) noexcept { return parse_float(text, out); }
+parsed parse_number_general(std::string_view text, float& out) noexcept {
+  return parse_float(text, out);
+}
+parsed parse_number_general(std::string_view text, double& out) noexcept {
+  return parse_float(text, out);
+}
 
 }  // namespace leat::detail

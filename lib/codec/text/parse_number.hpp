@@ -15,16 +15,16 @@ namespace leat::detail {
 enum class parsed : unsigned char { ok, no_number, out_of_range };
 
 // What is short and plain is read here, in line; all else by these.
-[[nodiscard]] parsed parse_slowly(std::string_view text, std::int32_t& out) noexcept;
-[[nodiscard]] parsed parse_slowly(std::string_view text, std::int64_t& out) noexcept;
-[[nodiscard]] parsed parse_slowly(std::string_view text, float& out) noexcept;
-[[nodiscard]] parsed parse_slowly(std::string_view text, double& out) noexcept;
+[[nodiscard]] parsed parse_number_general(std::string_view text, std::int32_t& out) noexcept;
+[[nodiscard]] parsed parse_number_general(std::string_view text, std::int64_t& out) noexcept;
+[[nodiscard]] parsed parse_number_general(std::string_view text, float& out) noexcept;
+[[nodiscard]] parsed parse_number_general(std::string_view text, double& out) noexcept;
 
 /// Takes decimal digits from the front of a text. Precondition: at most 19 are there, so that they
 /// fit.
-class digit_run {
+class digit_reader {
  public:
-  explicit digit_run(std::string_view text) noexcept
+  explicit digit_reader(std::string_view text) noexcept
       : at_(text.data()), end_(text.data() + text.size()) {}
 
   [[nodiscard]] bool at_end() const noexcept { return at_ == end_; }
@@ -33,7 +33,7 @@ class digit_run {
   /// Gives how many there were.
   std::size_t take() noexcept {
     const char* const first = at_;
-    while (end_ - at_ >= 8 && take_eight()) {
+    while (end_ - at_ >= 8 && read_eight_digits()) {
     }
     for (; at_ != end_; ++at_) {
       const unsigned digit = static_cast<unsigned char>(*at_) - unsigned{'0'};
@@ -52,7 +52,7 @@ class digit_run {
 
  private:
   // Eight at a time: pairs, then fours, then all, each by one multiplication.
-  bool take_eight() noexcept {
+  bool read_eight_digits() noexcept {
     static_assert(std::endian::native == std::endian::little);
     std::uint64_t word;
     std::memcpy(&word, at_, sizeof word);
@@ -79,10 +79,11 @@ template <class Integer>
 [[nodiscard]] inline parsed parse_number(std::string_view text, Integer& out) noexcept {
   // One digit less than there can be: no such number is too large.
   constexpr std::size_t safe_digits = std::numeric_limits<Integer>::digits10;
-  digit_run run(text);
-  const bool negative = run.take('-');
-  if (text.size() > safe_digits || run.take() == 0 || !run.at_end()) return parse_slowly(text, out);
-  const auto value = static_cast<Integer>(run.value());
+  digit_reader reader(text);
+  const bool negative = reader.take('-');
+  if (text.size() > safe_digits || reader.take() == 0 || !reader.at_end())
+    return parse_number_general(text, out);
+  const auto value = static_cast<Integer>(reader.value());
   out = negative ? -value : value;
   return parsed::ok;
 }
@@ -115,15 +116,15 @@ template <class Float>
 [[nodiscard]] inline parsed parse_number(std::string_view text, Float& out) noexcept {
   static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                       1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
-  if (text.size() > 20) return parse_slowly(text, out);  // more digits than fit
-  digit_run run(text);
-  const bool negative = run.take('-');
-  std::size_t digits = run.take();
-  const std::size_t fraction = run.take('.') ? run.take() : 0;
+  if (text.size() > 20) return parse_number_general(text, out);  // more digits than fit
+  digit_reader reader(text);
+  const bool negative = reader.take('-');
+  std::size_t digits = reader.take();
+  const std::size_t fraction = reader.take('.') ? reader.take() : 0;
   digits += fraction;
-  if (!run.at_end() || digits == 0 || digits > 19 ||
-      !round_quotient(negative, run.value(), powers[fraction], out)) {
-    return parse_slowly(text, out);
+  if (!reader.at_end() || digits == 0 || digits > 19 ||
+      !round_quotient(negative, reader.value(), powers[fraction], out)) {
+    return parse_number_general(text, out);
   }
   return parsed::ok;
 }

@@ -21,8 +21,8 @@ alignas(32) constexpr std::uint8_t last_bytes[] = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 // 10 to the number of bytes behind the point; at last that of none.
-constexpr double powers_behind_point[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
-                                          1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e0};
+constexpr double powers_after_point[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
+                                         1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e0};
 
 /// The last bytes of a text, of which each digit is a number.
 class last_digits {
@@ -38,15 +38,15 @@ class last_digits {
   }
 
   /// Takes the last point out, and gives how many bytes were behind it; `size`: there is none.
-  LEAT_AVX2 std::size_t take_point() noexcept {
+  LEAT_AVX2 std::size_t pop_decimal_point() noexcept {
     const __m128i point = _mm_set1_epi8('.' - '0');
     const auto points =
         static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(digits_, point)));
     const auto before = static_cast<std::size_t>(31 - __builtin_clz(2 * points + 1));
     // What is before it, and it, moves behind by one, into the place of the point.
-    const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(before)), places);
-    digits_ = _mm_shuffle_epi8(digits_, _mm_add_epi8(places, moves));
+    const __m128i positions = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(before)), positions);
+    digits_ = _mm_shuffle_epi8(digits_, _mm_add_epi8(positions, moves));
     return size - before;
   }
 
@@ -77,7 +77,7 @@ class last_digits {
 ///
 /// Precondition: 16 bytes before the end of the text can be read.
 template <class Number>
-[[nodiscard]] LEAT_AVX2 inline bool parse_plain(std::string_view text, Number& out) noexcept {
+[[nodiscard]] LEAT_AVX2 inline bool parse_number_avx2(std::string_view text, Number& out) noexcept {
   constexpr bool is_float = std::is_floating_point_v<Number>;
   constexpr std::size_t max_size = std::is_same_v<Number, std::int32_t> ? 9 : last_digits::size;
   if (text.empty()) return false;
@@ -86,10 +86,10 @@ template <class Number>
   if (size - 1 >= max_size) return false;  // or none
   last_digits digits(text.data() + text.size(), size);
   if constexpr (is_float) {
-    const std::size_t behind = digits.take_point();
-    const bool point_alone = size == 1 && behind == 0;
+    const std::size_t fraction_digits = digits.pop_decimal_point();
+    const bool point_alone = size == 1 && fraction_digits == 0;
     if (point_alone || !digits.all_digits()) return false;
-    return round_quotient(negative, digits.value(), powers_behind_point[behind], out);
+    return round_quotient(negative, digits.value(), powers_after_point[fraction_digits], out);
   } else {
     if (!digits.all_digits()) return false;
     const std::uint64_t sign = std::uint64_t{0} - (negative ? 1 : 0);

@@ -38,7 +38,7 @@ enum : std::size_t {
 constexpr std::size_t index_block_size = 24;
 constexpr std::size_t word_size = 8;
 
-[[noreturn]] void damaged(const std::string& what) {
+[[noreturn]] void throw_malformed_index(const std::string& what) {
   throw failure(errc::data_loss, "the index is damaged: " + what);
 }
 
@@ -47,14 +47,14 @@ void check_header(byte_view bytes) {
       as_text(bytes.first(tfrecord_index_signature.size())) != tfrecord_index_signature) {
     throw failure(errc::invalid_argument, "this is no index of a TFRecord file");
   }
-  if (bytes.size() < sample_at) damaged("it ends within its header");
+  if (bytes.size() < sample_at) throw_malformed_index("it ends within its header");
   if (const auto v = load_at<std::uint32_t>(bytes, version_at); v != version) {
     throw failure(errc::unimplemented, "the index is of version " + std::to_string(v) +
                                            ", this leat knows version " + std::to_string(version));
   }
-  if (bytes.size() < header_size) damaged("it ends within its header");
+  if (bytes.size() < header_size) throw_malformed_index("it ends within its header");
   if (load_at<std::uint32_t>(bytes, header_crc_at) != crc32c(bytes.first(header_crc_at))) {
-    damaged("the checksum of its header is wrong");
+    throw_malformed_index("the checksum of its header is wrong");
   }
 }
 
@@ -68,7 +68,7 @@ std::vector<std::byte> tfrecord_index::encode() const {
   for (const block& b : blocks_) {
     store_little_endian(at, b.origin);
     store_little_endian(at + 8, b.stride);
-    store_little_endian(at + 16, b.place);
+    store_little_endian(at + 16, b.packed_position);
     at += index_block_size;
   }
   for (std::size_t i = 0; i < words; ++i, at += word_size) store_little_endian(at, words_[i]);
@@ -94,7 +94,7 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
   const std::uint64_t size = index.stamp_.size;
   if (size > max_file_size || index.count_ > size / tfrecord_overhead ||
       index.payload_size() != load_at<std::uint64_t>(bytes, payload_at)) {
-    damaged("its numbers contradict each other");
+    throw_malformed_index("its numbers contradict each other");
   }
   // Neither overflows: there are less than 2^60 records.
   const std::uint64_t blocks = (index.count_ + block_records - 1) / block_records;
@@ -103,10 +103,10 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
   if (body.size() < blocks * index_block_size ||
       (body.size() - blocks * index_block_size) / word_size != words ||
       (body.size() - blocks * index_block_size) % word_size != 0) {
-    damaged("it has another length than it should");
+    throw_malformed_index("it has another length than it should");
   }
   if (load_at<std::uint32_t>(bytes, body_crc_at) != crc32c(body)) {
-    damaged("the checksum of its offsets is wrong");
+    throw_malformed_index("the checksum of its offsets is wrong");
   }
   index.blocks_.reserve(static_cast<std::size_t>(blocks));
   for (std::size_t at = 0; at < blocks * index_block_size; at += index_block_size) {
@@ -117,20 +117,21 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
     index.words_.resize(static_cast<std::size_t>(words) + 1);
     std::memcpy(index.words_.data(), body.data() + blocks * index_block_size, words * word_size);
   }
-  index.check_places();
+  index.check_positions();
   index.check_offsets();
   return index;
 }
 
 // Every difference lies within the words, and every word is needed.
-void tfrecord_index::check_places() const {
+void tfrecord_index::check_positions() const {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const block& b = blocks_[i];
-    if (b.width() > 63 || b.position() != bits) damaged("a block is not where it should be");
+    if (b.width() > 63 || b.position() != bits)
+      throw_malformed_index("a block is not where it should be");
     bits += b.width() * std::min<std::uint64_t>(count_ - i * block_records, block_records);
   }
-  if ((bits + 63) / 64 != used_words()) damaged("it has more offsets than records");
+  if ((bits + 63) / 64 != used_words()) throw_malformed_index("it has more offsets than records");
 }
 
 // The records fill the file.
@@ -140,11 +141,11 @@ void tfrecord_index::check_offsets() const {
     const std::uint64_t next = i + 1 == count_ ? stamp_.size : offset_of(i + 1);
     const bool begins = i > 0 || offset_of(0) == 0;
     if (!begins || next < offset || next - offset < tfrecord_overhead || next > stamp_.size) {
-      damaged("record " + std::to_string(i) + " is not where it can be");
+      throw_malformed_index("record " + std::to_string(i) + " is not where it can be");
     }
     offset = next;
   }
-  if (offset != stamp_.size) damaged("its records do not fill the file");
+  if (offset != stamp_.size) throw_malformed_index("its records do not fill the file");
 }
 
 // ------------------------------------------------------------------------------------- the builder

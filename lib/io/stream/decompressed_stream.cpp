@@ -24,9 +24,9 @@ constexpr std::size_t least_ratio_inverse = 8;
 // a pipe may come late.
 bool may_be_compressed(byte_view beginning) noexcept {
   for (const compression format : {compression::gzip, compression::zlib}) {
-    stream_header header;
+    deflate_header header;
     header.begin(format);
-    using status = stream_header::status;
+    using status = deflate_header::status;
     const bool fits =
         std::ranges::none_of(beginning.first(std::min<std::size_t>(2, beginning.size())),
                              [&](std::byte b) { return header.feed(b) == status::bad; });

@@ -331,7 +331,7 @@ checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy) {
     e.element_size = static_cast<std::uint32_t>(item->element_size());
     e.size = value.bytes().size();
   }
-  s.table.lay_out();
+  s.table.assign_offsets();
   return s;
 }
 

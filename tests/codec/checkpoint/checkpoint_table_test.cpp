@@ -42,7 +42,7 @@ checkpoint_table sample() {
   t.entries.push_back(entry("weights", "float32", 4, 40, 5));
   t.entries.push_back(entry("empty", "", 24, 0, 0));
   t.entries.push_back(entry("input", "object", 1, 17, 6));
-  t.lay_out();
+  t.assign_offsets();
   return t;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("checkpoint_table: the bytes are those of the format", "[codec]") {
   checkpoint_table t;
   t.identity = "m";
   t.entries.push_back(entry("a", "int8", 1, 2, 0x04030201));
-  t.lay_out();
+  t.assign_offsets();
   const bytes b = t.encode();
   // Magic, version, entries, table and file size; then the two checksums.
   CHECK(leat::as_text({b.data(), 32}) == leat_test::from_hex("894c434b0d0a1a0a0100000001000000"
@@ -89,7 +89,7 @@ TEST_CASE("checkpoint_table: the bytes are those of the format", "[codec]") {
 
 TEST_CASE("checkpoint_table: without entries it is the whole file", "[codec]") {
   checkpoint_table t;
-  t.lay_out();
+  t.assign_offsets();
   const bytes b = t.encode();
   CHECK(b.size() == 42);
   CHECK(t.file_size() == 42);
@@ -162,7 +162,7 @@ TEST_CASE("checkpoint_table: lengths that somebody made up are not followed", "[
 TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
   checkpoint_table t = sample();
   t.entries[1].name = "step";
-  t.lay_out();
+  t.assign_offsets();
   const outcome o = decoding(t.encode());
   CHECK(o.code == errc::data_loss);
   CHECK(contains(o.text, "entry 'step' is there twice"));
@@ -171,7 +171,7 @@ TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
 TEST_CASE("checkpoint_table: what does not fit is refused before it is written", "[codec]") {
   const auto refusal_of = [](checkpoint_table t) {
     return leat_test::refusal([&] {
-      t.lay_out();
+      t.assign_offsets();
       return 0;
     });
   };

@@ -48,12 +48,12 @@ struct checkpoint_table {
 
   /// Gives every entry the offset at which it comes to stand, by the sizes of all.
   /// Errors: invalid_argument for a text that is too long, a table or file that is too large.
-  void lay_out();
+  void assign_offsets();
 
-  /// Bytes of the file: where the last value ends, after lay_out() or decode().
+  /// Bytes of the file: where the last value ends, after assign_offsets() or decode().
   [[nodiscard]] std::uint64_t file_size() const;
 
-  /// Header and table as bytes. Errors: std::bad_alloc. Precondition: lay_out() was called.
+  /// Header and table as bytes. Errors: std::bad_alloc. Precondition: assign_offsets() was called.
   [[nodiscard]] std::vector<std::byte> encode() const;
 
   /// Reads the header, the first header_size bytes of a file; give fewer of a shorter one.

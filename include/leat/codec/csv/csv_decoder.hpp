@@ -119,7 +119,7 @@ class csv_decoder {
 
  private:
   struct plan;
-  class run;
+  class decode_call;
   explicit csv_decoder(std::unique_ptr<const plan> p) noexcept;
 
   std::unique_ptr<const plan> plan_;

@@ -40,8 +40,8 @@ inline constexpr std::size_t any_number = SIZE_MAX;
 /// How a member of a type holds the values of a feature; only the types that are listed below can.
 ///   count, size          of the values, and of each string: what they must be, or any_number
 ///   is_list              of several values, also where it is of one
-///   room(member, count)  makes it that many values, and gives the first
-///   put(member, i, text) sets a string, no further than one behind those that it holds
+///   resize(member, count)  makes it that many values, and gives the first
+///   assign(member, i, text)  sets a string, no further than one behind those that it holds
 template <class Member>
 struct member_values;
 
@@ -52,8 +52,8 @@ struct member_values<V> {
   static constexpr bool is_list = false;
   static constexpr std::size_t count = 1;
   static constexpr std::size_t size = any_number;
-  static V* room(V& member, std::size_t) noexcept { return &member; }
-  static void put(V& member, std::size_t, std::string_view text) { member.assign(text); }
+  static V* resize(V& member, std::size_t) noexcept { return &member; }
+  static void assign(V& member, std::size_t, std::string_view text) { member.assign(text); }
 };
 
 template <example_value V>
@@ -63,11 +63,11 @@ struct member_values<std::optional<V>> {
   static constexpr bool is_list = false;
   static constexpr std::size_t count = 1;
   static constexpr std::size_t size = any_number;
-  static V* room(std::optional<V>& member, std::size_t) {
+  static V* resize(std::optional<V>& member, std::size_t) {
     return member ? &*member : &member.emplace();
   }
-  static void put(std::optional<V>& member, std::size_t, std::string_view text) {
-    room(member, 1)->assign(text);
+  static void assign(std::optional<V>& member, std::size_t, std::string_view text) {
+    resize(member, 1)->assign(text);
   }
 };
 
@@ -78,8 +78,8 @@ struct member_values<std::array<V, N>> {
   static constexpr bool is_list = true;
   static constexpr std::size_t count = N;
   static constexpr std::size_t size = any_number;
-  static V* room(std::array<V, N>& member, std::size_t) noexcept { return member.data(); }
-  static void put(std::array<V, N>& member, std::size_t i, std::string_view text) {
+  static V* resize(std::array<V, N>& member, std::size_t) noexcept { return member.data(); }
+  static void assign(std::array<V, N>& member, std::size_t i, std::string_view text) {
     member[i].assign(text);
   }
 };
@@ -91,11 +91,11 @@ struct member_values<std::vector<V>> {
   static constexpr bool is_list = true;
   static constexpr std::size_t count = any_number;
   static constexpr std::size_t size = any_number;
-  static V* room(std::vector<V>& member, std::size_t count_of_all) {
+  static V* resize(std::vector<V>& member, std::size_t count_of_all) {
     member.resize(count_of_all);
     return member.data();
   }
-  static void put(std::vector<V>& member, std::size_t i, std::string_view text) {
+  static void assign(std::vector<V>& member, std::size_t i, std::string_view text) {
     if (i < member.size()) {
       member[i].assign(text);
     } else {
@@ -112,8 +112,8 @@ struct member_values<std::array<Byte, N>> {
   static constexpr bool is_list = false;
   static constexpr std::size_t count = 1;
   static constexpr std::size_t size = N;
-  static std::byte* room(std::array<Byte, N>&, std::size_t) noexcept { return nullptr; }
-  static void put(std::array<Byte, N>& member, std::size_t, std::string_view text) noexcept {
+  static std::byte* resize(std::array<Byte, N>&, std::size_t) noexcept { return nullptr; }
+  static void assign(std::array<Byte, N>& member, std::size_t, std::string_view text) noexcept {
     if constexpr (N > 0) std::memcpy(member.data(), text.data(), N);
   }
 };
@@ -131,29 +131,30 @@ struct example_target {
   partial_shape shape;  // for messages
   std::size_t count;
   std::size_t size;
-  void* (*room)(void* object, std::size_t count);
-  void (*put)(void* object, std::size_t index, std::string_view text);
+  void* (*resize)(void* object, std::size_t count);
+  void (*assign)(void* object, std::size_t index, std::string_view text);
   std::function<void(void* object)> otherwise = {};  // where it is missing; none: that is an error
 };
 
 template <auto Member>
-struct member_of;
+struct member_access;
 template <class T, class M, M T::* Member>
-struct member_of<Member> {
+struct member_access<Member> {
   using object_type = T;
   using type = M;
   using values = member_values<M>;
   using value = typename values::value;
 
   static M& in(void* object) noexcept { return static_cast<T*>(object)->*Member; }
-  static void* room(void* object, std::size_t count) { return values::room(in(object), count); }
-  static void put(void* object, std::size_t index, std::string_view text) {
-    if constexpr (std::same_as<value, std::string>) values::put(in(object), index, text);
+  static void* resize(void* object, std::size_t count) { return values::resize(in(object), count); }
+  static void assign(void* object, std::size_t index, std::string_view text) {
+    if constexpr (std::same_as<value, std::string>) values::assign(in(object), index, text);
   }
   static example_target target(std::string key, std::size_t count) {
     partial_shape shape;
     if (values::is_list && count != any_number) shape = {static_cast<std::int64_t>(count)};
-    return {std::move(key), type_of<value>, std::move(shape), count, values::size, &room, &put};
+    return {std::move(key), type_of<value>, std::move(shape), count,
+            values::size,   &resize,        &assign};
   }
 };
 
@@ -164,7 +165,7 @@ class example_reader {
   void read(byte_view record, void* object) const;
 
  private:
-  [[nodiscard]] std::size_t slot_of(std::string_view key) const noexcept;
+  [[nodiscard]] std::size_t find_slot(std::string_view key) const noexcept;
 
   std::vector<example_target> targets_;  // by key
 };
@@ -187,18 +188,18 @@ struct example_field {
 ///     std::vector<V>           as many as are given beside the key
 ///     std::array<Byte, N>      one string of N bytes, Byte being std::byte, char or unsigned char
 template <auto Member>
-  requires detail::example_member<typename detail::member_of<Member>::type>
+  requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto required_field(std::string key) {
-  using member = detail::member_of<Member>;
+  using member = detail::member_access<Member>;
   static_assert(!member::values::may_be_none,
                 "give a vector's number of values, or take an optional_field()");
   return example_field<typename member::object_type>{
       member::target(std::move(key), member::values::count)};
 }
 template <auto Member>
-  requires detail::example_member<typename detail::member_of<Member>::type>
+  requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto required_field(std::string key, std::size_t count) {
-  using member = detail::member_of<Member>;
+  using member = detail::member_access<Member>;
   static_assert(member::values::count == detail::any_number, "the member's type says how many");
   return example_field<typename member::object_type>{member::target(std::move(key), count)};
 }
@@ -206,9 +207,9 @@ template <auto Member>
 /// A feature that a record may be without: then a std::optional<V> is empty, or a std::vector<V>,
 /// which takes any number of values otherwise.
 template <auto Member>
-  requires detail::example_member_or_none<typename detail::member_of<Member>::type>
+  requires detail::example_member_or_none<typename detail::member_access<Member>::type>
 [[nodiscard]] auto optional_field(std::string key) {
-  using member = detail::member_of<Member>;
+  using member = detail::member_access<Member>;
   example_field<typename member::object_type> field{
       member::target(std::move(key), member::values::count)};
   field.target.otherwise = [](void* object) {
@@ -222,10 +223,10 @@ template <auto Member>
 }
 /// The same for any member: it gets `otherwise`. A vector takes as many values as that has.
 template <auto Member>
-  requires detail::example_member<typename detail::member_of<Member>::type>
+  requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto optional_field(std::string key,
-                                  typename detail::member_of<Member>::type otherwise) {
-  using member = detail::member_of<Member>;
+                                  typename detail::member_access<Member>::type otherwise) {
+  using member = detail::member_access<Member>;
   std::size_t count = member::values::count;
   if constexpr (member::values::count == detail::any_number) count = otherwise.size();
   example_field<typename member::object_type> field{member::target(std::move(key), count)};
@@ -258,9 +259,9 @@ class example_fields {
  public:
   /// Errors: invalid_argument: no field; a key that two fields want.
   explicit example_fields(const std::vector<example_field<T>>& fields)
-      : reader_(targets_of(fields)) {}
+      : reader_(make_targets(fields)) {}
   explicit example_fields(std::initializer_list<example_field<T>> fields)
-      : reader_(targets_of(fields)) {}
+      : reader_(make_targets(fields)) {}
 
   /// One record, as a T of which the members without a field are as T{} has them.
   ///
@@ -279,7 +280,7 @@ class example_fields {
 
  private:
   template <class Fields>
-  static std::vector<detail::example_target> targets_of(const Fields& fields) {
+  static std::vector<detail::example_target> make_targets(const Fields& fields) {
     std::vector<detail::example_target> targets;
     for (const example_field<T>& field : fields) targets.push_back(field.target);
     return targets;

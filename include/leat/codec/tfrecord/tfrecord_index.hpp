@@ -86,10 +86,12 @@ class tfrecord_index {
   struct block {
     std::uint64_t origin = 0;
     std::uint64_t stride = 0;
-    std::uint64_t place = 0;  // position << 8 | width
+    std::uint64_t packed_position = 0;  // position << 8 | width
 
-    [[nodiscard]] std::uint64_t position() const noexcept { return place >> 8; }
-    [[nodiscard]] unsigned width() const noexcept { return static_cast<unsigned>(place & 0xFF); }
+    [[nodiscard]] std::uint64_t position() const noexcept { return packed_position >> 8; }
+    [[nodiscard]] unsigned width() const noexcept {
+      return static_cast<unsigned>(packed_position & 0xFF);
+    }
     friend bool operator==(const block&, const block&) = default;
   };
 
@@ -112,7 +114,7 @@ class tfrecord_index {
   [[nodiscard]] std::size_t used_words() const noexcept {
     return words_.empty() ? 0 : words_.size() - 1;
   }
-  void check_places() const;
+  void check_positions() const;
   void check_offsets() const;
 
   std::vector<block> blocks_;
