@@ -17,8 +17,8 @@ std::size_t inflate(const std::string& file) {
   do {
     r = inflater.inflate(in, room);
     in = in.subspan(r.consumed);
-  } while (r.end == leat::inflate_end::output_full);
-  if (inflater.finish().end != leat::inflate_end::complete) std::abort();
+  } while (r.status == leat::inflate_status::output_full);
+  if (inflater.finish().status != leat::inflate_status::complete) std::abort();
   return inflater.bytes_produced();
 }
 

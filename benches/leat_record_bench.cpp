@@ -59,7 +59,7 @@ leat::task<std::size_t> read_lines(std::string path, leat::compression type) {
 leat::task<double> read_at_random(bench::request r, bool cold) {
   const auto file = co_await leat::tfrecord_file::open(r.file);
   const auto order = bench::random_order(file->size(), static_cast<std::size_t>(r.items));
-  const std::uint64_t mean = file->index().stamp().size / file->size();
+  const std::uint64_t mean = file->index().fingerprint().size / file->size();
   const std::size_t at_a_time = cold ? 1024 : std::clamp<std::size_t>((1 << 20) / mean, 1, 256);
   leat::record_selection selection;
   if (cold) bench::evict(r.file);

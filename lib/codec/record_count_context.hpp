@@ -13,7 +13,7 @@ decltype(auto) with_record_count(std::size_t records, Decode&& decode) {
   try {
     return std::forward<Decode>(decode)();
   } catch (const decode_error& e) {
-    throw e.of(records);
+    throw e.with_record_count(records);
   }
 }
 

@@ -173,7 +173,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   [[nodiscard]] std::vector<detail::file_mark> marks() const {
     std::vector<detail::file_mark> all;
     for (const auto& f : reader_->files()) {
-      const tfrecord_stamp& s = f->index().stamp();
+      const tfrecord_fingerprint& s = f->index().fingerprint();
       all.push_back({.read = true, .size = s.size, .modified_ns = s.modified_ns});
     }
     return all;

@@ -28,8 +28,8 @@ SAMPLES = {
     'std::vector<scheduler*>': '{leat::scheduler::current()}',
     'std::vector<summary_value>':
         '{{.tag = "a", .value = 0.5F}, {f.long_text, leat::histogram_data()}}',
-    'std::variant<std::monostate, float, histogram_data, opaque_value>':
-        'leat::opaque_value{.field = 4, .bytes = f.long_text}',
+    'std::variant<std::monostate, float, histogram_data, unparsed_value>':
+        'leat::unparsed_value{.field = 4, .bytes = f.long_text}',
     'content': 'leat::summary{.values = {{.tag = f.long_text, .value = 0.5F}}}',
     'std::vector<renamed_entry>': '{{"a", f.long_text}, {.from = "c", .to = "d"}}',
 }

@@ -68,7 +68,7 @@ TEST_CASE("damage: a TFRecord file cut at any byte gives the records before the 
         leat::scan_tfrecords(leat::byte_view(s.bytes).first(cut), found, SIZE_MAX, limit);
     const std::size_t expected = whole_before(s, cut);
     REQUIRE(found.size() == expected);
-    REQUIRE(result.end == leat::tfrecord_scan_end::need_more);
+    REQUIRE(result.status == leat::tfrecord_scan_status::need_more);
     REQUIRE(result.consumed == (expected == 0 ? 0 : s.ends[expected - 1]));
   }
 }
@@ -90,7 +90,7 @@ TEST_CASE("damage: any bit wrong in a TFRecord file is found, and nothing wrong 
     const auto result =
         leat::scan_tfrecords(leat::byte_view(damaged).subspan(from), found, SIZE_MAX, limit);
     REQUIRE(found.empty());
-    REQUIRE(result.end != leat::tfrecord_scan_end::full);
+    REQUIRE(result.status != leat::tfrecord_scan_status::full);
     REQUIRE(result.consumed == 0);
     damaged[at] = original[at];
   }

@@ -107,7 +107,7 @@ read_outcome read_by_definition(leat::compression format, const std::string& byt
   // A file of 0 bytes is empty under every setting.
   if (format == leat::compression::none || bytes.empty()) return Format::read(bytes, true);
   const inflated all = inflate_all(format, bytes, SIZE_MAX, 256 << 10);
-  const bool whole = all.result.end == leat::inflate_end::complete;
+  const bool whole = all.result.status == leat::inflate_status::complete;
   if (whole && all.text != plain) throw std::logic_error("wrong bytes were inflated, unseen");
   return Format::read(all.text, whole);
 }

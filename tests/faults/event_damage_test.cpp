@@ -26,14 +26,14 @@ namespace event_damage_test {
 
 using leat::corruption_policy;
 using leat::errc;
-using leat::event;
+using leat::event_record;
 using leat::event_run;
 using leat::event_series;
 using leat_test::contains;
 using namespace leat_test::damaged;
 
 struct sample {
-  std::vector<event> events;
+  std::vector<event_record> events;
   std::vector<std::size_t> ends;  // of their records, in bytes
   std::string bytes;
 };
@@ -42,15 +42,15 @@ struct sample {
 sample events_of(std::size_t bytes) {
   leat::random_engine random(11);
   sample s;
-  const auto add = [&s](event e) {
+  const auto add = [&s](event_record e) {
     s.bytes += leat_test::framed({e.to_bytes()});
     s.ends.push_back(s.bytes.size());
     s.events.push_back(std::move(e));
   };
   const auto session = [](std::int64_t step) {
-    return event{1, step, leat::session_log{leat::session_log::start, {}, {}}};
+    return event_record{1, step, leat::session_log{leat::session_log::start, {}, {}}};
   };
-  add(event{0, 0, leat::file_version{}});
+  add(event_record{0, 0, leat::file_version{}});
   add(session(1));
   bool again = false;
   for (std::int64_t step = 1; s.bytes.size() < bytes; ++step) {
@@ -58,7 +58,7 @@ sample events_of(std::size_t bytes) {
     leat::summary values;
     values.add_scalar(step % 3 == 0 ? "loss" : "rate", value);
     if (step % 8 == 0) values.add_histogram("weights", std::vector<double>{value, -value, 1});
-    add(event{static_cast<double>(step), step, std::move(values)});
+    add(event_record{static_cast<double>(step), step, std::move(values)});
     if (again || s.bytes.size() < bytes / 2) continue;
     again = true;
     step -= step / 4;

@@ -34,11 +34,11 @@ tfrecord_index index_of(std::size_t bytes) {
   leat::random_engine random(7);
   leat::tfrecord_index_builder builder;
   while (builder.size() < bytes * 3 / 4) builder.add(100 + random.uniform_below(900));
-  leat::tfrecord_stamp stamp;
-  stamp.size = builder.end_offset();
-  stamp.modified_ns = 1'700'000'000'123'456'789;
-  stamp.sample = 0x12345678;
-  return std::move(builder).finish(stamp);
+  leat::tfrecord_fingerprint fingerprint;
+  fingerprint.size = builder.end_offset();
+  fingerprint.modified_ns = 1'700'000'000'123'456'789;
+  fingerprint.sample = 0x12345678;
+  return std::move(builder).finish(fingerprint);
 }
 
 // Nothing when it is refused, as damaged or as what it is not.
@@ -85,7 +85,7 @@ bool fills_a_file(const tfrecord_index& index) {
     if (offset != end) return false;
     end = offset + leat::tfrecord_overhead + size;
   }
-  return end == index.stamp().size;
+  return end == index.fingerprint().size;
 }
 
 TEST_CASE("damage: an index with any bit wrong and right checksums describes a file, or is refused",

@@ -78,13 +78,14 @@ bool both_fail(const read_outcome& a, const read_outcome& b, bool checked) {
 void check_damaged(int kind, const std::string& plain, const std::string& stream, how h) {
   h.detected = false;  // it could be taken for a plain file
   const auto all = leat_test::inflate_all(h.format, stream);
-  const bool whole = all.result.end == leat::inflate_end::complete;
+  const bool whole = all.result.status == leat::inflate_status::complete;
   require(!whole || all.text == plain);
   const read_outcome found = read(kind, stream, h);
   // A file of 0 bytes is empty under every setting.
   const read_outcome expected = by_definition(kind, all.text, whole || stream.empty(), h);
   const bool checked = kind == 0 || kind == 3;  // by itself, or delivered only when it is whole
-  const bool wrong_data = all.result.failed() && all.result.end != leat::inflate_end::truncated;
+  const bool wrong_data =
+      all.result.failed() && all.result.status != leat::inflate_status::truncated;
   require(leat_test::difference(found, expected).empty() ||
           (wrong_data && both_fail(found, expected, checked)));
 }

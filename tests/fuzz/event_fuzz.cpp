@@ -16,9 +16,9 @@ namespace {
 // Few, so that the limit is reached.
 constexpr leat::event_limits limits{.max_values = 100};
 
-std::optional<leat::event> read(std::string_view bytes) {
+std::optional<leat::event_record> read(std::string_view bytes) {
   try {
-    return leat::event::from_bytes(bytes, limits);
+    return leat::event_record::from_bytes(bytes, limits);
   } catch (const leat::failure& e) {
     if (e.code() != leat::errc::data_loss && e.code() != leat::errc::resource_exhausted)
       std::abort();

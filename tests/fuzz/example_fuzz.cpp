@@ -72,7 +72,7 @@ void check_lists(leat::byte_view bytes) {
 
 // Who asks for a feature finds what everything has.
 void check_contents(leat::byte_view bytes) {
-  const leat::example_contents all = leat::decode_example(bytes);
+  const leat::decoded_example all = leat::decode_example(bytes);
   const leat::parsed_features some = lists().parse_one(bytes);
   for (const auto& [key, found] : some.values()) {
     const leat::tensor& values = some.sparse(key).values;

@@ -13,7 +13,7 @@
 namespace {
 
 using leat::compression;
-using end = leat::inflate_end;
+using status = leat::inflate_status;
 
 // At most so many bytes, and rooms for them: calls for one byte each would take most of the time.
 constexpr std::size_t max_output = 1 << 16;
@@ -66,14 +66,14 @@ void check_against_zlib(compression format, const std::string& stream, std::size
   leat::inflater inflater(format, {.max_output = limit});
   const auto got = leat_test::inflate_all(inflater, stream.substr(0, oracle.consumed), piece, room);
   if (oracle.status == Z_STREAM_END) {
-    require(got.result.end == end::complete && got.text == oracle.text);
+    require(got.result.status == status::complete && got.text == oracle.text);
     return;
   }
-  require(oracle.status != Z_NEED_DICT || got.result.end == end::dictionary);
-  require(oracle.status != Z_BUF_ERROR || got.result.end != end::complete);
+  require(oracle.status != Z_NEED_DICT || got.result.status == status::dictionary);
+  require(oracle.status != Z_BUF_ERROR || got.result.status != status::complete);
   // ISA-L reads codes that leave something out, where zlib does not: the checksum must be right.
   const std::string trailer = trailer_of(format, got.text);
-  require(got.result.end != end::complete || inflater.members() > 1 ||
+  require(got.result.status != status::complete || inflater.members() > 1 ||
           stream.substr(0, oracle.consumed).find(trailer) != std::string::npos);
 }
 
@@ -84,11 +84,12 @@ void check_in_pieces(compression format, const std::string& stream, std::size_t 
   const leat::inflate_options options{.max_output = limit};
   const auto whole = leat_test::inflate_all(format, stream, SIZE_MAX, limit, options);
   const auto pieces = leat_test::inflate_all(format, stream, piece, room, options);
-  const bool above = whole.result.end == end::too_large || pieces.result.end == end::too_large;
+  const bool above =
+      whole.result.status == status::too_large || pieces.result.status == status::too_large;
   require(above ? whole.result.failed() && pieces.result.failed()
-                : whole.result.end == pieces.result.end);
+                : whole.result.status == pieces.result.status);
   require(leat::describe(whole.result) != "?");
-  require(!whole.result.failed() || leat::code_of(whole.result.end) != leat::errc());
+  require(!whole.result.failed() || leat::code_of(whole.result.status) != leat::errc());
   require(whole.result.failed() || whole.text == pieces.text);
   require(whole.result.offset <= stream.size() && pieces.result.offset <= stream.size());
 }

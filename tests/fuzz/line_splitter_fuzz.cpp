@@ -11,7 +11,7 @@ std::vector<std::string> by_definition(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    lines.emplace_back(leat::last_line(text.substr(0, end)));
+    lines.emplace_back(leat::unterminated_line(text.substr(0, end)));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
@@ -26,7 +26,8 @@ std::vector<std::string> cut_at(const std::string& text, std::size_t cut) {
   views.clear();
   at += leat::split_lines(std::string_view(text).substr(at), views);
   lines.insert(lines.end(), views.begin(), views.end());
-  if (at < text.size()) lines.emplace_back(leat::last_line(std::string_view(text).substr(at)));
+  if (at < text.size())
+    lines.emplace_back(leat::unterminated_line(std::string_view(text).substr(at)));
   return lines;
 }
 

@@ -22,7 +22,7 @@ const leat::sequence_example_parser& steps() {
   return parser;
 }
 
-std::size_t values_in(const std::vector<leat::example_contents::values>& steps) {
+std::size_t values_in(const std::vector<leat::decoded_example::values>& steps) {
   std::size_t count = 0;
   for (const auto& step : steps) count += step ? static_cast<std::size_t>(step->count()) : 0;
   return count;
@@ -37,7 +37,7 @@ void check_steps(leat::byte_view bytes) {
   const leat::byte_view beside[] = {bytes, {}};
   const leat::parsed_sequences both = steps().parse(beside);
   const leat::parsed_sequences one = steps().parse_one(bytes);
-  const leat::example_contents all = leat::decode_example(bytes);
+  const leat::decoded_example all = leat::decode_example(bytes);
   const auto found = all.feature_lists.find("s");
   const std::size_t expected = found == all.feature_lists.end() ? 0 : values_in(found->second);
   if (strings_in(both) != expected || strings_in(one) != expected) std::abort();

@@ -52,7 +52,8 @@ void check_scan(leat::byte_view bytes, checks c) {
   if (count == 0) return;
   std::vector<leat::byte_view> all_but_one;
   const auto full = leat::scan_tfrecords(bytes, all_but_one, count - 1, limit, c);
-  if (all_but_one.size() != count - 1 || full.end != leat::tfrecord_scan_end::full) std::abort();
+  if (all_but_one.size() != count - 1 || full.status != leat::tfrecord_scan_status::full)
+    std::abort();
 }
 
 void check_search(leat::byte_view bytes) {

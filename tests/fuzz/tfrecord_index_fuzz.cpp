@@ -26,10 +26,10 @@ void check_index(leat::byte_view bytes) {
     again.add(size);
     end = again.end_offset();
   }
-  if (end != index.stamp().size) std::abort();
+  if (end != index.fingerprint().size) std::abort();
   const std::vector<std::byte> encoded = index.encode();
   if (leat::as_text(encoded) != leat::as_text(bytes)) std::abort();
-  const auto rebuilt = std::move(again).finish(index.stamp());
+  const auto rebuilt = std::move(again).finish(index.fingerprint());
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     if (rebuilt[i] != index[i]) std::abort();
   }
@@ -56,7 +56,7 @@ void check_headers(leat::byte_view bytes) {
   const auto all = leat::scan_tfrecords(bytes, records, SIZE_MAX, UINT64_MAX,
                                         leat::tfrecord_checks::header_only);
   if (headers.consumed != all.consumed || builder.size() != records.size()) std::abort();
-  if (headers.end != all.end) std::abort();
+  if (headers.status != all.status) std::abort();
 }
 
 // Gives every length its right checksum, from the beginning on.

@@ -1,5 +1,5 @@
-// leat::event beside protobuf's own reader and writer: the same bytes, the same meaning, and the
-// same refusals.
+// leat::event_record beside protobuf's own reader and writer: the same bytes, the same meaning, and
+// the same refusals.
 
 #include "leat/codec/event/event.hpp"
 
@@ -23,7 +23,7 @@
 namespace event_test {
 
 namespace oracle = leat::oracle;
-using leat::event;
+using leat::event_record;
 using leat::histogram_data;
 using leat::session_log;
 using leat::summary;
@@ -44,7 +44,7 @@ void fill(oracle::Summary::Value& m, const leat::summary_value& v) {
   m.set_tag(v.tag);
   if (const auto* const f = std::get_if<float>(&v.value)) m.set_simple_value(*f);
   if (const auto* const h = std::get_if<histogram_data>(&v.value)) fill(*m.mutable_histo(), *h);
-  if (const auto* const o = std::get_if<leat::opaque_value>(&v.value)) {
+  if (const auto* const o = std::get_if<leat::unparsed_value>(&v.value)) {
     switch (o->field) {
       case 3: m.set_obsolete_old_style_histogram(o->bytes); break;
       case 4: REQUIRE(m.mutable_image()->ParseFromString(o->bytes)); break;
@@ -61,8 +61,8 @@ struct filler {
 
   void operator()(std::monostate) const {}
   void operator()(const leat::file_version& v) const { m.set_file_version(v.text); }
-  void operator()(const leat::graph_bytes& g) const { m.set_graph_def(g.bytes); }
-  void operator()(const leat::meta_graph_bytes& g) const { m.set_meta_graph_def(g.bytes); }
+  void operator()(const leat::serialized_graph& g) const { m.set_graph_def(g.bytes); }
+  void operator()(const leat::serialized_meta_graph& g) const { m.set_meta_graph_def(g.bytes); }
   void operator()(const summary& s) const {
     m.mutable_summary();
     for (const leat::summary_value& v : s.values) fill(*m.mutable_summary()->add_value(), v);
@@ -82,7 +82,7 @@ struct filler {
   }
 };
 
-oracle::Event to_message(const event& e) {
+oracle::Event to_message(const event_record& e) {
   oracle::Event m;
   m.set_wall_time(e.wall_time);
   m.set_step(e.step);
@@ -138,10 +138,10 @@ class generator {
         oracle::Summary::Image image;
         image.set_height(static_cast<int>(below(100)));
         image.set_encoded_image_string(bytes());
-        v.value = leat::opaque_value{4, image.SerializeAsString()};
+        v.value = leat::unparsed_value{4, image.SerializeAsString()};
         break;
       }
-      case 3: v.value = leat::opaque_value{3, bytes()}; break;
+      case 3: v.value = leat::unparsed_value{3, bytes()}; break;
       default: v.value = static_cast<float>(number());
     }
     if (below(3) == 0) {
@@ -153,14 +153,14 @@ class generator {
     return v;
   }
 
-  event make() {
-    event e;
+  event_record make() {
+    event_record e;
     e.wall_time = number();
     e.step = integer();
     switch (below(9)) {
       case 0: e.what = leat::file_version{text()}; break;
-      case 1: e.what = leat::graph_bytes{bytes()}; break;
-      case 2: e.what = leat::meta_graph_bytes{bytes()}; break;
+      case 1: e.what = leat::serialized_graph{bytes()}; break;
+      case 2: e.what = leat::serialized_meta_graph{bytes()}; break;
       case 3:
         e.what =
             leat::log_message{static_cast<leat::log_message::level_type>(enumerator(60)), text()};
@@ -194,9 +194,9 @@ class generator {
   leat::random_engine random_;
 };
 
-std::optional<event> read(const std::string& bytes) {
+std::optional<event_record> read(const std::string& bytes) {
   try {
-    return event::from_bytes(bytes);
+    return event_record::from_bytes(bytes);
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::data_loss);
     return std::nullopt;
@@ -212,17 +212,18 @@ oracle::Event comparable(oracle::Event m) {
   return m;
 }
 
-TEST_CASE("event: writes what protobuf writes, and reads it", "[oracle]") {
+TEST_CASE("event_record: writes what protobuf writes, and reads it", "[oracle]") {
   generator g(1);
   for (auto n = scaled_count(20'000); n > 0; --n) {
-    const event e = g.make();
+    const event_record e = g.make();
     const std::string bytes = to_message(e).SerializeAsString();
     REQUIRE(e.to_bytes() == bytes);
-    REQUIRE(event::from_bytes(bytes).to_bytes() == bytes);
+    REQUIRE(event_record::from_bytes(bytes).to_bytes() == bytes);
   }
 }
 
-TEST_CASE("event: what is damaged means the same as for protobuf, or is refused", "[oracle]") {
+TEST_CASE("event_record: what is damaged means the same as for protobuf, or is refused",
+          "[oracle]") {
   const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
   generator g(2);
   std::uint64_t refused = 0;

@@ -164,10 +164,10 @@ void check_same(const Map& expected, const leat::parsed_features& parsed) {
 }
 
 void check_same(const google::protobuf::Map<std::string, Feature>& expected,
-                const leat::example_contents& all) {
+                const leat::decoded_example& all) {
   if (all.features.size() != expected.size()) FAIL("another number of features");
   for (const auto& [key, feature] : expected) {
-    const leat::example_contents::values& found = all.features.at(key);
+    const leat::decoded_example::values& found = all.features.at(key);
     const bool has_kind = feature.kind_case() != Feature::KIND_NOT_SET;
     if (found.has_value() != has_kind || (has_kind && *found != values_of(feature))) {
       FAIL("another value of '" << key << "'");

@@ -23,7 +23,7 @@ class decode_error : public failure {
   [[nodiscard]] std::size_t records() const noexcept { return records_; }
   /// The same of a call for so many records, as decoders say it: then a pipeline knows which record
   /// of a batch it was.
-  [[nodiscard]] decode_error of(std::size_t records) const noexcept {
+  [[nodiscard]] decode_error with_record_count(std::size_t records) const noexcept {
     decode_error e = *this;
     e.records_ = records;
     return e;
@@ -32,25 +32,25 @@ class decode_error : public failure {
   /// The same for who knows where the record stands: its message begins with that place, in the
   /// place of "record 3". Stages of pipelines do it; see record_place().
   /// Errors: std::bad_alloc.
-  [[nodiscard]] decode_error at(const std::string& place) const {
-    decode_error e(record_, place, *message_, code());
+  [[nodiscard]] decode_error at(const std::string& position) const {
+    decode_error e(record_, position, *message_, code());
     e.records_ = records_;
-    e.has_place_ = true;
+    e.has_position_ = true;
     return e;
   }
   /// True of what at() has made.
-  [[nodiscard]] bool has_place() const noexcept { return has_place_; }
+  [[nodiscard]] bool has_position() const noexcept { return has_position_; }
 
  private:
-  decode_error(std::size_t record, const std::string& place, const std::string& message,
+  decode_error(std::size_t record, const std::string& position, const std::string& message,
                std::error_code code)
-      : failure(code, place + message),
+      : failure(code, position + message),
         record_(record),
         message_(std::make_shared<const std::string>(message)) {}
 
   std::size_t record_;
   std::size_t records_ = 1;
-  bool has_place_ = false;
+  bool has_position_ = false;
   std::shared_ptr<const std::string>
       message_;  // behind the record; shared, so that copies cannot fail
 };

@@ -33,7 +33,7 @@ bool has_usual_window(byte_view bytes) noexcept { return at(bytes, 0) == 0x78; }
 
 // How far these bytes, the first ones of a zlib stream perhaps, can be inflated: truncated when
 // nothing speaks against it.
-inflate_end try_to_inflate(byte_view bytes) {
+inflate_status try_to_inflate(byte_view bytes) {
   byte_view in = bytes.first(std::min(bytes.size(), compression_sample_size));
   inflater trial(compression::zlib);
   std::array<std::byte, 1024> out;
@@ -41,15 +41,15 @@ inflate_end try_to_inflate(byte_view bytes) {
   do {
     r = trial.inflate(in, out);
     in = in.subspan(r.consumed);
-  } while (r.end == inflate_end::output_full);
-  return trial.finish().end;
+  } while (r.status == inflate_status::output_full);
+  return trial.finish().status;
 }
 
 // What is as long as a sample need not be whole.
 bool inflates_as_zlib(byte_view bytes) {
-  const inflate_end end = try_to_inflate(bytes);
-  return end == inflate_end::complete ||
-         (end == inflate_end::truncated && bytes.size() >= compression_sample_size);
+  const inflate_status end = try_to_inflate(bytes);
+  return end == inflate_status::complete ||
+         (end == inflate_status::truncated && bytes.size() >= compression_sample_size);
 }
 
 bool looks_like_gzip(byte_view bytes) noexcept {
@@ -84,10 +84,10 @@ compression detect_compression(byte_view beginning) {
   return zlib ? compression::zlib : compression::none;
 }
 
-bool needs_compression_sample(byte_view beginning) {
+bool needs_larger_sample(byte_view beginning) {
   if (beginning.size() < 3) return true;
   return beginning.size() < compression_sample_size && looks_like_zlib(beginning) &&
-         !has_usual_window(beginning) && try_to_inflate(beginning) == inflate_end::truncated;
+         !has_usual_window(beginning) && try_to_inflate(beginning) == inflate_status::truncated;
 }
 
 compression detect_tfrecord_compression(byte_view beginning) {

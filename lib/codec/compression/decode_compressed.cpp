@@ -29,10 +29,10 @@ class one_shot_inflater {
       in = in.subspan(r.consumed);
       size += r.produced;
       if (r.failed()) throw_error(record, r);
-      if (r.end == inflate_end::need_input) break;
+      if (r.status == inflate_status::need_input) break;
     }
     if (const inflate_result r = inflater_->finish();
-        r.failed() || r.end != inflate_end::complete) {
+        r.failed() || r.status != inflate_status::complete) {
       throw_error(record, r);
     }
     return std::string_view(output_).substr(0, size);
@@ -43,7 +43,7 @@ class one_shot_inflater {
 
   [[noreturn]] static void throw_error(std::size_t record, const inflate_result& r) {
     throw decode_error(record, ", offset " + std::to_string(r.offset) + ": " + describe(r),
-                       code_of(r.end));
+                       code_of(r.status));
   }
 
   std::optional<inflater> inflater_;

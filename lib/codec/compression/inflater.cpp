@@ -27,40 +27,41 @@ std::string expected_and_actual(const inflate_result& r) {
 }  // namespace
 
 std::string describe(const inflate_result& r) {
-  switch (r.end) {
-    case inflate_end::need_input: return "there is more to come";
-    case inflate_end::output_full: return "the output is full";
-    case inflate_end::complete: return "the compressed stream is complete";
-    case inflate_end::truncated: return "the compressed stream is cut off";
-    case inflate_end::bad_header:
+  switch (r.status) {
+    case inflate_status::need_input: return "there is more to come";
+    case inflate_status::output_full: return "the output is full";
+    case inflate_status::complete: return "the compressed stream is complete";
+    case inflate_status::truncated: return "the compressed stream is cut off";
+    case inflate_status::bad_header:
       return "the header of the compressed stream is damaged, or of "
              "another compression";
-    case inflate_end::dictionary: return "the compressed stream needs a dictionary";
-    case inflate_end::bad_data: return "the compressed data is damaged";
-    case inflate_end::bad_checksum:
+    case inflate_status::dictionary: return "the compressed stream needs a dictionary";
+    case inflate_status::bad_data: return "the compressed data is damaged";
+    case inflate_status::bad_checksum:
       return "the checksum of the inflated data is wrong" + expected_and_actual(r);
-    case inflate_end::bad_size:
+    case inflate_status::bad_size:
       return "the size of the inflated data (modulo 2^32) is wrong: expected " +
              std::to_string(r.expected) + ", actual " + std::to_string(r.actual);
-    case inflate_end::trailing_data: return "other data follows the end of the compressed stream";
-    case inflate_end::too_large:
+    case inflate_status::trailing_data:
+      return "other data follows the end of the compressed stream";
+    case inflate_status::too_large:
       return "the inflated data is above the limit inflate_options::max_output";
-    case inflate_end::too_dense:
+    case inflate_status::too_dense:
       return "the inflated data is more than inflate_options::max_ratio times as large as the "
              "compressed data";
-    case inflate_end::too_many_empty:
+    case inflate_status::too_many_empty:
       return "more consecutive gzip members without data than the limit "
              "inflate_options::max_empty_members";
   }
   return "?";
 }
 
-errc code_of(inflate_end end) noexcept {
+errc code_of(inflate_status end) noexcept {
   switch (end) {
-    case inflate_end::too_large:
-    case inflate_end::too_dense:
-    case inflate_end::too_many_empty: return errc::resource_exhausted;
-    case inflate_end::dictionary: return errc::unimplemented;
+    case inflate_status::too_large:
+    case inflate_status::too_dense:
+    case inflate_status::too_many_empty: return errc::resource_exhausted;
+    case inflate_status::dictionary: return errc::unimplemented;
     default: return errc::data_loss;
   }
 }
@@ -88,8 +89,8 @@ struct inflater::state {
   bool run_between(call& c) noexcept;
 
   bool take(call& c, std::byte& b) noexcept;
-  bool end_call(call& c, inflate_end end, std::uint64_t offset) noexcept;
-  bool check(call& c, inflate_end end, std::uint32_t expected, std::uint32_t actual) noexcept;
+  bool end_call(call& c, inflate_status end, std::uint64_t offset) noexcept;
+  bool check(call& c, inflate_status end, std::uint32_t expected, std::uint32_t actual) noexcept;
   [[nodiscard]] std::uint64_t output_limit(const call& c) const noexcept;
 
   inflate_options options;
@@ -142,8 +143,8 @@ inflate_result inflater::state::run(byte_view in, std::span<std::byte> out) noex
   return c.result;
 }
 
-bool inflater::state::end_call(call& c, inflate_end end, std::uint64_t offset) noexcept {
-  c.result.end = end;
+bool inflater::state::end_call(call& c, inflate_status end, std::uint64_t offset) noexcept {
+  c.result.status = end;
   c.result.offset = offset;
   return false;
 }
@@ -157,7 +158,7 @@ bool inflater::state::take(call& c, std::byte& b) noexcept {
     b = c.in.front();
     c.in = c.in.subspan(1);
   } else {
-    return end_call(c, inflate_end::need_input, consumed);
+    return end_call(c, inflate_status::need_input, consumed);
   }
   ++consumed;
   return true;
@@ -174,10 +175,10 @@ bool inflater::state::run_header(call& c) noexcept {
         member_output = 0;
         at = part::body;
         return true;
-      case status::dictionary: return end_call(c, inflate_end::dictionary, member_begin);
+      case status::dictionary: return end_call(c, inflate_status::dictionary, member_begin);
       case status::bad: {
         const bool other = members > 0 && consumed - member_begin <= 2;  // no gzip at all
-        return end_call(c, other ? inflate_end::trailing_data : inflate_end::bad_header,
+        return end_call(c, other ? inflate_status::trailing_data : inflate_status::bad_header,
                         member_begin);
       }
     }
@@ -192,7 +193,7 @@ std::uint64_t inflater::state::output_limit(const call& c) const noexcept {
 }
 
 bool inflater::state::run_body(call& c) noexcept {
-  if (c.out.empty()) return end_call(c, inflate_end::output_full, consumed);
+  if (c.out.empty()) return end_call(c, inflate_status::output_full, consumed);
   // At the limit a byte of our own shows whether there would be more.
   std::byte beyond{};
   const auto allowed = static_cast<std::size_t>(output_limit(c));
@@ -201,13 +202,13 @@ bool inflater::state::run_body(call& c) noexcept {
   c.in = c.in.subspan(step.consumed);
   consumed += step.consumed;
   if (at_limit) engine.forget_output();
-  if (at_limit && step.produced > 0) return end_call(c, inflate_end::too_large, consumed);
+  if (at_limit && step.produced > 0) return end_call(c, inflate_status::too_large, consumed);
   c.out = c.out.subspan(step.produced);
   produced += step.produced;
   member_output += step.produced;
-  if (step.bad) return end_call(c, inflate_end::bad_data, consumed - engine.unread());
+  if (step.bad) return end_call(c, inflate_status::bad_data, consumed - engine.unread());
   if (produced > options.free_output && produced / options.max_ratio > consumed) {
-    return end_call(c, inflate_end::too_dense, consumed);
+    return end_call(c, inflate_status::too_dense, consumed);
   }
   if (step.ended) {
     consumed -= engine.after_end().size();
@@ -215,12 +216,12 @@ bool inflater::state::run_body(call& c) noexcept {
     at = part::trailer;
     return true;
   }
-  if (c.out.empty()) return end_call(c, inflate_end::output_full, consumed);
+  if (c.out.empty()) return end_call(c, inflate_status::output_full, consumed);
   if (!at_limit && step.produced == allowed) return true;  // there may be more
-  if (c.in.empty()) return end_call(c, inflate_end::need_input, consumed);
+  if (c.in.empty()) return end_call(c, inflate_status::need_input, consumed);
   // An engine that neither takes nor gives anything will not do so the next time.
   if (step.consumed + step.produced > 0) return true;
-  return end_call(c, inflate_end::bad_data, consumed - engine.unread());
+  return end_call(c, inflate_status::bad_data, consumed - engine.unread());
 }
 
 bool inflater::state::run_trailer(call& c) noexcept {
@@ -231,10 +232,10 @@ bool inflater::state::run_trailer(call& c) noexcept {
     ++trailer_size;
   }
   const auto stored = load_little_endian<std::uint32_t>(trailer.data());
-  if (!check(c, inflate_end::bad_checksum, gzip ? stored : swapped(stored), engine.checksum())) {
+  if (!check(c, inflate_status::bad_checksum, gzip ? stored : swapped(stored), engine.checksum())) {
     return false;
   }
-  if (gzip && !check(c, inflate_end::bad_size, load_little_endian<std::uint32_t>(&trailer[4]),
+  if (gzip && !check(c, inflate_status::bad_size, load_little_endian<std::uint32_t>(&trailer[4]),
                      static_cast<std::uint32_t>(member_output))) {
     return false;
   }
@@ -242,12 +243,12 @@ bool inflater::state::run_trailer(call& c) noexcept {
   at = part::between;
   empty_members = member_output > 0 ? 0 : empty_members + 1;
   if (empty_members > options.max_empty_members) {
-    return end_call(c, inflate_end::too_many_empty, member_begin);
+    return end_call(c, inflate_status::too_many_empty, member_begin);
   }
   return true;
 }
 
-bool inflater::state::check(call& c, inflate_end end, std::uint32_t expected,
+bool inflater::state::check(call& c, inflate_status end, std::uint32_t expected,
                             std::uint32_t actual) noexcept {
   if (expected == actual) return true;
   c.result.expected = expected;
@@ -259,13 +260,13 @@ bool inflater::state::check(call& c, inflate_end end, std::uint32_t expected,
 bool inflater::state::run_between(call& c) noexcept {
   for (std::byte b; take(c, b);) {
     if (format == compression::zlib) {
-      return end_call(c, inflate_end::trailing_data, consumed - 1);
+      return end_call(c, inflate_status::trailing_data, consumed - 1);
     }
     if (b == std::byte{0}) continue;
     member_begin = consumed - 1;
     header.begin(format);
     if (header.feed(b) != detail::deflate_header::status::more) {
-      return end_call(c, inflate_end::trailing_data, member_begin);
+      return end_call(c, inflate_status::trailing_data, member_begin);
     }
     at = part::header;
     return true;
@@ -298,7 +299,7 @@ inflate_result inflater::finish() const noexcept {
   const state& s = self();
   if (s.failure.failed()) return s.failure;
   inflate_result r;
-  r.end = s.at == state::part::between ? inflate_end::complete : inflate_end::truncated;
+  r.status = s.at == state::part::between ? inflate_status::complete : inflate_status::truncated;
   r.offset = s.consumed;
   return r;
 }

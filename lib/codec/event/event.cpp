@@ -99,7 +99,7 @@ struct value_writer {
   void operator()(const histogram_data& h) const {
     out.add_message(histogram_field, make_message(h));
   }
-  void operator()(const opaque_value& v) const {
+  void operator()(const unparsed_value& v) const {
     if (!is_unparsed(v.field)) {
       throw failure(
           errc::invalid_argument,
@@ -148,14 +148,16 @@ struct content_writer {
 
   void operator()(std::monostate) const {}
   void operator()(const file_version& v) const { out.add_string(version_field, checked(v.text)); }
-  void operator()(const graph_bytes& g) const { out.add_bytes(graph_field, g.bytes); }
+  void operator()(const serialized_graph& g) const { out.add_bytes(graph_field, g.bytes); }
   void operator()(const summary& s) const { out.add_message(summary_field, s.to_bytes()); }
   void operator()(const log_message& m) const { out.add_message(log_field, make_message(m)); }
   void operator()(const session_log& l) const { out.add_message(session_field, make_message(l)); }
   void operator()(const tagged_run_metadata& m) const {
     out.add_message(run_metadata_field, make_message(m));
   }
-  void operator()(const meta_graph_bytes& g) const { out.add_bytes(meta_graph_field, g.bytes); }
+  void operator()(const serialized_meta_graph& g) const {
+    out.add_bytes(meta_graph_field, g.bytes);
+  }
 };
 
 // -------------------------------------------------------------------------------------- reading
@@ -226,7 +228,7 @@ void read_into(histogram_data& h, std::string_view bytes) {
 
 // Two messages one behind the other are one, merged.
 void read_unparsed(summary_value& v, std::uint32_t field, std::string_view bytes) {
-  auto& there = member<opaque_value>(v.value);
+  auto& there = member<unparsed_value>(v.value);
   const bool merges = there.field == field && field != old_histogram_field;
   if (!merges) there = {field, {}};
   there.bytes.append(bytes);
@@ -306,7 +308,7 @@ void read_into(tagged_run_metadata& m, std::string_view bytes) {
   });
 }
 
-void read_field(protobuf_reader& in, event& e, const event_limits& limits) {
+void read_field(protobuf_reader& in, event_record& e, const event_limits& limits) {
   const std::uint32_t tag = in.tag();
   switch (tag) {
     case make_tag(wall_time_field, wire_type::fixed64): e.wall_time = read_double(in); return;
@@ -315,10 +317,10 @@ void read_field(protobuf_reader& in, event& e, const event_limits& limits) {
       return;
     case make_tag(version_field, wire_type::bytes): e.what = file_version{read_text(in)}; return;
     case make_tag(graph_field, wire_type::bytes):
-      e.what = graph_bytes{std::string(in.bytes())};
+      e.what = serialized_graph{std::string(in.bytes())};
       return;
     case make_tag(meta_graph_field, wire_type::bytes):
-      e.what = meta_graph_bytes{std::string(in.bytes())};
+      e.what = serialized_meta_graph{std::string(in.bytes())};
       return;
     case make_tag(summary_field, wire_type::bytes):
       read_into(member<summary>(e.what), in.bytes(), limits);
@@ -421,7 +423,7 @@ summary merge_summaries(std::span<const summary> parts) {
 
 // ---------------------------------------------------------------------------------------- events
 
-std::string event::to_bytes() const {
+std::string event_record::to_bytes() const {
   std::string bytes;
   pbf_writer out(bytes);
   add_unless_zero(out, wall_time_field, wall_time);
@@ -430,8 +432,8 @@ std::string event::to_bytes() const {
   return bytes;
 }
 
-event event::from_bytes(std::string_view bytes, const event_limits& limits) {
-  event e;
+event_record event_record::from_bytes(std::string_view bytes, const event_limits& limits) {
+  event_record e;
   read_all(bytes, "an event", [&](protobuf_reader& in) { read_field(in, e, limits); });
   return e;
 }

@@ -23,7 +23,7 @@ dtype to_dtype(feature_kind kind) noexcept {
   }
 }
 
-example_contents::values decode_feature(std::string_view feature, joined_bytes& joined) {
+decoded_example::values decode_feature(std::string_view feature, joined_bytes& joined) {
   const detail::feature_list found = detail::read_feature(feature, joined);
   if (found.kind == feature_kind::none) return std::nullopt;
   detail::value_column column(to_dtype(found.kind));
@@ -40,15 +40,15 @@ void for_each_entry(std::string_view map, joined_bytes& joined, Use use) {
   });
 }
 
-void add_features(std::string_view map, example_contents& to, joined_bytes& joined) {
+void add_features(std::string_view map, decoded_example& to, joined_bytes& joined) {
   for_each_entry(map, joined, [&](std::string key, std::string_view feature) {
     to.features.insert_or_assign(std::move(key), decode_feature(feature, joined));
   });
 }
 
-void add_lists(std::string_view map, example_contents& to, joined_bytes& joined) {
+void add_lists(std::string_view map, decoded_example& to, joined_bytes& joined) {
   for_each_entry(map, joined, [&](std::string key, std::string_view list) {
-    std::vector<example_contents::values> steps;
+    std::vector<decoded_example::values> steps;
     for_each_bytes(list, 1, [&](std::string_view feature) {
       steps.push_back(decode_feature(feature, joined));
     });
@@ -58,11 +58,11 @@ void add_lists(std::string_view map, example_contents& to, joined_bytes& joined)
 
 }  // namespace
 
-example_contents decode_example(byte_view record) {
+decoded_example decode_example(byte_view record) {
   constexpr auto throw_error = [](std::string_view why) {
     throw decode_error(0, " is no tf.train.Example: " + std::string(why));
   };
-  example_contents all;
+  decoded_example all;
   joined_bytes joined;
   bool any = record.empty();
   try {

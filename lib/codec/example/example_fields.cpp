@@ -16,12 +16,12 @@ constexpr record_id this_record{0, {}};
 std::size_t read_numbers(const example_target& to, std::string_view list, void* object) {
   const std::size_t size = size_of(to.type);
   std::byte* values = nullptr;
-  if (to.count != any_number) values = static_cast<std::byte*>(to.resize(object, to.count));
+  if (to.count != any_count) values = static_cast<std::byte*>(to.resize(object, to.count));
   std::vector<std::byte> beyond;
   std::size_t count = 0;
   const auto allocate = [&](std::size_t more) {
     const std::size_t before = std::exchange(count, count + more);
-    if (to.count == any_number) values = static_cast<std::byte*>(to.resize(object, count));
+    if (to.count == any_count) values = static_cast<std::byte*>(to.resize(object, count));
     if (count <= to.count) return values + before * size;
     beyond.resize(more * size);
     return beyond.data();
@@ -31,7 +31,7 @@ std::size_t read_numbers(const example_target& to, std::string_view list, void* 
   } else {
     read_ints(list, allocate);
   }
-  if (to.count == any_number && count == 0) to.resize(object, 0);
+  if (to.count == any_count && count == 0) to.resize(object, 0);
   return count;
 }
 
@@ -39,11 +39,11 @@ std::size_t read_texts(const example_target& to, std::string_view list, void* ob
   std::size_t count = 0;
   std::size_t size = to.size;
   read_strings(list, [&](std::string_view text) {
-    if (to.size != any_number) size = text.size();
+    if (to.size != any_count) size = text.size();
     if (count < to.count && size == to.size) to.assign(object, count, text);
     ++count;
   });
-  if (to.count == any_number || to.count == count) to.resize(object, count);
+  if (to.count == any_count || to.count == count) to.resize(object, count);
   if (size == to.size || count != to.count) return count;
   this_record.throw_error(to.key, "has a string of " + std::to_string(size) + " bytes, must have " +
                                       std::to_string(to.size));
@@ -61,7 +61,7 @@ void read_target(const example_target& to, const feature_list& list, void* objec
   const bool is_text = to.type == dtype::string;
   const std::size_t count =
       is_text ? read_texts(to, list.list, object) : read_numbers(to, list.list, object);
-  if (to.count == any_number) return;
+  if (to.count == any_count) return;
   require_count(this_record, to.key, to.type, count, to.count, to.shape);
 }
 

@@ -85,7 +85,7 @@ std::size_t split_lines(std::string_view text, std::vector<std::string_view>& li
   return line;
 }
 
-std::string_view last_line(std::string_view rest) noexcept {
+std::string_view unterminated_line(std::string_view rest) noexcept {
   if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
   return rest;
 }

@@ -20,11 +20,11 @@ tfrecord_scan scan_with(byte_view bytes, std::vector<byte_view>& records, std::s
   const std::byte* const begin = bytes.data();
   const std::byte* const end = begin + bytes.size();
   const std::byte* at = begin;
-  scan.end = tfrecord_scan_end::full;
+  scan.status = tfrecord_scan_status::full;
   for (; max_records > 0; --max_records) {
     const auto left = static_cast<std::size_t>(end - at);
     if (left < tfrecord_header_size) {
-      scan.end = tfrecord_scan_end::need_more;
+      scan.status = tfrecord_scan_status::need_more;
       scan.needed = tfrecord_header_size;
       break;
     }
@@ -33,20 +33,20 @@ tfrecord_scan scan_with(byte_view bytes, std::vector<byte_view>& records, std::s
       scan.expected_crc = unmask_crc32c(load_little_endian<std::uint32_t>(at + 8));
       scan.actual_crc = Crc::of(at, 8);
       if (scan.expected_crc != scan.actual_crc) [[unlikely]] {
-        scan.end = tfrecord_scan_end::bad_length_checksum;
+        scan.status = tfrecord_scan_status::bad_length_checksum;
         scan.length = length;
         break;
       }
     }
     if (length > max_record_size || length > UINT64_MAX - tfrecord_overhead) [[unlikely]] {
-      scan.end = tfrecord_scan_end::too_large;
+      scan.status = tfrecord_scan_status::too_large;
       scan.length = length;
       scan.needed = length > UINT64_MAX - tfrecord_overhead ? length : length + tfrecord_overhead;
       break;
     }
     const std::uint64_t whole = length + tfrecord_overhead;
     if (whole > left) {
-      scan.end = tfrecord_scan_end::need_more;
+      scan.status = tfrecord_scan_status::need_more;
       scan.needed = whole;
       break;
     }
@@ -57,7 +57,7 @@ tfrecord_scan scan_with(byte_view bytes, std::vector<byte_view>& records, std::s
       scan.expected_crc = unmask_crc32c(load_little_endian<std::uint32_t>(payload + size));
       scan.actual_crc = Crc::of(payload, size);
       if (scan.expected_crc != scan.actual_crc) [[unlikely]] {
-        scan.end = tfrecord_scan_end::bad_payload_checksum;
+        scan.status = tfrecord_scan_status::bad_payload_checksum;
         scan.length = length;
         scan.needed = whole;
         break;

@@ -74,9 +74,9 @@ std::vector<std::byte> tfrecord_index::encode() const {
   for (std::size_t i = 0; i < words; ++i, at += word_size) store_little_endian(at, words_[i]);
   std::memcpy(header, tfrecord_index_signature.data(), tfrecord_index_signature.size());
   store_little_endian(header + version_at, version);
-  store_little_endian(header + sample_at, stamp_.sample);
-  store_little_endian(header + size_at, stamp_.size);
-  store_little_endian(header + modified_at, stamp_.modified_ns);
+  store_little_endian(header + sample_at, fingerprint_.sample);
+  store_little_endian(header + size_at, fingerprint_.size);
+  store_little_endian(header + modified_at, fingerprint_.modified_ns);
   store_little_endian(header + count_at, count_);
   store_little_endian(header + payload_at, payload_size());
   store_little_endian(header + words_at, std::uint64_t{words});
@@ -88,10 +88,11 @@ std::vector<std::byte> tfrecord_index::encode() const {
 tfrecord_index tfrecord_index::decode(byte_view bytes) {
   check_header(bytes);
   tfrecord_index index;
-  index.stamp_ = {load_at<std::uint64_t>(bytes, size_at), load_at<std::int64_t>(bytes, modified_at),
-                  load_at<std::uint32_t>(bytes, sample_at)};
+  index.fingerprint_ = {load_at<std::uint64_t>(bytes, size_at),
+                        load_at<std::int64_t>(bytes, modified_at),
+                        load_at<std::uint32_t>(bytes, sample_at)};
   index.count_ = load_at<std::uint64_t>(bytes, count_at);
-  const std::uint64_t size = index.stamp_.size;
+  const std::uint64_t size = index.fingerprint_.size;
   if (size > max_file_size || index.count_ > size / tfrecord_overhead ||
       index.payload_size() != load_at<std::uint64_t>(bytes, payload_at)) {
     throw_malformed_index("its numbers contradict each other");
@@ -138,14 +139,14 @@ void tfrecord_index::check_positions() const {
 void tfrecord_index::check_offsets() const {
   std::uint64_t offset = 0;
   for (std::uint64_t i = 0; i < count_; ++i) {
-    const std::uint64_t next = i + 1 == count_ ? stamp_.size : offset_of(i + 1);
+    const std::uint64_t next = i + 1 == count_ ? fingerprint_.size : offset_of(i + 1);
     const bool begins = i > 0 || offset_of(0) == 0;
-    if (!begins || next < offset || next - offset < tfrecord_overhead || next > stamp_.size) {
+    if (!begins || next < offset || next - offset < tfrecord_overhead || next > fingerprint_.size) {
       throw_malformed_index("record " + std::to_string(i) + " is not where it can be");
     }
     offset = next;
   }
-  if (offset != stamp_.size) throw_malformed_index("its records do not fill the file");
+  if (offset != fingerprint_.size) throw_malformed_index("its records do not fill the file");
 }
 
 // ------------------------------------------------------------------------------------- the builder
@@ -193,13 +194,13 @@ void tfrecord_index_builder::pack() {
   pending_.clear();
 }
 
-tfrecord_index tfrecord_index_builder::finish(const tfrecord_stamp& stamp) && {
-  if (stamp.size != end_) {
-    throw failure(errc::failed_precondition, "the file has " + std::to_string(stamp.size) +
+tfrecord_index tfrecord_index_builder::finish(const tfrecord_fingerprint& fingerprint) && {
+  if (fingerprint.size != end_) {
+    throw failure(errc::failed_precondition, "the file has " + std::to_string(fingerprint.size) +
                                                  " bytes, its records " + std::to_string(end_));
   }
   if (!pending_.empty()) pack();
-  index_.stamp_ = stamp;
+  index_.fingerprint_ = fingerprint;
   return std::exchange(index_, {});
 }
 
@@ -216,11 +217,11 @@ tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_inde
     scan.expected_crc = unmask_crc32c(load_little_endian<std::uint32_t>(header + 8));
     scan.actual_crc = crc32c({header, 8});
     if (scan.expected_crc != scan.actual_crc) [[unlikely]] {
-      scan.end = tfrecord_scan_end::bad_length_checksum;
+      scan.status = tfrecord_scan_status::bad_length_checksum;
       break;
     }
     if (scan.length > UINT64_MAX - tfrecord_overhead) [[unlikely]] {
-      scan.end = tfrecord_scan_end::too_large;
+      scan.status = tfrecord_scan_status::too_large;
       scan.needed = scan.length;
       break;
     }

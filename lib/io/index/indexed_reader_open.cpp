@@ -112,11 +112,11 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
   for (std::uint64_t number = 0; const auto& f : files_) {
     handles.push_back(f->file_.open_handle());
     paths->push_back(f->path_);
-    const tfrecord_stamp& stamp = f->index().stamp();
+    const tfrecord_fingerprint& fingerprint = f->index().fingerprint();
     known.push_back({f->path_, f->file_.status()});
-    identity_.size += stamp.size;
-    add_numbers(identity_.contents, number, stamp.size, f->size(), stamp.sample);
-    add_numbers(identity_.times, number, stamp.modified_ns);
+    identity_.size += fingerprint.size;
+    add_numbers(identity_.contents, number, fingerprint.size, f->size(), fingerprint.sample);
+    add_numbers(identity_.times, number, fingerprint.modified_ns);
     ++number;
   }
   identity_.shuffle = options_.shuffle;

@@ -11,9 +11,9 @@ task<void> index_beside::finish(std::string data, std::string path) {
   if (finished_) co_return;
   if (bytes_.empty()) {
     file written = co_await file::open(std::move(data));
-    // To give a file its name changes nothing of what the stamp holds.
-    const tfrecord_stamp stamp = co_await get_tfrecord_stamp(written);
-    bytes_ = tfrecord_index_builder(builder_).finish(stamp).encode();
+    // To give a file its name changes nothing of what the fingerprint holds.
+    const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(written);
+    bytes_ = tfrecord_index_builder(builder_).finish(fingerprint).encode();
   }
   if (!file_) file_.emplace(co_await partial_file::create(std::move(path)));
   if (file_->contents().is_open()) {

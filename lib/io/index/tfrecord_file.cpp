@@ -39,8 +39,8 @@ task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path, tfrec
                                                          std::source_location where) {
   check_options(options, path);
   file f = co_await file::open(std::move(path), open_mode::read, where);
-  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
-  if (stamp != index.stamp()) {
+  const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
+  if (fingerprint != index.fingerprint()) {
     throw failure(errc::failed_precondition,
                   f.path() + ": the index is not that of this file as it is now; make it anew");
   }

@@ -94,7 +94,7 @@ class header_scan {
     const tfrecord_scan scan = index_tfrecords(bytes, left, index_);
     if (index_.size() > count) mean_size_ = scan.consumed / (index_.size() - count);
     const bool fault =
-        scan.end != tfrecord_scan_end::need_more || scan.needed > left - scan.consumed;
+        scan.status != tfrecord_scan_status::need_more || scan.needed > left - scan.consumed;
     if (!fault || here() == size_) return;
     if (std::exchange(doubted_, here()) != here()) {
       ahead_.seek(here());  // may have come about on the way: it is read once more
@@ -152,15 +152,15 @@ task<void> require_size(file& f) {
   const std::size_t got = co_await f.read_at(0, one);
   if (got == 0) co_return;
   const file_status now = co_await get_status(f.path());
-  if (now.size > 0) co_return;  // it has become longer, as the stamp will tell
+  if (now.size > 0) co_return;  // it has become longer, as the fingerprint will tell
   throw failure(errc::failed_precondition,
                 f.path() + ": the file does not tell its size, and can only be read in sequence");
 }
 
 // ----------------------------------------------------------------------------------------- loading
 
-// Why this is not the index of a file with this stamp; empty when it is.
-std::string mismatch(const tfrecord_stamp& indexed, const tfrecord_stamp& now) {
+// Why this is not the index of a file with this fingerprint; empty when it is.
+std::string mismatch(const tfrecord_fingerprint& indexed, const tfrecord_fingerprint& now) {
   if (indexed.size != now.size) {
     return "has " + std::to_string(now.size) + " bytes, it had " + std::to_string(indexed.size) +
            " when it was indexed";
@@ -235,7 +235,7 @@ task<std::vector<std::string>> without_tfrecord_indexes(std::vector<std::string>
 namespace {
 
 // `status`: what is known of it under its name now.
-task<tfrecord_stamp> get_stamp(file& f, file_status status) {
+task<tfrecord_fingerprint> get_fingerprint(file& f, file_status status) {
   const auto part = std::min<std::uint64_t>(status.size, tfrecord_sample_size);
   std::vector<std::byte> both(static_cast<std::size_t>(2 * part));
   const std::span<std::byte> head = std::span(both).first(both.size() / 2);
@@ -243,17 +243,17 @@ task<tfrecord_stamp> get_stamp(file& f, file_status status) {
   std::uint64_t got = co_await f.read_at(0, head);
   got += co_await f.read_at(status.size - part, tail);
   if (got < both.size()) became_shorter(f);
-  tfrecord_stamp stamp;
-  stamp.size = status.size;
-  stamp.modified_ns = status.modified_ns;
-  stamp.sample = crc32c(both);
-  co_return stamp;
+  tfrecord_fingerprint fingerprint;
+  fingerprint.size = status.size;
+  fingerprint.modified_ns = status.modified_ns;
+  fingerprint.sample = crc32c(both);
+  co_return fingerprint;
 }
 
 }  // namespace
 
-task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
-  co_return co_await get_stamp(f, co_await get_status(f.path()));
+task<tfrecord_fingerprint> get_tfrecord_fingerprint(file& f) {
+  co_return co_await get_fingerprint(f, co_await get_status(f.path()));
 }
 
 task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location where) {
@@ -271,8 +271,8 @@ task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location
   if (!detail::is_as_it_was(before, after)) {
     throw failure(errc::aborted, f.path() + ": the file was changed while it was indexed");
   }
-  const tfrecord_stamp stamp = co_await get_stamp(f, after);
-  co_return std::move(builder).finish(stamp);
+  const tfrecord_fingerprint fingerprint = co_await get_fingerprint(f, after);
+  co_return std::move(builder).finish(fingerprint);
 }
 
 task<tfrecord_index> load_tfrecord_index(std::string path, std::string index_path) {
@@ -280,8 +280,8 @@ task<tfrecord_index> load_tfrecord_index(std::string path, std::string index_pat
   file f = co_await file::open(std::move(path));
   const std::vector<std::byte> bytes = co_await read_index(index_path, f.status().size);
   tfrecord_index index = decode_index(index_path, bytes);
-  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
-  const std::string why = mismatch(index.stamp(), stamp);
+  const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
+  const std::string why = mismatch(index.fingerprint(), fingerprint);
   if (!why.empty()) {
     throw failure(errc::failed_precondition, index_path + ": not the index of this file: " +
                                                  f.path() + " " + why + "; make the index anew");
@@ -298,8 +298,8 @@ task<void> save_tfrecord_index(std::string path, const tfrecord_index& index,
 task<void> save_tfrecord_index(std::string path, tfrecord_index_builder builder,
                                std::string index_path) {
   file f = co_await file::open(path);
-  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
-  const tfrecord_index index = std::move(builder).finish(stamp);
+  const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
+  const tfrecord_index index = std::move(builder).finish(fingerprint);
   co_await save_tfrecord_index(std::move(path), index, std::move(index_path));
 }
 

@@ -33,7 +33,7 @@ std::size_t whole_lines(std::string_view text, std::size_t known,
   if (known == 0) return split_lines(text, lines);
   const std::size_t end = text.find('\n', known);
   if (end == std::string_view::npos) return 0;
-  lines.push_back(last_line(text.substr(0, end)));
+  lines.push_back(unterminated_line(text.substr(0, end)));
   return end + 1 + split_lines(text.substr(end + 1), lines);
 }
 
@@ -45,9 +45,10 @@ framing_step line_framing::find(const framing_run& run, std::vector<view>& lines
   std::size_t consumed = whole_lines(text, run.known, lines);
   const std::string_view rest = text.substr(consumed);
   if (!rest.empty() && run.left == text.size()) {
-    lines.push_back(last_line(rest));
+    lines.push_back(unterminated_line(rest));
     consumed = text.size();
-  } else if (const std::size_t size = last_line(rest).size(); size > options_.max_line_size) {
+  } else if (const std::size_t size = unterminated_line(rest).size();
+             size > options_.max_line_size) {
     step.fault = too_long(size);
   }
   // Checked here, not in the splitter: nobody has to pay for it who has no such line.

@@ -19,11 +19,11 @@ std::string told(const wrong_checksum& wrong) {
 damage fault_of_scan(const tfrecord_scan& scan, const framing_run& run,
                      std::uint64_t max_record_size) {
   const wrong_checksum wrong{scan.expected_crc, scan.actual_crc};
-  if (scan.end == tfrecord_scan_end::bad_payload_checksum) {
+  if (scan.status == tfrecord_scan_status::bad_payload_checksum) {
     return tfrecord_framing::fault_of(scan.needed, wrong);
   }
   damage d;
-  if (scan.end == tfrecord_scan_end::too_large) {
+  if (scan.status == tfrecord_scan_status::too_large) {
     d.reason = errc::resource_exhausted;
     d.what = "a length of " + std::to_string(scan.length) + " bytes is above the limit " +
              "max_record_size of " + std::to_string(max_record_size);
@@ -72,9 +72,9 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
   const std::uint64_t needed = countable ? scan.needed : UINT64_MAX;
   const std::uint64_t there = run.left == unknown_size ? unknown_size : run.left - scan.consumed;
   // No limit helps with a record that is longer than the rest of the file: that is corruption.
-  const bool beyond_limit = scan.end == tfrecord_scan_end::too_large;
+  const bool beyond_limit = scan.status == tfrecord_scan_status::too_large;
   const bool beyond_end = there != unknown_size && needed > there;
-  if (scan.end != tfrecord_scan_end::need_more && !(beyond_limit && beyond_end)) {
+  if (scan.status != tfrecord_scan_status::need_more && !(beyond_limit && beyond_end)) {
     step.fault = fault_of_scan(scan, run, options_.max_record_size);
     return step;
   }

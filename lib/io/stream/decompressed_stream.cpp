@@ -37,7 +37,7 @@ bool may_be_compressed(byte_view beginning) noexcept {
 
 bool tells(byte_view beginning) {
   if (!may_be_compressed(beginning)) return true;
-  return beginning.size() >= beginning_size && !needs_compression_sample(beginning);
+  return beginning.size() >= beginning_size && !needs_larger_sample(beginning);
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ bool byte_stream::inflate_some(const window::demand& d) {
     i.unused -= r.consumed;
     produced += r.produced;
     i.yields_next = r.consumed == share_of_turn && r.produced < share_of_turn / least_ratio_inverse;
-  } while (r.end == inflate_end::need_input && i.unused > 0 && !i.yields_next);
+  } while (r.status == inflate_status::need_input && i.unused > 0 && !i.yields_next);
   if (produced > 0) {
     i.view.slide(*i.pool, std::move(room), d, produced);
     return true;
@@ -174,9 +174,9 @@ void byte_stream::end_stream(const inflate_result& r) {
   const inflate_result end = r.failed() ? r : inflation_->decoder.finish();
   if (!end.failed()) return;
   damage found;
-  found.reason = code_of(end.end);
+  found.reason = code_of(end.status);
   found.what = describe(end);
-  if (end.end == inflate_end::truncated && options_.tolerate_truncation) {
+  if (end.status == inflate_status::truncated && options_.tolerate_truncation) {
     found.what += " at byte " + std::to_string(end.offset) + " of the file, which is tolerated";
     truncation_ = std::move(found);
   } else {

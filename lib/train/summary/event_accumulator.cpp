@@ -55,7 +55,7 @@ void event_collector::discard_all(std::int64_t step) {
   points_ -= count;
 }
 
-void event_collector::check_for_restart(const event& e) {
+void event_collector::check_for_restart(const event_record& e) {
   if (version_ >= 2) {
     const auto* const log = std::get_if<session_log>(&e.what);
     if (!log || log->status != session_log::start) return;
@@ -70,7 +70,7 @@ void event_collector::check_for_restart(const event& e) {
   }
 }
 
-void event_collector::add_values(const event& e, summary& s) {
+void event_collector::add_values(const event_record& e, summary& s) {
   for (summary_value& v : s.values) {
     const bool is_scalar = std::holds_alternative<float>(v.value);
     if (!is_scalar && !std::holds_alternative<histogram_data>(v.value)) continue;
@@ -88,7 +88,7 @@ void event_collector::add_values(const event& e, summary& s) {
   }
 }
 
-void event_collector::add(event e) {
+void event_collector::add(event_record e) {
   ++series_.events;
   if (const auto* const version = std::get_if<file_version>(&e.what)) {
     version_ = number_of(version->text);

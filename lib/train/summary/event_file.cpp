@@ -56,7 +56,7 @@ task<void> event_file::make(wall_time_point now) {
   const std::int64_t newest = co_await newest_second(names_.directory);
   const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::int64_t second = std::max<std::int64_t>({since, last_second_, newest + 1});
-  const event begin{static_cast<double>(second), 0, file_version()};
+  const event_record begin{static_cast<double>(second), 0, file_version()};
   std::vector<std::byte> version;
   append_tfrecord(version, as_bytes(begin.to_bytes()));
   for (unsigned number = 0;; ++number) {

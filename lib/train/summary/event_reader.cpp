@@ -82,7 +82,7 @@ task<void> read_file(std::string path, const event_reader_options& options,
     more = co_await reader->read_batch(batch);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       try {
-        collector.add(event::from_bytes(as_text(batch[i]), options.limits));
+        collector.add(event_record::from_bytes(as_text(batch[i]), options.limits));
       } catch (const failure& e) {
         deal_with(e, batch.position(i), options, run);
       }

@@ -30,8 +30,8 @@ using answer_queue = fifo_queue<std::exception_ptr>;
 // An event on its way, or a request to flush.
 struct queued_event {
   std::string bytes = {};
-  std::optional<event> with_metadata = {};     // in place of the bytes
-  std::shared_ptr<answer_queue> flushed = {};  // in place of an event
+  std::optional<event_record> with_metadata = {};  // in place of the bytes
+  std::shared_ptr<answer_queue> flushed = {};      // in place of an event
   bool durable = false;
   std::string run_tag = {};   // of run metadata, which nobody else can have
   std::size_t described = 0;  // values whose metadata was looked at
@@ -42,7 +42,7 @@ double seconds_of(wall_time_point t) {
   return std::chrono::duration<double>(t.time_since_epoch()).count();
 }
 
-bool has_metadata(const event& e) {
+bool has_metadata(const event_record& e) {
   const auto* const s = std::get_if<summary>(&e.what);
   if (!s) return false;
   for (const summary_value& v : s->values) {
@@ -94,7 +94,7 @@ class event_writer::core {
   }
 
   // At the time of now, when it has none of its own.
-  [[nodiscard]] task<void> add(event e, bool now, std::string run_tag = {}) {
+  [[nodiscard]] task<void> add(event_record e, bool now, std::string run_tag = {}) {
     if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
     const std::exception_ptr error = last_error();
     if (error && !queue_->is_closed()) std::rethrow_exception(error);
@@ -113,7 +113,7 @@ class event_writer::core {
   [[nodiscard]] task<void> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
     const std::string tag = m.tag;
     claim_run_tag(tag);
-    event e{0, step, std::move(m)};
+    event_record e{0, step, std::move(m)};
     std::exception_ptr error;
     try {
       co_await add(std::move(e), true, tag);
@@ -378,11 +378,11 @@ task<event_writer> event_writer::open(std::string directory, event_writer_option
 
 // ------------------------------------------------------------------------------------------ adds
 
-task<void> event_writer::add_now(std::int64_t step, event::content what) {
+task<void> event_writer::add_now(std::int64_t step, event_record::content what) {
   return get_core().add({0, step, std::move(what)}, true);
 }
 
-task<void> event_writer::add_event(event e) { return get_core().add(std::move(e), false); }
+task<void> event_writer::add_event(event_record e) { return get_core().add(std::move(e), false); }
 
 task<void> event_writer::add_summary(summary s, std::int64_t step) {
   return add_now(step, std::move(s));
@@ -417,11 +417,11 @@ task<void> event_writer::add_session_log(session_log::status_type status, std::i
 }
 
 task<void> event_writer::add_graph(std::string bytes) {
-  return add_now(0, graph_bytes{std::move(bytes)});
+  return add_now(0, serialized_graph{std::move(bytes)});
 }
 
 task<void> event_writer::add_meta_graph(std::string bytes) {
-  return add_now(0, meta_graph_bytes{std::move(bytes)});
+  return add_now(0, serialized_meta_graph{std::move(bytes)});
 }
 
 task<void> event_writer::add_run_metadata(std::string bytes, std::string tag, std::int64_t step) {

@@ -66,10 +66,10 @@ TEST_CASE("detect_compression: tells zlib with any window, by what can be inflat
         REQUIRE(leat::detect_compression(as_bytes(all)) == compression::zlib);
         const std::string some = all.substr(0, leat::compression_sample_size);
         REQUIRE(leat::detect_compression(as_bytes(some)) == compression::zlib);
-        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(some)));
+        REQUIRE_FALSE(leat::needs_larger_sample(as_bytes(some)));
         if (size < 1000) continue;
         const std::string few = all.substr(0, 20);
-        REQUIRE(leat::needs_compression_sample(as_bytes(few)) == (bits < 15));
+        REQUIRE(leat::needs_larger_sample(as_bytes(few)) == (bits < 15));
       }
     }
   }
@@ -93,7 +93,7 @@ TEST_CASE("detect_compression: the header of a small window alone tells nothing"
       for (const std::string& text : texts) {
         REQUIRE(leat::detect_compression(as_bytes(header + text)) == compression::none);
         if (text.size() < 10) continue;
-        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(header + text.substr(0, 1000))));
+        REQUIRE_FALSE(leat::needs_larger_sample(as_bytes(header + text.substr(0, 1000))));
       }
     }
   }

@@ -121,12 +121,12 @@ TEST_CASE("deflater: after a flush all input can be inflated from the output", "
           in = in.subspan(r.consumed);
           std::byte inflated[4096];
           const auto back = inflater.inflate(leat::byte_view(to).first(r.produced), inflated);
-          REQUIRE(back.end == leat::inflate_end::need_input);
+          REQUIRE(back.status == leat::inflate_status::need_input);
           got += leat::as_text({inflated, back.produced});
         } while (!r.done);
         REQUIRE(got == text.substr(0, at + 100));
       }
-      REQUIRE(inflater.finish().end == leat::inflate_end::truncated);
+      REQUIRE(inflater.finish().status == leat::inflate_status::truncated);
     }
   }
 }
@@ -149,7 +149,7 @@ TEST_CASE("deflater: with a full flush after every byte it is read back", "[code
   leat::deflater deflater(compression::gzip);
   const std::string stream = deflated(deflater, record, 1, 64, deflate_flush::full);
   const auto got = leat_test::inflate_all(compression::gzip, stream, 3, 5);
-  CHECK(got.result.end == leat::inflate_end::complete);
+  CHECK(got.result.status == leat::inflate_status::complete);
   CHECK(got.text == record);
 }
 

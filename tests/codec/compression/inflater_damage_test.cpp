@@ -16,7 +16,7 @@
 namespace inflater_damage_test {
 
 using leat::compression;
-using end = leat::inflate_end;
+using status = leat::inflate_status;
 using leat_test::contains;
 using leat_test::gzip_window;
 using leat_test::inflate_all;
@@ -74,8 +74,8 @@ TEST_CASE("inflater: D7 a stream cut off anywhere is never taken for a whole one
         const auto got = inflate_all(s.format, std::string_view(s.stream).substr(0, size), piece);
         REQUIRE(s.text.starts_with(got.text));
         // Of several members some may be whole: then it is the end of one of them.
-        const bool at_member = got.result.end == end::complete;
-        REQUIRE((at_member || got.result.end == end::truncated));
+        const bool at_member = got.result.status == status::complete;
+        REQUIRE((at_member || got.result.status == status::truncated));
         if (at_member) {
           REQUIRE(leat_test::zlib_inflate(s.stream, gzip_window).consumed <= size);
           REQUIRE(s.text.size() == 2 * got.text.size());
@@ -93,12 +93,12 @@ TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
       std::string damaged = s.stream;
       damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
       const auto got = inflate_all(s.format, damaged);
-      if (got.result.end == end::complete) {
+      if (got.result.status == status::complete) {
         // Time, system, names and such in a header without a checksum.
         REQUIRE(got.text == s.text);
         ++harmless;
       } else {
-        REQUIRE((got.result.failed() || got.result.end == end::truncated));
+        REQUIRE((got.result.failed() || got.result.status == status::truncated));
         REQUIRE(got.result.offset <= s.stream.size());
       }
     }
@@ -123,7 +123,7 @@ TEST_CASE("inflater: of a damaged stream it gives the same whatever it has read 
     used.reset();
     const leat_test::inflated again = inflate_all(used, stream);
     const leat_test::inflated fresh = inflate_all(compression::gzip, stream);
-    if (again.text != fresh.text || again.result.end != fresh.result.end) FAIL("bit " << bit);
+    if (again.text != fresh.text || again.result.status != fresh.result.status) FAIL("bit " << bit);
     flip();
   }
 }
@@ -133,23 +133,23 @@ TEST_CASE("inflater: says which check failed, where, and what was expected", "[c
   std::string gzip = zlib_deflated(text);
   gzip[gzip.size() - 7] ^= 1;
   auto r = inflate_all(compression::gzip, gzip).result;
-  CHECK(r.end == end::bad_checksum);
+  CHECK(r.status == status::bad_checksum);
   CHECK(r.offset == gzip.size() - 8);
   CHECK((r.expected ^ r.actual) == 0x100);
   CHECK(contains(leat::describe(r), "checksum of the inflated data is wrong: expected 0x"));
   gzip = zlib_deflated(text);
   gzip[gzip.size() - 4] ^= 1;
   r = inflate_all(compression::gzip, gzip, 1).result;
-  CHECK(r.end == end::bad_size);
+  CHECK(r.status == status::bad_size);
   CHECK(leat::describe(r) ==
         "the size of the inflated data (modulo 2^32) is wrong: expected 101, actual 100");
   std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
   zlib[zlib.size() - 1] ^= 1;
   r = inflate_all(compression::zlib, zlib).result;
-  CHECK(r.end == end::bad_checksum);
+  CHECK(r.status == status::bad_checksum);
   CHECK(r.offset == zlib.size() - 4);
   CHECK((r.expected ^ r.actual) == 1);
-  CHECK(leat::code_of(r.end) == leat::errc::data_loss);
+  CHECK(leat::code_of(r.status) == leat::errc::data_loss);
 }
 
 TEST_CASE("inflater: a failure is final, and gives nothing more", "[codec]") {
@@ -157,27 +157,27 @@ TEST_CASE("inflater: a failure is final, and gives nothing more", "[codec]") {
   gzip[gzip.size() - 8] ^= 1;
   leat::inflater inflater(compression::gzip);
   const auto first = inflate_all(inflater, gzip).result;
-  CHECK(first.end == end::bad_checksum);
+  CHECK(first.status == status::bad_checksum);
   std::byte room[100];
   const auto again = inflater.inflate(leat::as_bytes(gzip), room);
-  CHECK(again.end == first.end);
+  CHECK(again.status == first.status);
   CHECK(again.offset == first.offset);
   CHECK(again.consumed + again.produced == 0);
-  CHECK(inflater.finish().end == first.end);
+  CHECK(inflater.finish().status == first.status);
 }
 
 TEST_CASE("inflater: what is no stream, or one of another kind, is called so", "[codec]") {
   using namespace std::string_literals;
   const std::string gzip = zlib_deflated("a");
   const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
-  CHECK(inflate_all(compression::gzip, zlib).result.end == end::bad_header);
-  CHECK(inflate_all(compression::zlib, gzip).result.end == end::bad_header);
-  CHECK(inflate_all(compression::zlib, "not zlib").result.end == end::bad_header);
-  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x09"s).result.end == end::bad_header);
-  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x08\x20"s).result.end == end::bad_header);
-  CHECK(inflate_all(compression::zlib, "\x88\x1c"s).result.end == end::bad_header);  // 64 KiB
-  CHECK(inflate_all(compression::gzip, "").result.end == end::truncated);
-  CHECK(inflate_all(compression::zlib, "").result.end == end::truncated);
+  CHECK(inflate_all(compression::gzip, zlib).result.status == status::bad_header);
+  CHECK(inflate_all(compression::zlib, gzip).result.status == status::bad_header);
+  CHECK(inflate_all(compression::zlib, "not zlib").result.status == status::bad_header);
+  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x09"s).result.status == status::bad_header);
+  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x08\x20"s).result.status == status::bad_header);
+  CHECK(inflate_all(compression::zlib, "\x88\x1c"s).result.status == status::bad_header);  // 64 KiB
+  CHECK(inflate_all(compression::gzip, "").result.status == status::truncated);
+  CHECK(inflate_all(compression::zlib, "").result.status == status::truncated);
 }
 
 TEST_CASE("inflater: a stream that needs a dictionary is refused as that", "[codec]") {
@@ -185,8 +185,8 @@ TEST_CASE("inflater: a stream that needs a dictionary is refused as that", "[cod
   const Bytef dictionary[] = "dictionary";
   REQUIRE(::deflateSetDictionary(&deflater.stream(), dictionary, sizeof dictionary) == Z_OK);
   const auto r = inflate_all(compression::zlib, deflater.add("dictionary", Z_FINISH)).result;
-  CHECK(r.end == end::dictionary);
-  CHECK(leat::code_of(r.end) == leat::errc::unimplemented);
+  CHECK(r.status == status::dictionary);
+  CHECK(leat::code_of(r.status) == leat::errc::unimplemented);
   CHECK(contains(leat::describe(r), "dictionary"));
 }
 
@@ -199,14 +199,14 @@ TEST_CASE("inflater: other data behind the end is an error at its place", "[code
     for (const std::string& tail : {"x"s, "\x1f\x8a more"s, "\x1f\x1f"s}) {
       for (const std::string& padding : {""s, zeros}) {
         const auto got = inflate_all(compression::gzip, gzip + padding + tail, piece);
-        CHECK(got.result.end == end::trailing_data);
+        CHECK(got.result.status == status::trailing_data);
         CHECK(got.result.offset == gzip.size() + padding.size());
         CHECK(got.text == "a");
       }
     }
     for (const std::string& tail : {"x"s, "\0"s, zlib}) {
       const auto got = inflate_all(compression::zlib, zlib + tail, piece);
-      CHECK(got.result.end == end::trailing_data);
+      CHECK(got.result.status == status::trailing_data);
       CHECK(got.result.offset == zlib.size());
     }
   }
@@ -249,16 +249,16 @@ TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
     r = inflater.inflate(in, room);
     in = in.subspan(r.consumed);
   } while (!r.failed());
-  CHECK(r.end == end::too_dense);
+  CHECK(r.status == status::too_dense);
   CHECK(inflater.bytes_produced() <= leat::inflate_options{}.free_output + room.size());
-  CHECK(leat::code_of(r.end) == leat::errc::resource_exhausted);
+  CHECK(leat::code_of(r.status) == leat::errc::resource_exhausted);
   CHECK(contains(leat::describe(r), "max_ratio"));
 }
 
 TEST_CASE("inflater: who knows that data is that dense reads it", "[codec]") {
   const std::string dense = zeros_without_trailer(100);
   const auto got = inflate_all(compression::gzip, dense, SIZE_MAX, 1 << 18, {.max_ratio = 2000});
-  CHECK(got.result.end == end::truncated);
+  CHECK(got.result.status == status::truncated);
   CHECK(got.text.size() == std::size_t{100} << 20);
 }
 
@@ -269,15 +269,15 @@ TEST_CASE("inflater: max_output is a limit to the byte, over all members", "[cod
     for (const std::size_t piece : {std::size_t{7}, SIZE_MAX}) {
       const auto whole =
           inflate_all(compression::gzip, stream, piece, room, {.max_output = 2 * text.size()});
-      REQUIRE(whole.result.end == end::complete);
+      REQUIRE(whole.result.status == status::complete);
       REQUIRE(whole.text == text + text);
       const auto cut =
           inflate_all(compression::gzip, stream, piece, room, {.max_output = 2 * text.size() - 1});
-      REQUIRE(cut.result.end == end::too_large);
+      REQUIRE(cut.result.status == status::too_large);
       REQUIRE(cut.text == (text + text).substr(0, 2 * text.size() - 1));
     }
   }
-  CHECK(contains(leat::describe({.end = end::too_large}), "max_output"));
+  CHECK(contains(leat::describe({.status = status::too_large}), "max_output"));
 }
 
 TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum", "[codec]") {
@@ -302,9 +302,9 @@ TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum
   do {
     r = inflater.inflate(in, room);
     in = in.subspan(r.consumed);
-  } while (r.end == end::output_full);
-  CHECK(r.end == end::need_input);
-  CHECK(inflater.finish().end == end::complete);
+  } while (r.status == status::output_full);
+  CHECK(r.status == status::need_input);
+  CHECK(inflater.finish().status == status::complete);
   CHECK(inflater.bytes_produced() == pieces * piece.size());
 }
 

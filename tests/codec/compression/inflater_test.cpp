@@ -18,7 +18,7 @@
 namespace inflater_test {
 
 using leat::compression;
-using end = leat::inflate_end;
+using status = leat::inflate_status;
 using leat_test::from_hex;
 using leat_test::gzip_window;
 using leat_test::inflate_all;
@@ -62,7 +62,7 @@ TEST_CASE("inflater: gives what zlib compressed, at every level, strategy and si
               format,
               zlib_deflated(
                   text, {.window_bits = window_of(format), .level = level, .strategy = strategy}));
-          REQUIRE(got.result.end == end::complete);
+          REQUIRE(got.result.status == status::complete);
           REQUIRE(got.text == text);
         }
       }
@@ -83,7 +83,7 @@ TEST_CASE("inflater: how a stream is cut changes nothing", "[codec]") {
       for (const std::size_t piece : sizes) {
         for (const std::size_t room : sizes) {
           const auto got = inflate_all(format, stream, piece, room);
-          REQUIRE(got.result.end == end::complete);
+          REQUIRE(got.result.status == status::complete);
           REQUIRE(got.result.offset == stream.size());
           REQUIRE(got.text == text);
         }
@@ -104,11 +104,11 @@ TEST_CASE("inflater: a stream may be cut in two anywhere, and be followed by ano
     const std::span<std::byte> room(reinterpret_cast<std::byte*>(out.data()), out.size());
     const auto bytes = leat::as_bytes(stream);
     const auto first = inflater.inflate(bytes.first(cut), room);
-    REQUIRE(first.end == end::need_input);
+    REQUIRE(first.status == status::need_input);
     REQUIRE(first.consumed == cut);
     const auto second = inflater.inflate(bytes.subspan(cut), room.subspan(first.produced));
     REQUIRE(second.consumed == stream.size() - cut);
-    REQUIRE(inflater.finish().end == end::complete);
+    REQUIRE(inflater.finish().status == status::complete);
     REQUIRE(out.substr(0, first.produced + second.produced) == text + text);
     REQUIRE(inflater.members() == 3);
     REQUIRE(inflater.bytes_consumed() == stream.size());
@@ -120,12 +120,12 @@ TEST_CASE("inflater: reads the stored blocks that TensorFlow's tests know", "[co
   const std::string record = from_hex("0300000000000000b099490e6162636e57f121");
   const auto zlib = inflate_all(
       compression::zlib, from_hex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
-  CHECK(zlib.result.end == end::complete);
+  CHECK(zlib.result.status == status::complete);
   CHECK(zlib.text == record);
   const auto gzip = inflate_all(compression::gzip,
                                 from_hex("1f8b08000000000000ff011300ecff"
                                          "0300000000000000b099490e6162636e57f12132a97b3913000000"));
-  CHECK(gzip.result.end == end::complete);
+  CHECK(gzip.result.status == status::complete);
   CHECK(gzip.text == record);
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("inflater: a flush after every byte and empty blocks change nothing", 
     stream += deflater.add("", Z_FINISH);
     for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, SIZE_MAX}) {
       const auto got = inflate_all(compression::zlib, stream, piece, 1 + piece % 7);
-      REQUIRE(got.result.end == end::complete);
+      REQUIRE(got.result.status == status::complete);
       REQUIRE(got.text == leat::as_text(record));
     }
   }
@@ -151,7 +151,7 @@ TEST_CASE("inflater: a stream of a smaller window is read", "[codec]") {
   const std::string text = leat_test::prose(100'000);
   for (int bits = 9; bits < 15; ++bits) {
     const auto zlib = inflate_all(compression::zlib, zlib_deflated(text, {.window_bits = bits}));
-    CHECK(zlib.result.end == end::complete);
+    CHECK(zlib.result.status == status::complete);
     CHECK(zlib.text == text);
     const auto gzip =
         inflate_all(compression::gzip, zlib_deflated(text, {.window_bits = bits + 16}));
@@ -165,10 +165,10 @@ TEST_CASE("inflater: zeros between and behind gzip members are no data", "[codec
   const std::string zeros(513, '\0');
   for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, SIZE_MAX}) {
     const auto padded = inflate_all(compression::gzip, a + zeros, piece);
-    CHECK(padded.result.end == end::complete);
+    CHECK(padded.result.status == status::complete);
     CHECK(padded.text == "a");
     const auto between = inflate_all(compression::gzip, a + zeros + b + zeros, piece);
-    CHECK(between.result.end == end::complete);
+    CHECK(between.result.status == status::complete);
     CHECK(between.text == "ab");
   }
 }
@@ -179,12 +179,11 @@ TEST_CASE("inflater: after a reset it reads the next stream, whatever was before
   const std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
   leat::inflater inflater(compression::gzip);
   for (const std::size_t before : {std::size_t{0}, std::size_t{5}, gzip.size() / 2, gzip.size()}) {
-    CHECK(
-        inflate_all(inflater, gzip.substr(0, before) + (before == 5 ? "damage" : "")).result.end !=
-        end::need_input);
+    CHECK(inflate_all(inflater, gzip.substr(0, before) + (before == 5 ? "damage" : ""))
+              .result.status != status::need_input);
     inflater.reset(compression::zlib);
     auto got = inflate_all(inflater, zlib);
-    CHECK(got.result.end == end::complete);
+    CHECK(got.result.status == status::complete);
     CHECK(got.text == text);
     inflater.reset(compression::gzip);
     CHECK(inflater.bytes_produced() == 0);
@@ -248,7 +247,7 @@ TEST_CASE("inflater: touches nothing behind its input and its output", "[codec]"
         REQUIRE_FALSE(r.failed());
         consumed += r.consumed;
         got += leat::as_text(to.first(r.produced));
-      } while (inflater.finish().end != end::complete);
+      } while (inflater.finish().status != status::complete);
       REQUIRE(got == text);
     }
   }

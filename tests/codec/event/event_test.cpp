@@ -15,7 +15,7 @@
 
 namespace event_test {
 
-using leat::event;
+using leat::event_record;
 using leat::session_log;
 using leat::summary;
 using leat_test::contains;
@@ -24,7 +24,7 @@ using leat_test::refusal;
 constexpr double wall = 1'500'000'000.5;
 
 struct golden {
-  event what;
+  event_record what;
   std::string payload;
   std::string header;
   std::string footer;
@@ -60,22 +60,22 @@ std::vector<golden> golden_table() {
   };
 }
 
-event with(event::content what) { return {wall, 3, std::move(what)}; }
+event_record with(event_record::content what) { return {wall, 3, std::move(what)}; }
 
 // One of everything.
-std::vector<event> all_kinds() {
+std::vector<event_record> all_kinds() {
   summary values;
   values.add_scalar("nan", std::nan("")).add_scalar("minus zero", -0.0);
   values.add_histogram("h", std::vector<double>{1, 1, 2});
-  values.values.push_back({"image", leat::opaque_value{4, "\x08\x01"}, "\x0a\x00"});
+  values.values.push_back({"image", leat::unparsed_value{4, "\x08\x01"}, "\x0a\x00"});
   values.values.push_back({"nothing", {}, {}});
   values.values.push_back({"", 1.5F, "metadata"});
-  std::vector<event> all{{}, {-0.0, -1, {}}};
+  std::vector<event_record> all{{}, {-0.0, -1, {}}};
   all.push_back(with(leat::file_version{"brain.Event:1"}));
   all.push_back(with(leat::file_version{""}));
-  all.push_back(with(leat::graph_bytes{std::string("\0graph\xff", 7)}));
-  all.push_back(with(leat::graph_bytes{}));
-  all.push_back(with(leat::meta_graph_bytes{"meta"}));
+  all.push_back(with(leat::serialized_graph{std::string("\0graph\xff", 7)}));
+  all.push_back(with(leat::serialized_graph{}));
+  all.push_back(with(leat::serialized_meta_graph{"meta"}));
   all.push_back(with(std::move(values)));
   all.push_back(with(summary{}));
   all.push_back(with(leat::log_message{leat::log_message::warn, "w\xc3\xa4rme"}));
@@ -85,81 +85,84 @@ std::vector<event> all_kinds() {
   return all;
 }
 
-TEST_CASE("event: case 81: the golden bytes are written and read back", "[codec]") {
+TEST_CASE("event_record: case 81: the golden bytes are written and read back", "[codec]") {
   for (const golden& g : golden_table()) {
     const std::string payload = leat_test::from_hex(g.payload);
     CHECK(g.what.to_bytes() == payload);
-    CHECK(event::from_bytes(payload) == g.what);
+    CHECK(event_record::from_bytes(payload) == g.what);
     CHECK(leat_test::framed({payload}) ==
           leat_test::from_hex(g.header) + payload + leat_test::from_hex(g.footer));
   }
 }
 
-TEST_CASE("event: what is written is read, one of each kind", "[codec]") {
-  for (const event& e : all_kinds()) {
+TEST_CASE("event_record: what is written is read, one of each kind", "[codec]") {
+  for (const event_record& e : all_kinds()) {
     const std::string bytes = e.to_bytes();
-    const event again = event::from_bytes(bytes);
+    const event_record again = event_record::from_bytes(bytes);
     CHECK(again.to_bytes() == bytes);
     CHECK(again.what.index() == e.what.index());
     CHECK(again.step == e.step);
     CHECK(std::signbit(again.wall_time) == std::signbit(e.wall_time));
   }
-  CHECK(event().to_bytes().empty());
-  CHECK(event::from_bytes("") == event());
+  CHECK(event_record().to_bytes().empty());
+  CHECK(event_record::from_bytes("") == event_record());
 }
 
-TEST_CASE("event: cut anywhere it is refused with the place, or is the beginning of itself",
+TEST_CASE("event_record: cut anywhere it is refused with the place, or is the beginning of itself",
           "[codec]") {
-  for (const event& e : all_kinds()) {
+  for (const event_record& e : all_kinds()) {
     const std::string bytes = e.to_bytes();
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const std::string part = bytes.substr(0, size);
       const std::string what =
-          refusal([&] { return event::from_bytes(part); }, leat::errc::data_loss);
+          refusal([&] { return event_record::from_bytes(part); }, leat::errc::data_loss);
       if (what.empty()) continue;  // cut between two fields
       CHECK(contains(what,
                      "an event of " + std::to_string(size) + " bytes is damaged: in the field at"));
     }
   }
   const std::string long_length = leat_test::from_hex("2affffffff0f");
-  CHECK(contains(refusal([&] { return event::from_bytes(long_length); }, leat::errc::data_loss),
-                 "at offset 0 stands a length that is more than what is left"));
+  CHECK(contains(
+      refusal([&] { return event_record::from_bytes(long_length); }, leat::errc::data_loss),
+      "at offset 0 stands a length that is more than what is left"));
   const std::string odd_list = leat_test::from_hex("2a070a052a0332010a");
-  CHECK(contains(refusal([&] { return event::from_bytes(odd_list); }, leat::errc::data_loss),
+  CHECK(contains(refusal([&] { return event_record::from_bytes(odd_list); }, leat::errc::data_loss),
                  "a list whose last number is cut short"));
 }
 
-TEST_CASE("event: fields that are not known are skipped", "[codec]") {
+TEST_CASE("event_record: fields that are not known are skipped", "[codec]") {
   // Field 10 with a message, field 15 as a number, field 2 as bytes, a group of number 20.
   const std::string unknown = leat_test::from_hex("5202080178071203616263a3010801a401");
-  const event e = with(summary().add_scalar("a", 1));
-  CHECK(event::from_bytes(unknown + e.to_bytes() + unknown) == e);
+  const event_record e = with(summary().add_scalar("a", 1));
+  CHECK(event_record::from_bytes(unknown + e.to_bytes() + unknown) == e);
   // In a value: node_name, field 7.
   const std::string named = leat_test::from_hex("2a0a0a083a0161150000803f");
-  CHECK(std::get<summary>(event::from_bytes(named).what) == summary().add_scalar("", 1));
+  CHECK(std::get<summary>(event_record::from_bytes(named).what) == summary().add_scalar("", 1));
 }
 
-TEST_CASE("event: of a oneof the last member counts, and messages that come twice are merged",
-          "[codec]") {
-  const std::string a = event{0, 0, summary().add_scalar("a", 1)}.to_bytes();
-  const std::string b = event{0, 0, summary().add_scalar("b", 2)}.to_bytes();
-  const std::string stop = event{0, 0, session_log{session_log::stop, {}, {}}}.to_bytes();
-  CHECK(std::get<summary>(event::from_bytes(a + b).what) ==
+TEST_CASE(
+    "event_record: of a oneof the last member counts, and messages that come twice are merged",
+    "[codec]") {
+  const std::string a = event_record{0, 0, summary().add_scalar("a", 1)}.to_bytes();
+  const std::string b = event_record{0, 0, summary().add_scalar("b", 2)}.to_bytes();
+  const std::string stop = event_record{0, 0, session_log{session_log::stop, {}, {}}}.to_bytes();
+  CHECK(std::get<summary>(event_record::from_bytes(a + b).what) ==
         summary().add_scalar("a", 1).add_scalar("b", 2));
-  CHECK(std::get<summary>(event::from_bytes(a + stop + b).what) == summary().add_scalar("b", 2));
-  CHECK(std::get<session_log>(event::from_bytes(a + stop).what).status == session_log::stop);
+  CHECK(std::get<summary>(event_record::from_bytes(a + stop + b).what) ==
+        summary().add_scalar("b", 2));
+  CHECK(std::get<session_log>(event_record::from_bytes(a + stop).what).status == session_log::stop);
   // Unpacked limits, then packed ones: {1} and {2}.
   const std::string one = leat_test::from_hex("31000000000000f03f");
   const std::string two = leat_test::from_hex("32080000000000000040");
   const std::string h = leat_test::from_hex("2a170a152a13") + one + two;
-  const summary read = std::get<summary>(event::from_bytes(h).what);
+  const summary read = std::get<summary>(event_record::from_bytes(h).what);
   CHECK(std::get<leat::histogram_data>(read.values.at(0).value).bucket_limit ==
         std::vector<double>{1, 2});
 }
 
-TEST_CASE("event: texts are UTF-8, when written and when read", "[codec]") {
+TEST_CASE("event_record: texts are UTF-8, when written and when read", "[codec]") {
   const std::string bad = "a\xff";
-  const auto written = [](event::content what) {
+  const auto written = [](event_record::content what) {
     return refusal([&] { return with(std::move(what)).to_bytes(); });
   };
   CHECK(contains(written(summary().add_scalar(bad, 1)), "not UTF-8"));
@@ -170,7 +173,7 @@ TEST_CASE("event: texts are UTF-8, when written and when read", "[codec]") {
   CHECK_FALSE(written(leat::tagged_run_metadata{bad, {}}).empty());
   std::string bytes = with(summary().add_scalar("ab", 1)).to_bytes();
   bytes[bytes.find("ab")] = '\xff';
-  CHECK(contains(refusal([&] { return event::from_bytes(bytes); }, leat::errc::data_loss),
+  CHECK(contains(refusal([&] { return event_record::from_bytes(bytes); }, leat::errc::data_loss),
                  "a text that is not UTF-8"));
 }
 
@@ -197,9 +200,10 @@ TEST_CASE("summary: bytes and back, with a limit on the values", "[codec]") {
   CHECK(contains(refusal([&] { return summary::from_bytes(s.to_bytes(), {.max_values = 9}); },
                          leat::errc::resource_exhausted),
                  "event_limits::max_values"));
-  CHECK_FALSE(refusal([&] { return event::from_bytes(with(s).to_bytes(), {.max_values = 9}); },
-                      leat::errc::resource_exhausted)
-                  .empty());
+  CHECK_FALSE(
+      refusal([&] { return event_record::from_bytes(with(s).to_bytes(), {.max_values = 9}); },
+              leat::errc::resource_exhausted)
+          .empty());
   CHECK(contains(refusal([&] { return summary::from_bytes("\x0a\x05"); }, leat::errc::data_loss),
                  "a summary of 2 bytes is damaged: in the field at offset 0"));
   CHECK(
@@ -221,12 +225,12 @@ TEST_CASE("merge_summaries: one behind the other; a tag that comes twice is refu
 TEST_CASE("summary: an opaque value keeps its field, which must be one of its kind", "[codec]") {
   for (const unsigned field : {3U, 4U, 6U, 8U}) {
     summary s;
-    s.values.push_back({"x", leat::opaque_value{field, "ab"}, {}});
+    s.values.push_back({"x", leat::unparsed_value{field, "ab"}, {}});
     CHECK(summary::from_bytes(s.to_bytes()) == s);
   }
   for (const unsigned field : {0U, 1U, 2U, 5U, 7U, 9U}) {
     summary s;
-    s.values.push_back({"x", leat::opaque_value{field, "ab"}, {}});
+    s.values.push_back({"x", leat::unparsed_value{field, "ab"}, {}});
     CHECK_FALSE(refusal([&] { return s.to_bytes(); }).empty());
   }
 }

@@ -14,12 +14,12 @@
 
 namespace decode_example_test {
 
-using leat::example_contents;
+using leat::decoded_example;
 using leat::tensor;
 using leat_test::contains;
 using leat_test::from_hex;
 
-example_contents decode(std::string_view record) {
+decoded_example decode(std::string_view record) {
   return leat::decode_example(leat::as_bytes(record));
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("decode_example: every feature by its name, whatever its kind", "[code
                                  .add("price", {0.5F})
                                  .add("words", {std::string_view("a"), std::string_view()})
                                  .serialize();
-  const example_contents all = decode(record);
+  const decoded_example all = decode(record);
   CHECK_FALSE(all.is_sequence);
   CHECK(all.feature_lists.empty());
   REQUIRE(all.features.size() == 4);
@@ -49,7 +49,7 @@ TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
   builder.context("id", {std::int64_t{7}});
   builder.list("steps").step({0.5F}).step(leat::feature_values()).step({std::string_view("text")});
   builder.list("empty");
-  const example_contents all = decode(builder.serialize());
+  const decoded_example all = decode(builder.serialize());
   CHECK(all.is_sequence);
   CHECK(all.features.at("id") == tensor::of<std::int64_t>({1}, {7}));
   const auto& steps = all.feature_lists.at("steps");
@@ -68,8 +68,8 @@ TEST_CASE("decode_example: of a key that comes twice the last one counts", "[cod
 }
 
 TEST_CASE("decode_example: no byte is an Example without features", "[codec]") {
-  CHECK(decode("") == example_contents{});
-  CHECK(decode(from_hex("0a00")) == example_contents{});
+  CHECK(decode("") == decoded_example{});
+  CHECK(decode(from_hex("0a00")) == decoded_example{});
 }
 
 TEST_CASE("decode_example: what is none is refused", "[codec]") {

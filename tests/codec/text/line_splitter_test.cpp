@@ -44,7 +44,7 @@ lines split_in_pieces(const std::string& text, std::size_t piece) {
     all.insert(all.end(), views.begin(), views.end());
     window.erase(0, consumed);
   }
-  if (!window.empty()) all.emplace_back(leat::last_line(window));
+  if (!window.empty()) all.emplace_back(leat::unterminated_line(window));
   return all;
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("split_lines: line ends are left out, with one carriage return", "[cod
   const std::string_view text = "one\ntwo\r\n\n\r\r\nrest";
   CHECK(leat::split_lines(text, views) == text.size() - 4);
   CHECK(views == std::vector<std::string_view>{"one", "two", "", "\r"});
-  CHECK(leat::last_line("rest") == "rest");
+  CHECK(leat::unterminated_line("rest") == "rest");
 }
 
 TEST_CASE("split_lines: a last line of one carriage return is an empty line", "[codec]") {
@@ -104,7 +104,7 @@ TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]"
         all.insert(all.end(), views.begin(), views.end());
         window.erase(0, consumed);
       }
-      if (!window.empty()) all.emplace_back(leat::last_line(window));
+      if (!window.empty()) all.emplace_back(leat::unterminated_line(window));
       REQUIRE(all == expected);
     }
   }

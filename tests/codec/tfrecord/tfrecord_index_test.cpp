@@ -106,7 +106,7 @@ TEST_CASE("tfrecord_index: two records of the format's own example", "[codec]") 
   const auto index = index_of({3, 4});
   CHECK(index.size() == 2);
   CHECK(index.payload_size() == 7);
-  CHECK(index.stamp().size == 39);
+  CHECK(index.fingerprint().size == 39);
 }
 
 TEST_CASE("tfrecord_index: records of one size take next to nothing, others what varies",
@@ -139,8 +139,8 @@ TEST_CASE("tfrecord_index: comes back from its bytes", "[codec]") {
       REQUIRE(back == index);
       REQUIRE(back.encode() == bytes);
       require_places(back, all);
-      REQUIRE(back.stamp().modified_ns == -8);
-      REQUIRE(back.stamp().sample == 0xABCDEF01U);
+      REQUIRE(back.fingerprint().modified_ns == -8);
+      REQUIRE(back.fingerprint().sample == 0xABCDEF01U);
     }
   }
   CHECK(leat::tfrecord_index::decode(leat::tfrecord_index().encode()).empty());
@@ -239,7 +239,7 @@ TEST_CASE(
       REQUIRE(index[i].offset == end);
       end += index[i].size + leat::tfrecord_overhead;
     }
-    REQUIRE(end == index.stamp().size);
+    REQUIRE(end == index.fingerprint().size);
   }
   CHECK(refused > 10'000);
 }
@@ -266,7 +266,7 @@ TEST_CASE("index_tfrecords: finds what a scan of everything finds, from any piec
       const leat::byte_view rest = leat::byte_view(file).subspan(at);
       const auto scan =
           leat::index_tfrecords(rest.first(std::min(piece, rest.size())), rest.size(), builder);
-      REQUIRE(scan.end == leat::tfrecord_scan_end::need_more);
+      REQUIRE(scan.status == leat::tfrecord_scan_status::need_more);
       REQUIRE(scan.consumed > 0);
       REQUIRE(at + scan.consumed == builder.end_offset());
     }
@@ -286,7 +286,7 @@ TEST_CASE("index_tfrecords: every truncation of the file is found at its record"
     const auto scan = leat::index_tfrecords({file.data(), size}, size, builder);
     const auto whole = static_cast<std::size_t>(
         std::upper_bound(starts.begin(), starts.end(), size) - starts.begin() - 1);
-    REQUIRE(scan.end == leat::tfrecord_scan_end::need_more);
+    REQUIRE(scan.status == leat::tfrecord_scan_status::need_more);
     REQUIRE(scan.consumed == starts[whole]);
     REQUIRE(builder.size() == whole);
     const std::size_t left = size - scan.consumed;
@@ -304,11 +304,11 @@ TEST_CASE("index_tfrecords: every bit of a header counts, none of a payload", "[
     const auto hit = static_cast<std::size_t>(
         std::upper_bound(starts.begin(), starts.end(), bit / 8) - starts.begin() - 1);
     if (bit / 8 - starts[hit] < leat::tfrecord_header_size) {
-      REQUIRE(scan.end == leat::tfrecord_scan_end::bad_length_checksum);
+      REQUIRE(scan.status == leat::tfrecord_scan_status::bad_length_checksum);
       REQUIRE(scan.consumed == starts[hit]);
       REQUIRE(builder.size() == hit);
     } else {
-      REQUIRE(scan.end == leat::tfrecord_scan_end::need_more);
+      REQUIRE(scan.status == leat::tfrecord_scan_status::need_more);
       REQUIRE(builder.size() == sample.size());
     }
     file[bit / 8] ^= mask;

@@ -14,7 +14,7 @@
 
 namespace tfrecord_test {
 
-using end = leat::tfrecord_scan_end;
+using status = leat::tfrecord_scan_status;
 
 std::vector<std::byte> file_of(const std::vector<std::string>& records) {
   std::vector<std::byte> file;
@@ -76,7 +76,7 @@ scanned scan_in_pieces(const std::vector<std::byte>& file, std::size_t first, st
     all.scan = part.scan;
     for (auto& r : part.records) all.records.push_back(std::move(r));
     window.erase(window.begin(), window.begin() + static_cast<std::ptrdiff_t>(part.scan.consumed));
-    if (part.scan.end != end::need_more) break;
+    if (part.scan.status != status::need_more) break;
   }
   CHECK(window.empty());
   return all;
@@ -86,7 +86,7 @@ TEST_CASE("tfrecord: records come back as they were written", "[codec]") {
   const auto file = file_of(sample);
   const auto got = scan(file);
   CHECK(got.records == sample);
-  CHECK(got.scan.end == end::need_more);
+  CHECK(got.scan.status == status::need_more);
   CHECK(got.scan.consumed == file.size());
 }
 
@@ -106,12 +106,12 @@ TEST_CASE("tfrecord: K01, K02, K03, K05 files are the same as those of TensorFlo
 }
 
 TEST_CASE("tfrecord: K14, K15, K17 damage that TensorFlow finds is found", "[codec]") {
-  CHECK(scan(from_hex("0300000000006400b099490e666f6f618abefe")).scan.end ==
-        end::bad_length_checksum);
-  CHECK(scan(from_hex("0300000000000000b099ad0e666f6f618abefe")).scan.end ==
-        end::bad_length_checksum);
+  CHECK(scan(from_hex("0300000000006400b099490e666f6f618abefe")).scan.status ==
+        status::bad_length_checksum);
+  CHECK(scan(from_hex("0300000000000000b099ad0e666f6f618abefe")).scan.status ==
+        status::bad_length_checksum);
   const auto payload = scan(from_hex("0300000000000000b099490e666f6f618abe08")).scan;
-  CHECK(payload.end == end::bad_payload_checksum);
+  CHECK(payload.status == status::bad_payload_checksum);
   CHECK(payload.actual_crc == 0xCFC4AE1DU);
   CHECK(payload.expected_crc != payload.actual_crc);
   CHECK(payload.length == 3);
@@ -123,7 +123,7 @@ TEST_CASE("tfrecord: a scan stops after as many records as asked for", "[codec]"
   const auto file = file_of(sample);
   std::vector<leat::byte_view> views;
   const auto s = leat::scan_tfrecords(file, views, 2, 1 << 20);
-  CHECK(s.end == end::full);
+  CHECK(s.status == status::full);
   CHECK(views.size() == 2);
   CHECK(s.consumed == 5 + 16 + 16);
 }
@@ -133,7 +133,7 @@ TEST_CASE("tfrecord: every truncation gives the whole records before it and what
   const auto file = file_of(sample);
   for (std::size_t size = 0; size < file.size(); ++size) {
     const auto got = scan({file.data(), size});
-    REQUIRE(got.scan.end == end::need_more);
+    REQUIRE(got.scan.status == status::need_more);
     REQUIRE(got.scan.consumed <= size);
     const std::size_t whole = got.records.size();
     REQUIRE(whole < sample.size());
@@ -155,9 +155,9 @@ TEST_CASE("tfrecord: every flipped bit is found, in its record", "[codec]") {
     const auto starts = starts_of_sample();
     const std::size_t hit = static_cast<std::size_t>(
         std::upper_bound(starts.begin(), starts.end(), bit / 8) - starts.begin() - 1);
-    REQUIRE(got.scan.end == (bit / 8 - starts[hit] < leat::tfrecord_header_size
-                                 ? end::bad_length_checksum
-                                 : end::bad_payload_checksum));
+    REQUIRE(got.scan.status == (bit / 8 - starts[hit] < leat::tfrecord_header_size
+                                    ? status::bad_length_checksum
+                                    : status::bad_payload_checksum));
     REQUIRE(got.scan.consumed == starts[hit]);
     REQUIRE(got.scan.expected_crc != got.scan.actual_crc);
     REQUIRE(got.records.size() == hit);
@@ -168,7 +168,7 @@ TEST_CASE("tfrecord: every flipped bit is found, in its record", "[codec]") {
 TEST_CASE("tfrecord: without checks a damaged payload passes", "[codec]") {
   auto file = file_of({"hello"});
   file[14] ^= std::byte{1};
-  CHECK(scan(file).scan.end == end::bad_payload_checksum);
+  CHECK(scan(file).scan.status == status::bad_payload_checksum);
   CHECK(scan(file, leat::tfrecord_checks::header_only).records.size() == 1);
   CHECK(scan(file, leat::tfrecord_checks::none).records.size() == 1);
 }
@@ -178,7 +178,7 @@ TEST_CASE("tfrecord: a length above the limit is refused before anything is done
   for (const std::uint64_t length :
        {std::uint64_t{(1 << 20) + 1}, std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15}) {
     const auto got = scan(header_only(length));
-    CHECK(got.scan.end == end::too_large);
+    CHECK(got.scan.status == status::too_large);
     CHECK(got.scan.length == length);
   }
 }
@@ -186,7 +186,7 @@ TEST_CASE("tfrecord: a length above the limit is refused before anything is done
 TEST_CASE("tfrecord: a run of zeros is no record", "[codec]") {
   const std::vector<std::byte> zeros(64);
   const auto got = scan(zeros);
-  CHECK(got.scan.end == end::bad_length_checksum);
+  CHECK(got.scan.status == status::bad_length_checksum);
   CHECK(got.scan.actual_crc ==
         leat::unmask_crc32c(leat::mask_crc32c(leat::crc32c({zeros.data(), 8}))));
 }
@@ -197,7 +197,7 @@ TEST_CASE("tfrecord: a hostile length is not followed when nothing is checked", 
       const auto got = scan(header_only(length), checks, UINT64_MAX);
       CHECK(got.records.empty());
       CHECK(got.scan.consumed == 0);
-      CHECK((got.scan.end == end::too_large || got.scan.end == end::need_more));
+      CHECK((got.scan.status == status::too_large || got.scan.status == status::need_more));
       CHECK(got.scan.needed > 12);
     }
   }
@@ -250,7 +250,7 @@ TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[code
   leat::store_little_endian(bytes + leat::tfrecord_header_size + length, leat::mask_crc32c(crc));
   std::vector<leat::byte_view> views;
   const auto s = leat::scan_tfrecords({bytes, size}, views, SIZE_MAX, UINT64_MAX);
-  CHECK(s.end == end::need_more);
+  CHECK(s.status == status::need_more);
   CHECK(s.consumed == size);
   REQUIRE(views.size() == 1);
   CHECK(views[0].size() == length);

@@ -331,10 +331,10 @@ TEST_CASE("tfrecord_reader: goes on at the offset of any record, forwards and ba
         CHECK(leat::as_text(batch[0]) == all[static_cast<std::size_t>(i)]);
         CHECK(batch.position(0).index == i);
         const std::uint64_t next = batch.position(0).offset + batch[0].size() + 16;
-        CHECK(next == (i + 1 < all.size() ? index[i + 1].offset : index.stamp().size));
+        CHECK(next == (i + 1 < all.size() ? index[i + 1].offset : index.fingerprint().size));
       }
       for (const std::uint64_t beyond : indices{0, 5}) {
-        reader->seek(index.stamp().size + beyond, all.size());
+        reader->seek(index.fingerprint().size + beyond, all.size());
         for (int again = 0; again < 2; ++again) {
           const bool more = co_await reader->read_batch(batch);
           CHECK_FALSE(more);

@@ -167,10 +167,10 @@ TEST_CASE("indexed_reader: a file that was exchanged behind its index is told of
     leat::tfrecord_index_builder builder;
     for (std::size_t i = 0; i < 20; ++i) builder.add(d.records[i].size() + (i == 7 ? 1 : 0));
     leat::file f = co_await leat::file::open(d.paths[0]);
-    const leat::tfrecord_stamp stamp{.size = builder.end_offset()};
+    const leat::tfrecord_fingerprint fingerprint{.size = builder.end_offset()};
     std::vector<std::unique_ptr<leat::tfrecord_file>> files;
     files.push_back(std::make_unique<leat::tfrecord_file>(
-        std::move(f), std::move(builder).finish(stamp), leat::tfrecord_file_options{}));
+        std::move(f), std::move(builder).finish(fingerprint), leat::tfrecord_file_options{}));
     indexed_reader reader(std::move(files), one_epoch(leat::corruption_policy::skip_record));
     leat::record_selection batch;
     outcome o;
@@ -201,9 +201,10 @@ TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]
             leat::tfrecord_index_builder builder;
             for (std::size_t i = n * 20; i < 20 + n * 40; ++i) builder.add(d.records[i].size());
             leat::file f = co_await leat::file::open(d.paths[n]);
-            const leat::tfrecord_stamp stamp{.size = builder.end_offset()};
+            const leat::tfrecord_fingerprint fingerprint{.size = builder.end_offset()};
             files.push_back(std::make_unique<leat::tfrecord_file>(
-                std::move(f), std::move(builder).finish(stamp), leat::tfrecord_file_options{}));
+                std::move(f), std::move(builder).finish(fingerprint),
+                leat::tfrecord_file_options{}));
           }
           std::uint64_t reported = 0;
           indexed_reader_options o = one_epoch(leat::corruption_policy::skip_record);

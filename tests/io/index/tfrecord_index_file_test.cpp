@@ -63,7 +63,7 @@ void require_index_of(const leat::tfrecord_index& index, const texts& records) {
     REQUIRE(index[i] == leat::tfrecord_index::entry{offset, records[i].size()});
     offset += records[i].size() + leat::tfrecord_overhead;
   }
-  REQUIRE(index.stamp().size == offset);
+  REQUIRE(index.fingerprint().size == offset);
 }
 
 outcome build_outcome(const std::string& path) {
@@ -96,7 +96,7 @@ TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
       leat::sync_wait(leat::build_tfrecord_index(dir.write("a", framed({"abc", "defg"}))));
   CHECK(index.size() == 2);
   CHECK(index.payload_size() == 7);
-  CHECK(index.stamp().size == 39);
+  CHECK(index.fingerprint().size == 39);
 }
 
 TEST_CASE("tfrecord_index_file: a file that is cut at any byte is refused with the place", "[io]") {

@@ -191,7 +191,7 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   CHECK(error([](const line_rows&) -> int { throw leat::decode_error(1, ": bad"); }) ==
         "record 1" + batch + ": bad");
   CHECK(error([](const line_rows& rows) -> int {
-          throw leat::decode_error(1, ": bad").of(rows.size());
+          throw leat::decode_error(1, ": bad").with_record_count(rows.size());
         }) == second + ": bad");
   // It has its place already, or is nobody's to change.
   CHECK(error([](const line_rows& rows) -> int {
@@ -278,11 +278,11 @@ TEST_CASE("rows: those of no file have no path, and errors are as they are", "[p
   const leat::decode_error there = e.at("a.csv:7");
   CHECK(leat_test::without_code_message(there) == "a.csv:7, column 1: it is wrong");
   CHECK(there.record() == 3);
-  CHECK(there.has_place());
-  CHECK_FALSE(e.has_place());
+  CHECK(there.has_position());
+  CHECK_FALSE(e.has_position());
   CHECK(e.records() == 1);
-  CHECK(e.of(7).at("a.csv:7").records() == 7);
-  CHECK(e.of(7).record() == 3);
+  CHECK(e.with_record_count(7).at("a.csv:7").records() == 7);
+  CHECK(e.with_record_count(7).record() == 3);
 }
 
 }  // namespace record_places_test

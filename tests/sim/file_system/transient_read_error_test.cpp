@@ -364,7 +364,7 @@ TEST_CASE("read_events: after a transient EIO, the next call gives every value o
   for (std::int64_t file = 0; file < 2; ++file) {
     texts events;
     for (std::int64_t step = 100 * file; step < 100 * file + 100; ++step) {
-      leat::event e;
+      leat::event_record e;
       e.step = step;
       e.what = leat::summary().add_scalar("loss", static_cast<float>(step));
       events.push_back(e.to_bytes());

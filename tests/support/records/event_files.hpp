@@ -13,32 +13,33 @@
 namespace leat_test {
 
 /// The whole events at the beginning of a file.
-inline std::vector<leat::event> events_in(std::string_view bytes) {
+inline std::vector<leat::event_record> events_in(std::string_view bytes) {
   std::vector<leat::byte_view> records;
   leat::scan_tfrecords(leat::as_bytes(bytes), records, SIZE_MAX, UINT64_MAX);
-  std::vector<leat::event> events;
+  std::vector<leat::event_record> events;
   for (const leat::byte_view r : records) {
-    events.push_back(leat::event::from_bytes(leat::as_text(r)));
+    events.push_back(leat::event_record::from_bytes(leat::as_text(r)));
   }
   return events;
 }
 
 /// The events of all files of a world, in the order of the files' names; each must be a file of
 /// events.
-inline std::vector<leat::event> events_of(leat::sim::world& w) {
-  std::vector<leat::event> all;
+inline std::vector<leat::event_record> events_of(leat::sim::world& w) {
+  std::vector<leat::event_record> all;
   for (const std::string& path : w.files().files()) {
-    for (leat::event& e : events_in(w.files().read_file(path).value())) all.push_back(std::move(e));
+    for (leat::event_record& e : events_in(w.files().read_file(path).value()))
+      all.push_back(std::move(e));
   }
   return all;
 }
 
 /// "version", "START 3", "STOP", "loss 7": an event in words, a summary by its tags.
-inline std::string words_of(const leat::event& e) {
+inline std::string words_of(const leat::event_record& e) {
   const std::string step = e.step == 0 ? "" : " " + std::to_string(e.step);
   if (std::holds_alternative<leat::file_version>(e.what)) return "version" + step;
-  if (std::holds_alternative<leat::graph_bytes>(e.what)) return "graph" + step;
-  if (std::holds_alternative<leat::meta_graph_bytes>(e.what)) return "meta graph" + step;
+  if (std::holds_alternative<leat::serialized_graph>(e.what)) return "graph" + step;
+  if (std::holds_alternative<leat::serialized_meta_graph>(e.what)) return "meta graph" + step;
   if (const auto* const s = std::get_if<leat::summary>(&e.what)) {
     std::string tags;
     for (const leat::summary_value& v : s->values) tags += (tags.empty() ? "" : ",") + v.tag;
@@ -51,9 +52,9 @@ inline std::string words_of(const leat::event& e) {
   return "?" + step;
 }
 
-inline std::vector<std::string> words_of(const std::vector<leat::event>& events) {
+inline std::vector<std::string> words_of(const std::vector<leat::event_record>& events) {
   std::vector<std::string> words;
-  for (const leat::event& e : events) words.push_back(words_of(e));
+  for (const leat::event_record& e : events) words.push_back(words_of(e));
   return words;
 }
 

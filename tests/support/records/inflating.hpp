@@ -29,7 +29,7 @@ inline inflated inflate_all(leat::inflater& inflater, std::string_view stream,
       in.remove_prefix(all.result.consumed);
       all.text.append(out, 0, all.result.produced);
       if (all.result.failed()) return all;
-    } while (all.result.end == leat::inflate_end::output_full);
+    } while (all.result.status == leat::inflate_status::output_full);
     if (stream.empty()) break;
   }
   all.result = inflater.finish();

@@ -17,7 +17,7 @@
 namespace event_reader_test {
 
 using leat::errc;
-using leat::event;
+using leat::event_record;
 using leat::event_writer;
 using leat::session_log;
 using leat::summary;
@@ -36,16 +36,16 @@ steps steps_of(const Points& points) {
 }
 
 std::string scalar(std::string tag, std::int64_t step, double value = 1) {
-  return event{static_cast<double>(step), step, summary().add_scalar(std::move(tag), value)}
+  return event_record{static_cast<double>(step), step, summary().add_scalar(std::move(tag), value)}
       .to_bytes();
 }
 
 std::string start(std::int64_t step) {
-  return event{0, step, session_log{session_log::start, {}, {}}}.to_bytes();
+  return event_record{0, step, session_log{session_log::start, {}, {}}}.to_bytes();
 }
 
 std::string version(const char* text = "brain.Event:2") {
-  return event{0, 0, leat::file_version{text}}.to_bytes();
+  return event_record{0, 0, leat::file_version{text}}.to_bytes();
 }
 
 // What reading the directory fails with.
@@ -103,7 +103,7 @@ TEST_CASE("event_collector: only the second start discards", "[train]") {
   leat::event_collector c;
   for (const std::string& bytes : {version(), scalar("a", 5), start(3), scalar("a", 6), start(6),
                                    scalar("a", 6, 2), scalar("b", 9), start(9)}) {
-    c.add(event::from_bytes(bytes));
+    c.add(event_record::from_bytes(bytes));
   }
   CHECK(steps_of(c.series().scalars.at("a")) == steps{5, 6});
   CHECK(c.series().scalars.at("a")[1].value == 2);
@@ -115,7 +115,7 @@ TEST_CASE("event_collector: without a version a smaller step discards the same t
   leat::event_collector c;
   for (const std::string& bytes : {version("brain.Event:1"), scalar("a", 1), scalar("b", 2),
                                    scalar("a", 3), scalar("a", 2), scalar("a", 4)}) {
-    c.add(event::from_bytes(bytes));
+    c.add(event_record::from_bytes(bytes));
   }
   CHECK(steps_of(c.series().scalars.at("a")) == steps{1, 2, 4});
   CHECK(steps_of(c.series().scalars.at("b")) == steps{2});

@@ -208,7 +208,7 @@ TEST_CASE("event_writer: case 86: metadata stays with the first value of its tag
     co_await writer.add_summary(value("a", "\x12\x01x"));
     co_await writer.close();
     std::string found;
-    for (const leat::event& e : events_of(here)) {
+    for (const leat::event_record& e : events_of(here)) {
       if (const auto* const s = std::get_if<summary>(&e.what)) found += s->values[0].metadata + ";";
     }
     CHECK(found == "\x12\x01x;;\x12\x01z;;");

@@ -12,7 +12,7 @@
 namespace tool {
 namespace {
 
-using values = leat::example_contents::values;
+using values = leat::decoded_example::values;
 
 // So many bytes of a text are shown where so many values are.
 std::size_t bytes_for(std::size_t most) { return most > SIZE_MAX / 8 ? most : most * 8; }
@@ -58,7 +58,7 @@ json feature_json(const values& v) {
   return object;
 }
 
-json features_json(const decltype(leat::example_contents::features)& all) {
+json features_json(const decltype(leat::decoded_example::features)& all) {
   json object = json::object();
   for (const auto& [name, v] : all) add_member(object, name, feature_json(v));
   return object;
@@ -66,7 +66,7 @@ json features_json(const decltype(leat::example_contents::features)& all) {
 
 }  // namespace
 
-std::optional<leat::example_contents> decode_example(std::string_view record) {
+std::optional<leat::decoded_example> decode_example(std::string_view record) {
   try {
     return leat::decode_example(leat::as_bytes(record));
   } catch (const leat::decode_error&) {
@@ -84,7 +84,7 @@ std::string_view kind_of(leat::dtype type) noexcept {
 
 std::string_view kind_of(const values& v) noexcept { return v ? kind_of(v->type()) : "empty"; }
 
-std::string to_text(const leat::example_contents& e, std::size_t most) {
+std::string to_text(const leat::decoded_example& e, std::size_t most) {
   std::vector<std::pair<std::string, const values*>> lines;
   for (const auto& [name, value] : e.features) lines.emplace_back(escaped(name), &value);
   for (const auto& [name, list] : e.feature_lists) {
@@ -112,7 +112,7 @@ std::string to_text(const leat::example_contents& e, std::size_t most) {
   return text;
 }
 
-json to_json(const leat::example_contents& e) {
+json to_json(const leat::decoded_example& e) {
   if (!e.is_sequence) return {{"features", features_json(e.features)}};
   json lists = json::object();
   for (const auto& [name, list] : e.feature_lists) {

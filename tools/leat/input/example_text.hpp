@@ -13,17 +13,17 @@
 namespace tool {
 
 /// Reads a tf.train.Example or SequenceExample. Empty for what is neither.
-[[nodiscard]] std::optional<leat::example_contents> decode_example(std::string_view record);
+[[nodiscard]] std::optional<leat::decoded_example> decode_example(std::string_view record);
 
 /// "bytes", "float" or "int64"; of values also "empty".
 [[nodiscard]] std::string_view kind_of(leat::dtype type) noexcept;
-[[nodiscard]] std::string_view kind_of(const leat::example_contents::values& v) noexcept;
+[[nodiscard]] std::string_view kind_of(const leat::decoded_example::values& v) noexcept;
 
 /// One line a feature: name, kind, values; `most` of them, and as many bytes of a text by eight.
-[[nodiscard]] std::string to_text(const leat::example_contents& e, std::size_t most);
+[[nodiscard]] std::string to_text(const leat::decoded_example& e, std::size_t most);
 
 /// {"features": {"age": {"int64": [42]}, "image": {"bytes": [{"base64": "/9j/"}]}}}, or
 /// {"context": {...}, "feature_lists": {"words": [{"bytes": ["a"]}, ...]}}
-[[nodiscard]] json to_json(const leat::example_contents& e);
+[[nodiscard]] json to_json(const leat::decoded_example& e);
 
 }  // namespace tool

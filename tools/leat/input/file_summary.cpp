@@ -53,7 +53,7 @@ namespace {
 void take(const leat::tfrecord_index& index, bool sizes, survey& s) {
   s.records = index.size();
   s.payload_bytes = index.payload_size();
-  s.file_bytes = index.stamp().size;
+  s.file_bytes = index.fingerprint().size;
   if (!sizes) return;
   for (std::uint64_t i = 0; i < index.size(); ++i) s.sizes.add(index[i].size);
 }

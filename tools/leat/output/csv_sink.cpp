@@ -59,7 +59,7 @@ leat::task<> csv_sink::close() {
   co_await to_->close();
 }
 
-column_batch csv_sink::row_of(const leat::example_contents& example) {
+column_batch csv_sink::row_of(const leat::decoded_example& example) {
   if (example.is_sequence) {
     refuse("is a tf.train.SequenceExample: csv has one value of each column, and no lists");
   }

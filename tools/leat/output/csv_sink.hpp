@@ -36,7 +36,7 @@ class csv_sink final : public record_sink {
   std::vector<std::string> paths() const override { return to_->paths(); }
 
  private:
-  using values = leat::example_contents::values;
+  using values = leat::decoded_example::values;
 
   struct column {
     std::string name;
@@ -44,7 +44,7 @@ class csv_sink final : public record_sink {
     bool was_empty = false;
   };
 
-  [[nodiscard]] column_batch row_of(const leat::example_contents& example);
+  [[nodiscard]] column_batch row_of(const leat::decoded_example& example);
   [[nodiscard]] leat::tensor value_of(column& c, const values& v) const;
   [[noreturn]] void refuse(const std::string& why) const;
   leat::task<> write_header();

@@ -41,7 +41,7 @@ inline constexpr std::size_t compression_sample_size = 4096;
 
 /// True when more bytes, up to compression_sample_size, can change what detect_compression() says.
 /// Errors: as detect_compression().
-[[nodiscard]] bool needs_compression_sample(byte_view beginning);
+[[nodiscard]] bool needs_larger_sample(byte_view beginning);
 
 /// The same for a TFRecord file, of which twelve bytes tell more: none when a record's header with
 /// the right checksum stands there.

@@ -13,7 +13,7 @@
 namespace leat {
 
 /// How a call of an inflater ended.
-enum class inflate_end : std::uint8_t {
+enum class inflate_status : std::uint8_t {
   need_input,      ///< the input is used up: pass the bytes that follow it, or finish()
   output_full,     ///< the output is full: call again with more room
   complete,        ///< from finish(): the stream is whole, and its checksums are right
@@ -31,7 +31,7 @@ enum class inflate_end : std::uint8_t {
 
 /// What a call of an inflater did.
 struct inflate_result {
-  inflate_end end = inflate_end::need_input;
+  inflate_status status = inflate_status::need_input;
   std::size_t consumed = 0;    ///< bytes of the input that it has taken
   std::size_t produced = 0;    ///< bytes of the output that it has written; before an error too
   std::uint64_t offset = 0;    ///< where in the compressed stream it ended, or the error is
@@ -39,7 +39,7 @@ struct inflate_result {
   std::uint32_t actual = 0;    ///< of the data
 
   /// True when the stream cannot be read on.
-  [[nodiscard]] bool failed() const noexcept { return end > inflate_end::complete; }
+  [[nodiscard]] bool failed() const noexcept { return status > inflate_status::complete; }
 };
 
 /// Why it failed, for a message: "the checksum of the inflated data is wrong: expected 0x..., ...".
@@ -47,7 +47,7 @@ struct inflate_result {
 
 /// The code for that message: data_loss, resource_exhausted for a limit, unimplemented for a
 /// dictionary.
-[[nodiscard]] errc code_of(inflate_end end) noexcept;
+[[nodiscard]] errc code_of(inflate_status status) noexcept;
 
 /// How far a stream is followed.
 ///
@@ -72,8 +72,8 @@ struct inflate_options {
 ///
 ///     leat::inflater inflater(leat::compression::gzip);
 ///     auto r = inflater.inflate(input, output);   // again and again
-///     if (r.failed()) throw leat::failure(leat::code_of(r.end), path + ": " + leat::describe(r));
-///     ...
+///     if (r.failed()) throw leat::failure(leat::code_of(r.status), path + ": " +
+///     leat::describe(r)); ...
 ///     r = inflater.finish();                      // the input has ended
 ///
 /// Thread safety: distinct-safe.

@@ -15,17 +15,17 @@ namespace leat {
 
 /// A value of a summary that is carried along as it is: an image, a sound, a tensor, or what a
 /// later version knows.
-struct opaque_value {
+struct unparsed_value {
   std::uint32_t field = 0;         ///< its number in the message: 3 to 8 but for 5 and 7
   braced<std::string> bytes = {};  ///< of the message
-  friend bool operator==(const opaque_value&, const opaque_value&) = default;
+  friend bool operator==(const unparsed_value&, const unparsed_value&) = default;
 };
 
 /// One named value of a summary.
 struct summary_value {
   braced<std::string> tag = {};
   /// A scalar, a histogram, or something else.
-  braced<std::variant<std::monostate, float, histogram_data, opaque_value>> value = {};
+  braced<std::variant<std::monostate, float, histogram_data, unparsed_value>> value = {};
   /// A serialized SummaryMetadata: which plugin shows it, and how. Empty: none.
   braced<std::string> metadata = {};
   friend bool operator==(const summary_value&, const summary_value&) = default;
@@ -73,15 +73,15 @@ struct file_version {
 };
 
 /// A serialized GraphDef.
-struct graph_bytes {
+struct serialized_graph {
   braced<std::string> bytes = {};
-  friend bool operator==(const graph_bytes&, const graph_bytes&) = default;
+  friend bool operator==(const serialized_graph&, const serialized_graph&) = default;
 };
 
 /// A serialized MetaGraphDef.
-struct meta_graph_bytes {
+struct serialized_meta_graph {
   braced<std::string> bytes = {};
-  friend bool operator==(const meta_graph_bytes&, const meta_graph_bytes&) = default;
+  friend bool operator==(const serialized_meta_graph&, const serialized_meta_graph&) = default;
 };
 
 /// A line of a log.
@@ -121,9 +121,9 @@ struct tagged_run_metadata {
 /// Numbers that have no name among the enumerators are kept.
 ///
 /// Thread safety: distinct-safe. Source: tensorflow/core/util/event.proto, summary.proto.
-struct event {
-  using content = std::variant<std::monostate, file_version, graph_bytes, summary, log_message,
-                               session_log, tagged_run_metadata, meta_graph_bytes>;
+struct event_record {
+  using content = std::variant<std::monostate, file_version, serialized_graph, summary, log_message,
+                               session_log, tagged_run_metadata, serialized_meta_graph>;
 
   double wall_time = 0;   ///< seconds since 1970
   std::int64_t step = 0;  ///< of the training
@@ -133,9 +133,10 @@ struct event {
   [[nodiscard]] std::string to_bytes() const;
   /// Errors: data_loss, with the offset of the field that is damaged; resource_exhausted for more
   ///         values than the limit. Cost: O(bytes).
-  [[nodiscard]] static event from_bytes(std::string_view bytes, const event_limits& limits = {});
+  [[nodiscard]] static event_record from_bytes(std::string_view bytes,
+                                               const event_limits& limits = {});
 
-  friend bool operator==(const event&, const event&) = default;
+  friend bool operator==(const event_record&, const event_record&) = default;
 };
 
 }  // namespace leat

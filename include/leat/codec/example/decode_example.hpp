@@ -13,7 +13,7 @@
 namespace leat {
 
 /// All that a tf.train.Example or a tf.train.SequenceExample holds.
-struct example_contents {
+struct decoded_example {
   /// Of one feature: float32, int64 or string, [n]. None: it has no kind.
   using values = std::optional<tensor>;
 
@@ -23,7 +23,7 @@ struct example_contents {
   std::map<std::string, std::vector<values>, std::less<>> feature_lists;
   bool is_sequence = false;
 
-  friend bool operator==(const example_contents&, const example_contents&) noexcept = default;
+  friend bool operator==(const decoded_example&, const decoded_example&) noexcept = default;
 };
 
 /// Reads a record of which one does not know what features it has; who knows takes an
@@ -33,6 +33,6 @@ struct example_contents {
 ///
 /// Errors: decode_error for bytes that are neither message. std::bad_alloc.
 /// Cost:   O(bytes); an allocation or two for each feature.
-[[nodiscard]] example_contents decode_example(byte_view record);
+[[nodiscard]] decoded_example decode_example(byte_view record);
 
 }  // namespace leat

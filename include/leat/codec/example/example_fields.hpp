@@ -35,10 +35,10 @@ concept raw_byte =
     std::same_as<V, std::byte> || std::same_as<V, char> || std::same_as<V, unsigned char>;
 
 /// As a count or a size: not fixed.
-inline constexpr std::size_t any_number = SIZE_MAX;
+inline constexpr std::size_t any_count = SIZE_MAX;
 
 /// How a member of a type holds the values of a feature; only the types that are listed below can.
-///   count, size          of the values, and of each string: what they must be, or any_number
+///   count, size          of the values, and of each string: what they must be, or any_count
 ///   is_list              of several values, also where it is of one
 ///   resize(member, count)  makes it that many values, and gives the first
 ///   assign(member, i, text)  sets a string, no further than one behind those that it holds
@@ -51,7 +51,7 @@ struct member_values<V> {
   static constexpr bool may_be_none = false;
   static constexpr bool is_list = false;
   static constexpr std::size_t count = 1;
-  static constexpr std::size_t size = any_number;
+  static constexpr std::size_t size = any_count;
   static V* resize(V& member, std::size_t) noexcept { return &member; }
   static void assign(V& member, std::size_t, std::string_view text) { member.assign(text); }
 };
@@ -62,7 +62,7 @@ struct member_values<std::optional<V>> {
   static constexpr bool may_be_none = true;
   static constexpr bool is_list = false;
   static constexpr std::size_t count = 1;
-  static constexpr std::size_t size = any_number;
+  static constexpr std::size_t size = any_count;
   static V* resize(std::optional<V>& member, std::size_t) {
     return member ? &*member : &member.emplace();
   }
@@ -77,7 +77,7 @@ struct member_values<std::array<V, N>> {
   static constexpr bool may_be_none = false;
   static constexpr bool is_list = true;
   static constexpr std::size_t count = N;
-  static constexpr std::size_t size = any_number;
+  static constexpr std::size_t size = any_count;
   static V* resize(std::array<V, N>& member, std::size_t) noexcept { return member.data(); }
   static void assign(std::array<V, N>& member, std::size_t i, std::string_view text) {
     member[i].assign(text);
@@ -89,8 +89,8 @@ struct member_values<std::vector<V>> {
   using value = V;
   static constexpr bool may_be_none = true;
   static constexpr bool is_list = true;
-  static constexpr std::size_t count = any_number;
-  static constexpr std::size_t size = any_number;
+  static constexpr std::size_t count = any_count;
+  static constexpr std::size_t size = any_count;
   static V* resize(std::vector<V>& member, std::size_t count_of_all) {
     member.resize(count_of_all);
     return member.data();
@@ -152,7 +152,7 @@ struct member_access<Member> {
   }
   static example_target target(std::string key, std::size_t count) {
     partial_shape shape;
-    if (values::is_list && count != any_number) shape = {static_cast<std::int64_t>(count)};
+    if (values::is_list && count != any_count) shape = {static_cast<std::int64_t>(count)};
     return {std::move(key), type_of<value>, std::move(shape), count,
             values::size,   &resize,        &assign};
   }
@@ -200,7 +200,7 @@ template <auto Member>
   requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto required_field(std::string key, std::size_t count) {
   using member = detail::member_access<Member>;
-  static_assert(member::values::count == detail::any_number, "the member's type says how many");
+  static_assert(member::values::count == detail::any_count, "the member's type says how many");
   return example_field<typename member::object_type>{member::target(std::move(key), count)};
 }
 
@@ -213,7 +213,7 @@ template <auto Member>
   example_field<typename member::object_type> field{
       member::target(std::move(key), member::values::count)};
   field.target.otherwise = [](void* object) {
-    if constexpr (member::values::count == detail::any_number) {
+    if constexpr (member::values::count == detail::any_count) {
       member::in(object).clear();
     } else {
       member::in(object).reset();
@@ -228,7 +228,7 @@ template <auto Member>
                                   typename detail::member_access<Member>::type otherwise) {
   using member = detail::member_access<Member>;
   std::size_t count = member::values::count;
-  if constexpr (member::values::count == detail::any_number) count = otherwise.size();
+  if constexpr (member::values::count == detail::any_count) count = otherwise.size();
   example_field<typename member::object_type> field{member::target(std::move(key), count)};
   field.target.otherwise = [value = std::move(otherwise)](void* object) {
     member::in(object) = value;

@@ -20,6 +20,6 @@ namespace leat {
 std::size_t split_lines(std::string_view text, std::vector<std::string_view>& lines);
 
 /// The last line of a text that does not end with "\n": `rest` without one "\r" at its end.
-[[nodiscard]] std::string_view last_line(std::string_view rest) noexcept;
+[[nodiscard]] std::string_view unterminated_line(std::string_view rest) noexcept;
 
 }  // namespace leat

@@ -27,7 +27,7 @@ inline constexpr std::size_t tfrecord_overhead = tfrecord_header_size + tfrecord
 enum class tfrecord_checks { all, header_only, none };
 
 /// How a scan of a run of bytes ended.
-enum class tfrecord_scan_end {
+enum class tfrecord_scan_status {
   need_more,             ///< the next record is cut off; see scan::needed
   full,                  ///< as many records as asked for
   bad_length_checksum,   ///< the length is damaged: where the next record begins is not known
@@ -37,7 +37,7 @@ enum class tfrecord_scan_end {
 
 /// What a scan found besides the records.
 struct tfrecord_scan {
-  tfrecord_scan_end end = tfrecord_scan_end::need_more;
+  tfrecord_scan_status status = tfrecord_scan_status::need_more;
   std::size_t consumed = 0;  ///< bytes of the whole, good records
   /// need_more: bytes of the next record with its frame, as far as known (at least
   /// tfrecord_header_size); a record that failed: its size with its frame, where that is known.

@@ -11,14 +11,14 @@
 namespace leat {
 
 /// What an index knows of the file it was made of, to tell whether that is the same one still.
-struct tfrecord_stamp {
+struct tfrecord_fingerprint {
   std::uint64_t size = 0;        ///< bytes
   std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
   /// CRC-32C of its first tfrecord_sample_size bytes and then its last ones; a smaller file counts
   /// whole, twice.
   std::uint32_t sample = 0;
 
-  friend bool operator==(const tfrecord_stamp&, const tfrecord_stamp&) = default;
+  friend bool operator==(const tfrecord_fingerprint&, const tfrecord_fingerprint&) = default;
 };
 inline constexpr std::size_t tfrecord_sample_size = 4096;
 
@@ -53,22 +53,22 @@ class tfrecord_index {
   /// The place of record `i`, which must be below size(). Cost: O(1), a few ns where it is cached.
   [[nodiscard]] entry operator[](std::uint64_t i) const noexcept {
     const std::uint64_t offset = offset_of(i);
-    const std::uint64_t end = i + 1 == count_ ? stamp_.size : offset_of(i + 1);
+    const std::uint64_t end = i + 1 == count_ ? fingerprint_.size : offset_of(i + 1);
     return {offset, end - offset - tfrecord_overhead};
   }
 
   /// Bytes of all payloads.
   [[nodiscard]] std::uint64_t payload_size() const noexcept {
-    return stamp_.size - count_ * tfrecord_overhead;
+    return fingerprint_.size - count_ * tfrecord_overhead;
   }
 
-  [[nodiscard]] const tfrecord_stamp& stamp() const noexcept { return stamp_; }
+  [[nodiscard]] const tfrecord_fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
   /// The bytes of an index file. Errors: std::bad_alloc.
   [[nodiscard]] std::vector<std::byte> encode() const;
 
   /// The index that these bytes are. What comes out is consistent, whoever wrote the bytes: records
-  /// lie one behind the other from the start to the end of a file of stamp().size bytes.
+  /// lie one behind the other from the start to the end of a file of fingerprint().size bytes.
   ///
   /// Errors: invalid_argument for what is no index; unimplemented for one of another version;
   ///         data_loss for a damaged one; std::bad_alloc. Cost: about 1 ns a record.
@@ -120,7 +120,7 @@ class tfrecord_index {
   std::vector<block> blocks_;
   std::vector<std::uint64_t> words_;  // none, or one more than is needed
   std::uint64_t count_ = 0;
-  tfrecord_stamp stamp_;
+  tfrecord_fingerprint fingerprint_;
 };
 
 /// Makes an index, one record after the other: while a file is written, or by a scan of headers.
@@ -143,9 +143,9 @@ class tfrecord_index_builder {
   /// The offset behind the last record.
   [[nodiscard]] std::uint64_t end_offset() const noexcept { return end_; }
 
-  /// The index of the file of this stamp.
+  /// The index of the file of this fingerprint.
   /// Errors: failed_precondition when that has another size; std::bad_alloc.
-  [[nodiscard]] tfrecord_index finish(const tfrecord_stamp& stamp) &&;
+  [[nodiscard]] tfrecord_index finish(const tfrecord_fingerprint& fingerprint) &&;
 
  private:
   void pack();

@@ -71,6 +71,6 @@ namespace leat {
 
 /// What tells an open file from others and from what it was before.
 /// Errors: of the system. Cost: reads 8 KiB.
-[[nodiscard]] task<tfrecord_stamp> get_tfrecord_stamp(file& f);
+[[nodiscard]] task<tfrecord_fingerprint> get_tfrecord_fingerprint(file& f);
 
 }  // namespace leat

@@ -57,14 +57,14 @@ class event_collector {
   explicit event_collector(std::uint64_t max_points = UINT64_MAX) : max_points_(max_points) {}
 
   /// The next event of the run.
-  void add(event e);
+  void add(event_record e);
 
   [[nodiscard]] const event_series& series() const noexcept { return series_; }
   [[nodiscard]] event_series take() noexcept { return std::move(series_); }
 
  private:
-  void add_values(const event& e, summary& s);
-  void check_for_restart(const event& e);
+  void add_values(const event_record& e, summary& s);
+  void check_for_restart(const event_record& e);
   void discard(std::int64_t step, std::string_view tag);
   void discard_all(std::int64_t step);
 

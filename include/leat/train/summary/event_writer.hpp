@@ -108,7 +108,7 @@ class event_writer {
   task<void> add_run_metadata(std::string bytes, std::string tag, std::int64_t step = 0);
 
   /// Any event, at its own time; the others have the time on the wall at which they are added.
-  task<void> add_event(event e);
+  task<void> add_event(event_record e);
 
   /// Waits until everything that was added before is in the file; `durable`, on the device.
   /// Nothing to do for a closed writer.
@@ -142,7 +142,7 @@ class event_writer {
   class core;
 
   [[nodiscard]] core& get_core() const;
-  [[nodiscard]] task<void> add_now(std::int64_t step, event::content what);
+  [[nodiscard]] task<void> add_now(std::int64_t step, event_record::content what);
   explicit event_writer(std::unique_ptr<core> c) noexcept;
 
   std::unique_ptr<core> core_;

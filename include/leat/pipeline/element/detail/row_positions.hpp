@@ -120,7 +120,7 @@ template <class In>
   try {
     std::rethrow_exception(error);
   } catch (const decode_error& e) {
-    if (e.has_place() || typeid(e) != typeid(decode_error)) return error;
+    if (e.has_position() || typeid(e) != typeid(decode_error)) return error;
     const std::string place = place_of(e, in, i);
     if (!place.empty()) return std::make_exception_ptr(e.at(place));
   } catch (...) {  // is as it is
