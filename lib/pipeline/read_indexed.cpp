@@ -71,8 +71,8 @@ class indexed_stage final : public detail::stage<record_selection> {
         s.position = 0;
         s.parts.clear();
       }
-      const bool has_own_order = s.by == shard_by::files && s.parts.empty();
-      const std::uint64_t step = has_own_order ? 1 : s.world_size;
+      const bool has_rank_order = s.by == shard_by::files && s.parts.empty();
+      const std::uint64_t step = has_rank_order ? 1 : s.world_size;
       s.position += had * step;
       if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
       s.position = std::min(s.position, s.places());  // the last step may have been of a few ranks

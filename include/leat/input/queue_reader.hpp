@@ -324,7 +324,7 @@ class queue_reader {
       pending_ = false;
       std::rethrow_exception(failed);
     }
-    const corruption_report report = detail::report_of_file(current_work_, failed);
+    const corruption_report report = detail::make_file_report(current_work_, failed);
     pending_ = false;
     ++reports_;
     if (o.on_report) o.on_report(report);

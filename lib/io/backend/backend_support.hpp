@@ -18,7 +18,7 @@ inline constexpr std::int64_t no_thread_for_streams = -4096;  // no errno is as 
 void execute(file_request& request) noexcept;
 
 /// The same for a request that is answered from the kernel's caches; false for any other.
-[[nodiscard]] bool execute_now(file_request& request) noexcept;
+[[nodiscard]] bool execute_cached(file_request& request) noexcept;
 
 /// With which a file is opened: nonblocking, so that to open a pipe waits for no other end.
 [[nodiscard]] int open_flags(const file_request& request) noexcept;
@@ -30,24 +30,24 @@ void execute(file_request& request) noexcept;
 
 /// Lets a file that was opened with these flags block, which some file systems rely on, and the
 /// ring: before any read of it but one that is answered from the page cache. False on an error.
-[[nodiscard]] bool let_block(int descriptor, int flags) noexcept;
+[[nodiscard]] bool set_blocking(int descriptor, int flags) noexcept;
 
-/// What a status request is told of a file; but see has_doubtful_size().
+/// What a status request is told of a file; but see may_misreport_size().
 [[nodiscard]] file_status to_file_status(const struct stat& s) noexcept;
 
 /// True for a file that takes no space. It may be one with a hole, or one that the kernel makes up
 /// when it is read: such as in /sys, where all pretend to have 4096 bytes. The file system tells.
-[[nodiscard]] bool has_doubtful_size(const struct stat& s) noexcept;
-[[nodiscard]] bool makes_up_files(const struct statfs& file_system) noexcept;
+[[nodiscard]] bool may_misreport_size(const struct stat& s) noexcept;
+[[nodiscard]] bool is_virtual_file_system(const struct statfs& file_system) noexcept;
 
 /// True for a read or write that has to wait until its stream has data or room.
-[[nodiscard]] inline bool is_of_stream(const file_request& r) noexcept {
+[[nodiscard]] inline bool is_stream_transfer(const file_request& r) noexcept {
   return r.offset == next_byte &&
          (r.what == file_request::operation::read || r.what == file_request::operation::write);
 }
 
 /// For what poll(2) has to wait then.
-[[nodiscard]] short events_of(const file_request& r) noexcept;
+[[nodiscard]] short poll_events(const file_request& r) noexcept;
 
 /// Has the worker threads do everything. Errors: std::bad_alloc.
 [[nodiscard]] std::unique_ptr<file_backend> make_thread_backend();

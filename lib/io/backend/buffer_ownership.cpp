@@ -46,7 +46,7 @@ void touch(const file_request& r, std::size_t size) noexcept {
 
 }  // namespace
 
-void hand_over([[maybe_unused]] const file_request& r) noexcept {
+void mark_kernel_owned([[maybe_unused]] const file_request& r) noexcept {
 #if LEAT_ASAN
   if (r.what == op::read) ASAN_POISON_MEMORY_REGION(words(r).data(), words(r).size());
 #endif
@@ -56,7 +56,7 @@ void hand_over([[maybe_unused]] const file_request& r) noexcept {
 #endif
 }
 
-void take_back([[maybe_unused]] const file_request& r) noexcept {
+void mark_user_owned([[maybe_unused]] const file_request& r) noexcept {
 #if LEAT_ASAN
   if (r.what == op::read) ASAN_UNPOISON_MEMORY_REGION(words(r).data(), words(r).size());
 #endif
@@ -66,13 +66,13 @@ void take_back([[maybe_unused]] const file_request& r) noexcept {
 #endif
 }
 
-void put_away([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
+void mark_unused([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
 #if LEAT_ASAN
   ASAN_POISON_MEMORY_REGION(memory, size);
 #endif
 }
 
-void take_out([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
+void mark_used([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
 #if LEAT_ASAN
   ASAN_UNPOISON_MEMORY_REGION(memory, size);
 #endif

@@ -7,14 +7,14 @@
 namespace leat::detail {
 
 /// The buffer of a read is not to be touched from here on, nor that of a write to be written to.
-void hand_over(const file_request& request) noexcept;
+void mark_kernel_owned(const file_request& request) noexcept;
 
 /// The buffer is the submitter's again. On the thread that has been told by the kernel, or that is
 /// about to carry out the request itself.
-void take_back(const file_request& request) noexcept;
+void mark_user_owned(const file_request& request) noexcept;
 
 /// Memory that is set aside, and that is used again.
-void put_away(const void* memory, std::size_t size) noexcept;
-void take_out(const void* memory, std::size_t size) noexcept;
+void mark_unused(const void* memory, std::size_t size) noexcept;
+void mark_used(const void* memory, std::size_t size) noexcept;
 
 }  // namespace leat::detail

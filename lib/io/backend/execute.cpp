@@ -20,7 +20,7 @@ namespace {
 
 std::int64_t open(const file_request& r) noexcept {
   const auto open_with = [&r](int flags) {
-    return uninterrupted([&] { return ::open(r.path, flags, 0666); });
+    return retry_on_eintr([&] { return ::open(r.path, flags, 0666); });
   };
   std::int64_t descriptor = open_with(open_flags(r));
   // Somebody has a lease on the file, and is told to give it back: wait for it. No pipe says this.
@@ -32,10 +32,10 @@ std::int64_t status_of(const file_request& r) noexcept {
   struct stat s{};
   if (::stat(r.path, &s) != 0) return -errno;
   *r.status = to_file_status(s);
-  if (has_doubtful_size(s)) {
+  if (may_misreport_size(s)) {
     struct statfs on{};
     if (::statfs(r.path, &on) != 0) return -errno;
-    if (makes_up_files(on)) r.status->size = 0;
+    if (is_virtual_file_system(on)) r.status->size = 0;
   }
   return 0;
 }
@@ -60,12 +60,12 @@ std::int64_t list(const file_request& r) noexcept {
 }
 
 std::int64_t sync(int descriptor) noexcept {
-  return uninterrupted([=] { return ::fsync(descriptor); });
+  return retry_on_eintr([=] { return ::fsync(descriptor); });
 }
 
 std::int64_t open_and_sync(const char* path) noexcept {
   const std::int64_t opened =
-      uninterrupted([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+      retry_on_eintr([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (opened == -EACCES) {
     // One may make files in a directory that one must not read, so not open either: then all there
     // is on the machine is synced.
@@ -82,7 +82,8 @@ std::int64_t open_and_sync(const char* path) noexcept {
 // Of the open file, not of the process: another open() of the same process is refused too, and what
 // lets it go is the last close, also that of a process which is killed.
 std::int64_t lock(int descriptor) noexcept {
-  const std::int64_t result = uninterrupted([=] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
+  const std::int64_t result =
+      retry_on_eintr([=] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
   return result == -EWOULDBLOCK ? -EBUSY : result;
 }
 
@@ -93,23 +94,24 @@ std::int64_t carry_out(file_request& r) noexcept {
     case op::status: return status_of(r);
     case op::list: return list(r);
     case op::read:
-      return uninterrupted([&]() -> std::int64_t {
+      return retry_on_eintr([&]() -> std::int64_t {
         if (r.offset == next_byte) return ::read(r.handle, r.data, r.size);
         return ::pread(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::write:
-      return uninterrupted([&]() -> std::int64_t {
+      return retry_on_eintr([&]() -> std::int64_t {
         if (r.offset == next_byte) return ::write(r.handle, r.data, r.size);
         return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::sync: return r.path ? open_and_sync(r.path) : sync(r.handle);
     case op::truncate:
-      return uninterrupted([&] { return ::ftruncate(r.handle, static_cast<off_t>(r.offset)); });
+      return retry_on_eintr([&] { return ::ftruncate(r.handle, static_cast<off_t>(r.offset)); });
     case op::lock: return lock(r.handle);
-    case op::rename: return or_errno(std::rename(r.path, r.new_path));
-    case op::remove: return or_errno(::unlink(r.path));
-    case op::make_directory: return or_errno(::mkdir(r.path, 0777));
-    case op::close: return or_errno(::close(r.handle));  // never again after EINTR: it is closed
+    case op::rename: return to_negative_errno(std::rename(r.path, r.new_path));
+    case op::remove: return to_negative_errno(::unlink(r.path));
+    case op::make_directory: return to_negative_errno(::mkdir(r.path, 0777));
+    // never again after EINTR: it is closed
+    case op::close: return to_negative_errno(::close(r.handle));
   }
   return -ENOSYS;
 }
@@ -123,7 +125,7 @@ int open_flags(const file_request& r) noexcept {
 }
 
 std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
-  const auto refuse = [&] {
+  const auto fail = [&] {
     const int error = errno;
     if (descriptor >= 0) ::close(descriptor);
     if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
@@ -132,22 +134,22 @@ std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
   descriptor = move_above_standard_descriptors(descriptor);
   if (descriptor < 0) {
     errno = -descriptor;
-    return refuse();
+    return fail();
   }
   struct stat s{};
-  if (::fstat(descriptor, &s) != 0) return refuse();
+  if (::fstat(descriptor, &s) != 0) return fail();
   *r.status = to_file_status(s);
-  if (has_doubtful_size(s)) {
+  if (may_misreport_size(s)) {
     struct statfs on{};
-    if (::fstatfs(descriptor, &on) != 0) return refuse();
-    if (makes_up_files(on)) r.status->size = 0;
+    if (::fstatfs(descriptor, &on) != 0) return fail();
+    if (is_virtual_file_system(on)) r.status->size = 0;
   }
   const bool blocks = !r.status->is_stream && (r.flags & O_NONBLOCK) == 0;
-  if (blocks && !let_block(descriptor, r.flags)) return refuse();
+  if (blocks && !set_blocking(descriptor, r.flags)) return fail();
   return descriptor;
 }
 
-bool let_block(int descriptor, int flags) noexcept {
+bool set_blocking(int descriptor, int flags) noexcept {
   return ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
@@ -163,11 +165,11 @@ file_status to_file_status(const struct stat& s) noexcept {
   return status;
 }
 
-bool has_doubtful_size(const struct stat& s) noexcept {
+bool may_misreport_size(const struct stat& s) noexcept {
   return S_ISREG(s.st_mode) && s.st_size > 0 && s.st_blocks == 0;
 }
 
-bool makes_up_files(const struct statfs& file_system) noexcept {
+bool is_virtual_file_system(const struct statfs& file_system) noexcept {
   constexpr decltype(file_system.f_type) configfs = 0x62656570;  // in no header
   switch (file_system.f_type) {
     case SYSFS_MAGIC:
@@ -182,7 +184,7 @@ bool makes_up_files(const struct statfs& file_system) noexcept {
   }
 }
 
-short events_of(const file_request& r) noexcept {
+short poll_events(const file_request& r) noexcept {
   return r.what == file_request::operation::read ? POLLIN : POLLOUT;
 }
 

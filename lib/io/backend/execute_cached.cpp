@@ -32,9 +32,9 @@ bool status_of(file_request& r) noexcept {
   const int place = open_cached(r.path, O_PATH | O_CLOEXEC);
   if (place < 0) return false;
   struct stat s{};
-  const bool told = ::fstat(place, &s) == 0 && !has_doubtful_size(s);
+  const bool known = ::fstat(place, &s) == 0 && !may_misreport_size(s);
   ::close(place);
-  if (!told) return false;
+  if (!known) return false;
   *r.status = to_file_status(s);
   r.result = 0;
   return true;
@@ -51,7 +51,7 @@ bool read(file_request& r) noexcept {
 
 }  // namespace
 
-bool execute_now(file_request& request) noexcept {
+bool execute_cached(file_request& request) noexcept {
   using op = file_request::operation;
   switch (request.what) {
     case op::open: return open(request);

@@ -26,16 +26,16 @@ struct outcomes {
   std::string refusal;      // why, the first time
 };
 
-outcomes& given() {
+outcomes& process_outcomes() {
   static detail::never_destroyed<outcomes> all;
   return all.get();
 }
 
 file_backend_choice resolve(file_backend_choice choice) {
   if (choice != file_backend_choice::automatic) return choice;
-  const char* const wish = std::getenv("LEAT_IO");
-  if (!wish || !*wish) return choice;
-  const std::string_view text = wish;
+  const char* const value = std::getenv("LEAT_IO");
+  if (!value || !*value) return choice;
+  const std::string_view text = value;
   if (text == "uring" || text == "io_uring") return file_backend_choice::io_uring;
   if (text == "threads") return file_backend_choice::threads;
   throw failure(errc::invalid_argument,
@@ -47,14 +47,14 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
   choice = resolve(choice);
   if (choice == file_backend_choice::threads) {
     auto threads = detail::make_thread_backend();
-    const std::lock_guard lock(given().mutex);
-    ++given().threads;
+    const std::lock_guard lock(process_outcomes().mutex);
+    ++process_outcomes().threads;
     return threads;
   }
   int refusal = 0;
   if (auto ring = detail::make_uring_backend(sched, refusal)) {
-    const std::lock_guard lock(given().mutex);
-    ++given().rings;
+    const std::lock_guard lock(process_outcomes().mutex);
+    ++process_outcomes().rings;
     return ring;
   }
   const std::string why = std::generic_category().message(refusal);
@@ -63,8 +63,8 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
                                          "; use LEAT_IO=threads or lift the restriction");
   }
   auto threads = detail::make_thread_backend();
-  const std::lock_guard lock(given().mutex);
-  if (given().refused++ == 0) given().refusal = why;
+  const std::lock_guard lock(process_outcomes().mutex);
+  if (process_outcomes().refused++ == 0) process_outcomes().refusal = why;
   return threads;
 }
 
@@ -113,8 +113,8 @@ file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
 }
 
 std::string file_backend_reason() {
-  const outcomes& all = given();
-  const std::lock_guard lock(given().mutex);
+  const outcomes& all = process_outcomes();
+  const std::lock_guard lock(process_outcomes().mutex);
   if (all.refused > 0) {
     std::string text = "threads: io_uring is refused: " + all.refusal;
     if (all.rings > 0) {

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t usual_count = 16;
 
-void end(file_request& request, std::int64_t result) noexcept {
+void complete_request(file_request& request, std::int64_t result) noexcept {
   request.result = result;
-  take_back(request);
+  mark_user_owned(request);
   request.completion_scheduler->post(request);  // the last access: the request may be gone now
 }
 
@@ -50,7 +50,7 @@ void stream_poller::cancel(file_request& request) noexcept {
   signal();
 }
 
-void stream_poller::cancel_all_of(const scheduler& sched) noexcept {
+void stream_poller::cancel_all(const scheduler& sched) noexcept {
   bool any = false;
   {
     const std::lock_guard lock(mutex_);
@@ -84,13 +84,13 @@ work_list stream_poller::take_ready() noexcept {
   for (; work_item* const item = waiting_.pop_front(); ++index) {
     auto& request = static_cast<file_request&>(*item);
     if (request.cancelled) {
-      end(request, -ECANCELED);
+      complete_request(request, -ECANCELED);
     } else if (index < polled_.size() && polled_[index].revents != 0) {
       ready.push_back(request);
     } else if (next_polled_.size() == next_polled_.capacity()) {
-      end(request, -ENOMEM);
+      complete_request(request, -ENOMEM);
     } else {
-      next_polled_.push_back({request.handle, events_of(request), 0});
+      next_polled_.push_back({request.handle, poll_events(request), 0});
       rest.push_back(request);
     }
   }
@@ -104,7 +104,7 @@ void stream_poller::work() {
   for (;;) {
     work_list ready = take_ready();
     while (work_item* const item = ready.pop_front())
-      workers_.line_up(static_cast<file_request&>(*item));
+      workers_.enqueue(static_cast<file_request&>(*item));
     ::poll(polled_.data(), polled_.size(), -1);
     std::uint64_t count = 0;
     static_cast<void>(!::read(event_.get(), &count, sizeof count));

@@ -33,7 +33,7 @@ class stream_poller {
   /// A request that waits here, or does later, has nothing to wait for.
   void cancel(file_request& request) noexcept;
   /// The same for all those that wait here and are of `sched`.
-  void cancel_all_of(const scheduler& sched) noexcept;
+  void cancel_all(const scheduler& sched) noexcept;
 
  private:
   void signal() noexcept;

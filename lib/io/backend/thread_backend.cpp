@@ -10,7 +10,7 @@ class thread_backend final : public file_backend {
 
   void submit(file_request& request) noexcept override { workers_.submit(request); }
 
-  bool try_now(file_request& request) noexcept override { return execute_now(request); }
+  bool try_now(file_request& request) noexcept override { return execute_cached(request); }
 
   void cancel(file_request& request) noexcept override { workers_.cancel(request); }
 

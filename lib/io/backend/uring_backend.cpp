@@ -70,13 +70,13 @@ class uring_backend final : public file_backend {
   ~uring_backend() override {
     if (!open_) return;
     // The requests in a child of fork() are copies of what the parent waits for.
-    if (is_of_this_process()) drain();
+    if (is_in_its_process()) drain();
     ::io_uring_queue_exit(&ring_);
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
 
-  bool try_now(file_request& request) noexcept override { return execute_now(request); }
+  bool try_now(file_request& request) noexcept override { return execute_cached(request); }
 
   void run_now(file_request& request) noexcept override { execute(request); }
 
@@ -100,13 +100,13 @@ class uring_backend final : public file_backend {
   }
 
   void submit(file_request& request) noexcept override {
-    LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+    LEAT_ASSERT(is_in_its_process(), "a child of fork() must not use its parent's files");
     if (!requests_.begin(request)) {
       workers_.submit(request);
       return;
     }
-    hand_over(request);
-    line_up(request);
+    mark_kernel_owned(request);
+    enqueue(request);
     if (waiting_count_ < entries) {
       post_pump();
     } else {
@@ -124,7 +124,7 @@ class uring_backend final : public file_backend {
   int enter() noexcept {
     ::io_uring_prep_nop(::io_uring_get_sqe(&ring_));
     int submitted = 0;
-    while (is_momentary(submitted = ::io_uring_submit_and_wait(&ring_, 1))) {
+    while (is_transient_error(submitted = ::io_uring_submit_and_wait(&ring_, 1))) {
     }
     if (submitted < 0) return submitted;
     io_uring_cqe* cqe = nullptr;
@@ -134,13 +134,11 @@ class uring_backend final : public file_backend {
     return 0;
   }
 
-  static bool is_momentary(int error) noexcept {
+  static bool is_transient_error(int error) noexcept {
     return error == -EINTR || error == -EAGAIN || error == -EBUSY;
   }
 
-  [[nodiscard]] bool is_of_this_process() const noexcept {
-    return generation_ == fork_generation();
-  }
+  [[nodiscard]] bool is_in_its_process() const noexcept { return generation_ == fork_generation(); }
 
   void post_pump() noexcept {
     if (std::exchange(pump_.posted, true)) return;
@@ -155,7 +153,7 @@ class uring_backend final : public file_backend {
 
   // Has nothing of the caller's in the kernel's hands.
   static bool is_poll(const file_request& r) noexcept {
-    return is_of_stream(r) && r.scratch == nullptr;
+    return is_stream_transfer(r) && r.scratch == nullptr;
   }
 
   // Fills the submission queue; what finds no place stays in line.
@@ -180,7 +178,7 @@ class uring_backend final : public file_backend {
     for (int round = 0; round < max_rounds; ++round) {
       fill();
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
-      const bool retry = is_momentary(submitted);
+      const bool retry = is_transient_error(submitted);
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
       if (reap() == 0 && waiting_.empty() && !retry) break;
     }
@@ -209,8 +207,8 @@ class uring_backend final : public file_backend {
       }
       switch (uring_requests::finish(*request, result)) {
         case next_step::none: ended(*request); break;
-        case next_step::ring: line_up(*request); break;
-        case next_step::elsewhere: workers_.submit(*request); break;
+        case next_step::ring: enqueue(*request); break;
+        case next_step::workers: workers_.submit(*request); break;
       }
     }
     return reaped;
@@ -235,11 +233,11 @@ class uring_backend final : public file_backend {
   }
 
   static void complete(file_request& request) noexcept {
-    take_back(request);
+    mark_user_owned(request);
     request.completion_scheduler->post(request);
   }
 
-  void line_up(file_request& request) noexcept {
+  void enqueue(file_request& request) noexcept {
     waiting_.push_back(request);
     ++waiting_count_;
   }
@@ -247,7 +245,7 @@ class uring_backend final : public file_backend {
   // The kernel may still write to the buffers of requests that nobody waits for any more.
   void drain() noexcept {
     const auto end = [](file_request& request) noexcept {
-      take_back(request);
+      mark_user_owned(request);
       request.cancelled = true;  // whatever it ends with, it is not submitted again
       request.run_(request);
     };
@@ -266,13 +264,13 @@ class uring_backend final : public file_backend {
   }
 
   void listen() noexcept {
-    if (!scheduler_.is_ending() && !std::exchange(listening_, true)) listener_->listen(heard_);
+    if (!scheduler_.is_ending() && !std::exchange(listening_, true)) listener_->listen(wakeup_);
   }
 
-  struct hear : work_item {
-    explicit hear(uring_backend& b) noexcept : self(b) {
+  struct wakeup_handler : work_item {
+    explicit wakeup_handler(uring_backend& b) noexcept : self(b) {
       run_ = [](work_item& item) noexcept {
-        uring_backend& backend = static_cast<hear&>(item).self;
+        uring_backend& backend = static_cast<wakeup_handler&>(item).self;
         backend.listening_ = false;
         backend.post_pump();
       };
@@ -294,7 +292,7 @@ class uring_backend final : public file_backend {
   work_list waiting_;
   std::size_t waiting_count_ = 0;
   pump pump_;
-  hear heard_{*this};
+  wakeup_handler wakeup_{*this};
 };
 
 }  // namespace

@@ -61,11 +61,11 @@ int uring_requests::probe(io_uring& ring) noexcept {
   constexpr unsigned most = 256;  // an operation's code is one byte
   constexpr std::size_t size = sizeof(io_uring_probe) + most * sizeof(io_uring_probe_op);
   alignas(io_uring_probe) std::array<std::byte, size> memory{};
-  auto* const told = reinterpret_cast<io_uring_probe*>(memory.data());
-  const int error = ::io_uring_register_probe(&ring, told, most);
+  auto* const known = reinterpret_cast<io_uring_probe*>(memory.data());
+  const int error = ::io_uring_register_probe(&ring, known, most);
   if (error < 0) return error;
   for (int code = 0; code < IORING_OP_LAST; ++code) {
-    known_[static_cast<std::size_t>(code)] = ::io_uring_opcode_supported(told, code) != 0;
+    known_[static_cast<std::size_t>(code)] = ::io_uring_opcode_supported(known, code) != 0;
   }
   const bool enough = known_[IORING_OP_READ] && known_[IORING_OP_WRITE] &&
                       known_[IORING_OP_FSYNC] && known_[IORING_OP_POLL_ADD] &&
@@ -83,8 +83,8 @@ bool uring_requests::begin(file_request& r) const noexcept {
 
 void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
   const auto size = static_cast<unsigned>(std::min(r.size, max_transfer));
-  if (is_of_stream(r) && !r.scratch) {
-    ::io_uring_prep_poll_add(&sqe, r.handle, static_cast<unsigned>(events_of(r)));
+  if (is_stream_transfer(r) && !r.scratch) {
+    ::io_uring_prep_poll_add(&sqe, r.handle, static_cast<unsigned>(poll_events(r)));
     ::io_uring_sqe_set_data(&sqe, &r);
     return;
   }
@@ -110,16 +110,16 @@ void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
 
 uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t result) noexcept {
   r.result = result;
-  if (is_of_stream(r)) return finish_of_stream(r);
+  if (is_stream_transfer(r)) return finish_stream_transfer(r);
   if (r.what == op::open) {
-    if (result == -EAGAIN) return next_step::elsewhere;  // see execute()
+    if (result == -EAGAIN) return next_step::workers;  // see execute()
     if (result >= 0) r.result = finish_open(r, static_cast<int>(result));
   } else if (r.what == op::status) {
-    const std::unique_ptr<struct statx> told(static_cast<struct statx*>(r.scratch));
+    const std::unique_ptr<struct statx> known(static_cast<struct statx*>(r.scratch));
     r.scratch = nullptr;
     if (result < 0) return next_step::none;
-    const struct stat s = to_stat(*told);
-    if (has_doubtful_size(s)) return next_step::elsewhere;
+    const struct stat s = to_stat(*known);
+    if (may_misreport_size(s)) return next_step::workers;
     *r.status = to_file_status(s);
   }
   return next_step::none;
@@ -127,7 +127,7 @@ uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t r
 
 // The stream is polled before it is read: a pipe to which nobody has written yet would be at its
 // end, and a buffer would be the kernel's for as long as there is nothing to read.
-uring_requests::next_step uring_requests::finish_of_stream(file_request& r) noexcept {
+uring_requests::next_step uring_requests::finish_stream_transfer(file_request& r) noexcept {
   const bool was_ready = std::exchange(r.scratch, nullptr) != nullptr;
   if (!was_ready && r.result >= 0) {
     r.scratch = &stream_is_ready;

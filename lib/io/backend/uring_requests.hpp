@@ -22,15 +22,15 @@ class uring_requests {
   static void prepare(io_uring_sqe& sqe, file_request& r) noexcept;
 
   enum class next_step {
-    none,       ///< the result is set
-    ring,       ///< prepare it again
-    elsewhere,  ///< the worker threads have to do it
+    none,     ///< the result is set
+    ring,     ///< prepare it again
+    workers,  ///< the worker threads have to do it
   };
   /// What is to be done with a request that has come back.
   [[nodiscard]] static next_step finish(file_request& r, std::int64_t result) noexcept;
 
  private:
-  [[nodiscard]] static next_step finish_of_stream(file_request& r) noexcept;
+  [[nodiscard]] static next_step finish_stream_transfer(file_request& r) noexcept;
 
   std::bitset<IORING_OP_LAST> known_;
 };

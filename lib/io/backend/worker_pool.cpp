@@ -14,9 +14,9 @@
 namespace leat::detail {
 namespace {
 
-void finish(file_request& request, std::int64_t result) noexcept {
+void finish_request(file_request& request, std::int64_t result) noexcept {
   request.result = result;
-  take_back(request);
+  mark_user_owned(request);
   request.completion_scheduler->post(request);
 }
 
@@ -25,7 +25,7 @@ void finish(file_request& request, std::int64_t result) noexcept {
 worker_pool& worker_pool::instance() {
   static std::atomic<worker_pool*> current{nullptr};
   worker_pool* there = current.load();
-  if (there && there->is_of_this_process()) return *there;
+  if (there && there->is_in_its_process()) return *there;
   auto made = std::make_unique<worker_pool>();
   if (current.compare_exchange_strong(there, made.get())) return *made.release();
   return *there;  // another thread was faster
@@ -33,15 +33,15 @@ worker_pool& worker_pool::instance() {
 
 worker_pool::worker_pool() : generation_(fork_generation()) { threads_.reserve(max_threads); }
 
-bool worker_pool::is_of_this_process() const noexcept { return generation_ == fork_generation(); }
+bool worker_pool::is_in_its_process() const noexcept { return generation_ == fork_generation(); }
 
 void worker_pool::submit(file_request& request) noexcept {
-  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
-  hand_over(request);
-  if (is_of_stream(request)) {
+  LEAT_ASSERT(is_in_its_process(), "a child of fork() must not use its parent's files");
+  mark_kernel_owned(request);
+  if (is_stream_transfer(request)) {
     wait_for_stream(request);
   } else {
-    line_up(request);
+    enqueue(request);
   }
 }
 
@@ -56,14 +56,14 @@ void worker_pool::wait_for_stream(file_request& request) noexcept {
     poller().add(request);
   } catch (const std::system_error& e) {
     const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
-    finish(request, no_thread ? no_thread_for_streams : -e.code().value());
+    finish_request(request, no_thread ? no_thread_for_streams : -e.code().value());
   } catch (const std::bad_alloc&) {
-    finish(request, -ENOMEM);
+    finish_request(request, -ENOMEM);
   }
 }
 
 void worker_pool::cancel(file_request& request) noexcept {
-  if (!is_of_stream(request)) {
+  if (!is_stream_transfer(request)) {
     request.cancelled = true;  // it has begun, or is about to
     return;
   }
@@ -81,10 +81,10 @@ void worker_pool::cancel_streams(const scheduler& sched) noexcept {
     const std::lock_guard lock(mutex_);
     there = poller_.get();
   }
-  if (there) there->cancel_all_of(sched);
+  if (there) there->cancel_all(sched);
 }
 
-void worker_pool::line_up(file_request& request) noexcept {
+void worker_pool::enqueue(file_request& request) noexcept {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(request);
@@ -93,7 +93,7 @@ void worker_pool::line_up(file_request& request) noexcept {
     if (threads_.empty()) {  // none could be started: do it here
       static_cast<void>(waiting_.pop_front());
       --waiting_count_;
-      take_back(request);
+      mark_user_owned(request);
       execute(request);
       request.completion_scheduler->post(request);
       return;
@@ -118,10 +118,10 @@ void worker_pool::work() {
     auto& request = static_cast<file_request&>(*waiting_.pop_front());
     --waiting_count_;
     lock.unlock();
-    take_back(request);
+    mark_user_owned(request);
     execute(request);
-    if (is_of_stream(request) && request.result == -EAGAIN) {
-      hand_over(request);
+    if (is_stream_transfer(request) && request.result == -EAGAIN) {
+      mark_kernel_owned(request);
       wait_for_stream(request);  // somebody else was faster
     } else {
       request.completion_scheduler->post(request);  // the last access: the request may be gone now

@@ -31,7 +31,7 @@ class worker_pool {
   void submit(file_request& request) noexcept;
 
   /// The same for a request whose stream is ready.
-  void line_up(file_request& request) noexcept;
+  void enqueue(file_request& request) noexcept;
 
   /// See file_backend::cancel().
   void cancel(file_request& request) noexcept;
@@ -43,7 +43,7 @@ class worker_pool {
   // Disks like a few at the same time.
   static constexpr std::size_t max_threads = 4;
 
-  [[nodiscard]] bool is_of_this_process() const noexcept;
+  [[nodiscard]] bool is_in_its_process() const noexcept;
   [[nodiscard]] stream_poller& poller();
   void wait_for_stream(file_request& request) noexcept;
   void start_one() noexcept;

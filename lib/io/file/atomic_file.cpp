@@ -26,7 +26,7 @@ task<void> require_replaceable(std::string path) {
 
 }  // namespace
 
-task<partial_file> partial_file::create(std::string path) {
+task<atomic_file> atomic_file::create(std::string path) {
   if (path.empty()) {
     throw failure(errc::invalid_argument, "'': cannot write a file: the path is empty");
   }
@@ -42,50 +42,50 @@ task<partial_file> partial_file::create(std::string path) {
     } catch (const failure& e) {
       if (e.code() != errc::already_exists || i == max_partial_files) throw;
     }
-    if (f.is_open()) co_return partial_file(std::move(f), std::move(own));
+    if (f.is_open()) co_return atomic_file(std::move(f), std::move(own));
   }
 }
 
-partial_file::partial_file(file f, std::string path) noexcept
+atomic_file::atomic_file(file f, std::string path) noexcept
     : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(std::move(path)) {}
 
-partial_file::~partial_file() {
-  if (!handle_ || kept_) return;
+atomic_file::~atomic_file() {
+  if (!handle_ || released_) return;
   file_request request;
   request.what = file_request::operation::remove;
-  request.path = published_as_.empty() ? partial_path_.c_str() : published_as_.c_str();
-  handle_->run_anywhere(request);  // an error leaves the file: nothing better can be done
+  request.path = committed_path_.empty() ? partial_path_.c_str() : committed_path_.c_str();
+  handle_->run_without_scheduler(request);  // an error leaves the file: nothing better can be done
 }
 
-task<void> partial_file::finish(bool on_device) {
+task<void> atomic_file::finish(bool on_device) {
   if (on_device && !finished_) co_await file_.sync();
   finished_ = true;
   co_await file_.close();
 }
 
-task<void> partial_file::publish(std::string path) {
+task<void> atomic_file::commit(std::string path) {
   LEAT_ASSERT(finished_, "a file is given its name before it is finished");
-  if (!published_as_.empty()) co_return;
+  if (!committed_path_.empty()) co_return;
   co_await rename_file(partial_path_, path);
-  published_as_ = std::move(path);
+  committed_path_ = std::move(path);
 }
 
-void partial_file::withdraw() noexcept {
-  if (published_as_.empty()) return;
+void atomic_file::roll_back() noexcept {
+  if (committed_path_.empty()) return;
   file_request request;
   request.what = file_request::operation::rename;
-  request.path = published_as_.c_str();
+  request.path = committed_path_.c_str();
   request.new_path = partial_path_.c_str();
-  handle_->run_anywhere(request);
-  if (request.result == 0) published_as_.clear();  // else the destructor removes it
+  handle_->run_without_scheduler(request);
+  if (request.result == 0) committed_path_.clear();  // else the destructor removes it
 }
 
 task<void> write_new_file(std::string path, byte_view contents, bool on_device) {
-  partial_file f = co_await partial_file::create(path);
+  atomic_file f = co_await atomic_file::create(path);
   co_await f.contents().write_at(0, contents);
   co_await f.finish(on_device);
-  co_await f.publish(path);
-  f.keep();
+  co_await f.commit(path);
+  f.release();
   if (on_device) co_await sync_parent_directory(std::move(path));
 }
 

@@ -9,7 +9,7 @@
 
 namespace leat::detail {
 
-piece_reads::piece_reads(std::shared_ptr<open_files> files, std::size_t depth)
+batched_reads::batched_reads(std::shared_ptr<open_file_cache> files, std::size_t depth)
     : files_(std::move(files)), slots_(depth) {
   idle_.reserve(depth);
   for (slot& s : slots_) {
@@ -22,21 +22,21 @@ piece_reads::piece_reads(std::shared_ptr<open_files> files, std::size_t depth)
   }
 }
 
-void piece_reads::check_home() const noexcept {
+void batched_reads::check_home() const noexcept {
   LEAT_ASSERT(files_->handles().front()->is_at_home(),
               "a file is used on another scheduler than the one on which it was opened");
 }
 
-void piece_reads::add(std::shared_ptr<piece_batch> batch) {
-  piece_batch& b = *batch;
+void batched_reads::add(std::shared_ptr<range_batch> batch) {
+  range_batch& b = *batch;
   batches_.push_back(std::move(batch));
   b.begin();
-  go_on();
+  start_reads();
 }
 
-void piece_reads::go_on() noexcept {
+void batched_reads::start_reads() noexcept {
   while (!idle_.empty() && !batches_.empty()) {
-    const std::shared_ptr<piece_batch>& batch = batches_.front();
+    const std::shared_ptr<range_batch>& batch = batches_.front();
     if (!batch->may_begin()) {
       batches_.pop_front();
       continue;
@@ -45,7 +45,7 @@ void piece_reads::go_on() noexcept {
     idle_.pop_back();
     s.alive = shared_from_this();
     s.batch = batch;
-    s.piece = batch->next++;
+    s.range = batch->next++;
     ++batch->reading;
     s.completion_scheduler = scheduler::current();
     s.cancelled = false;
@@ -56,9 +56,9 @@ void piece_reads::go_on() noexcept {
 
 // Reads the piece, or opens its file. What is held is roused by what is under way: so where nothing
 // is, one file more than may be is opened.
-void piece_reads::begin(slot& s) noexcept {
-  const file_piece& p = piece_of(s);
-  files_->keep_to_limit();
+void batched_reads::begin(slot& s) noexcept {
+  const file_range& p = range_of(s);
+  files_->enforce_limit();
   if (files_->is_open(p.file)) {
     files_->pin(p.file);
     s.what = file_request::operation::read;
@@ -66,7 +66,7 @@ void piece_reads::begin(slot& s) noexcept {
     s.data = p.to;
     s.size = p.size;
     s.offset = p.offset;
-  } else if (!files_->is_opening(p.file) && (files_->make_room() || under_way_ == 0)) {
+  } else if (!files_->is_opening(p.file) && (files_->free_slot() || under_way_ == 0)) {
     files_->begin_open(p.file, s);
   } else {
     hold(s);
@@ -75,12 +75,12 @@ void piece_reads::begin(slot& s) noexcept {
   submit(s);
 }
 
-void piece_reads::hold(slot& s) noexcept {
+void batched_reads::hold(slot& s) noexcept {
   s.held = true;
   ++held_;
 }
 
-void piece_reads::rouse() noexcept {
+void batched_reads::retry_held() noexcept {
   if (held_ == 0) return;
   for (slot& s : slots_) {
     if (!std::exchange(s.held, false)) continue;
@@ -93,18 +93,18 @@ void piece_reads::rouse() noexcept {
   }
 }
 
-void piece_reads::submit(slot& s) noexcept {
+void batched_reads::submit(slot& s) noexcept {
   s.retries = 0;
   s.result = 0;
   ++under_way_;
-  piece_of(s).from->backend.submit(s);
+  range_of(s).from->backend.submit(s);
 }
 
-void piece_reads::complete(slot& s) noexcept {
-  if (s.submit_again(piece_of(s).from->backend)) return;
+void batched_reads::complete(slot& s) noexcept {
+  if (s.submit_again(range_of(s).from->backend)) return;
   --under_way_;
   if (s.what == file_request::operation::open) {
-    opened(s);
+    finish_open(s);
     return;
   }
   if (s.result > 0 && static_cast<std::size_t>(s.result) < s.size && !s.cancelled) {
@@ -115,17 +115,17 @@ void piece_reads::complete(slot& s) noexcept {
     submit(s);
     return;
   }
-  files_->unpin(piece_of(s).file);
+  files_->unpin(range_of(s).file);
   finish(s, s.result == 0 ? -ENODATA : std::min<std::int64_t>(s.result, 0));
 }
 
-void piece_reads::opened(slot& s) noexcept {
-  const std::int64_t error = files_->end_open(piece_of(s).file, s.result);
+void batched_reads::finish_open(slot& s) noexcept {
+  const std::int64_t error = files_->end_open(range_of(s).file, s.result);
   if (s.batch->result.error != 0) {
     finish(s, -ECANCELED);
   } else if (error == 0) {
     begin(s);
-    rouse();
+    retry_held();
   } else if (is_short_of_descriptors(error) && files_->close_one()) {
     begin(s);
   } else if (is_short_of_descriptors(error) && under_way_ > 0) {
@@ -135,29 +135,29 @@ void piece_reads::opened(slot& s) noexcept {
   }
 }
 
-void piece_reads::finish(slot& s, std::int64_t error) noexcept {
-  const std::shared_ptr<piece_reads> alive = s.alive;
+void batched_reads::finish(slot& s, std::int64_t error) noexcept {
+  const std::shared_ptr<batched_reads> alive = s.alive;
   release(s, error);
-  rouse();
-  go_on();
+  retry_held();
+  start_reads();
 }
 
-void piece_reads::release(slot& s, std::int64_t error) noexcept {
-  if (error != 0) s.batch->fail(s.piece, error);
+void batched_reads::release(slot& s, std::int64_t error) noexcept {
+  if (error != 0) s.batch->fail(s.range, error);
   scheduler& here = *s.completion_scheduler;
-  const std::shared_ptr<piece_reads> alive = std::move(s.alive);
-  std::shared_ptr<piece_batch> batch = std::move(s.batch);
+  const std::shared_ptr<batched_reads> alive = std::move(s.alive);
+  std::shared_ptr<range_batch> batch = std::move(s.batch);
   idle_.push_back(&s);
   --batch->reading;
-  if (batch->settled()) batch->end();
+  if (batch->is_complete()) batch->end();
   batch.reset();
   here.remove_hold();
 }
 
-void piece_reads::let_go() noexcept {
+void batched_reads::cancel_all() noexcept {
   batches_.clear();
   for (slot& s : slots_) {
-    if (s.batch) s.batch->fail(s.piece, -ECANCELED);
+    if (s.batch) s.batch->fail(s.range, -ECANCELED);
   }
   for (slot& s : slots_) {
     if (!s.batch) continue;
@@ -165,7 +165,7 @@ void piece_reads::let_go() noexcept {
       --held_;
       release(s, -ECANCELED);
     } else if (s.what == file_request::operation::read) {
-      piece_of(s).from->backend.cancel(s);
+      range_of(s).from->backend.cancel(s);
     }
   }
 }

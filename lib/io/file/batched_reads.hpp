@@ -14,19 +14,19 @@
 namespace leat::detail {
 
 /// Pieces of files that go into one memory, for all of which one task may wait.
-struct piece_batch : awaited_read {
-  std::vector<file_piece> pieces;
+struct range_batch : awaited_read {
+  std::vector<file_range> ranges;
   aligned_bytes memory;
   std::size_t next = 0;     // piece to begin
   std::size_t reading = 0;  // pieces under way
   gather_result result;     // of the first piece that failed; then no further one is begun
 
   [[nodiscard]] bool may_begin() const noexcept {
-    return next < pieces.size() && result.error == 0;
+    return next < ranges.size() && result.error == 0;
   }
-  [[nodiscard]] bool settled() const noexcept { return reading == 0 && !may_begin(); }
-  void fail(std::size_t piece, std::int64_t error) noexcept {
-    if (result.error == 0 || piece < result.piece) result = {error, piece};
+  [[nodiscard]] bool is_complete() const noexcept { return reading == 0 && !may_begin(); }
+  void fail(std::size_t range, std::int64_t error) noexcept {
+    if (result.error == 0 || range < result.range) result = {error, range};
   }
 };
 
@@ -36,49 +36,49 @@ struct piece_batch : awaited_read {
 ///
 /// Lives as long as it reads something, and keeps the files open and the batches there until then.
 /// Thread safety: thread-bound to the scheduler of the files.
-class piece_reads : public std::enable_shared_from_this<piece_reads> {
+class batched_reads : public std::enable_shared_from_this<batched_reads> {
  public:
   /// Errors: std::bad_alloc.
-  piece_reads(std::shared_ptr<open_files> files, std::size_t depth);
-  piece_reads(const piece_reads&) = delete;
-  piece_reads& operator=(const piece_reads&) = delete;
+  batched_reads(std::shared_ptr<open_file_cache> files, std::size_t depth);
+  batched_reads(const batched_reads&) = delete;
+  batched_reads& operator=(const batched_reads&) = delete;
 
-  [[nodiscard]] open_files& files() const noexcept { return *files_; }
+  [[nodiscard]] open_file_cache& files() const noexcept { return *files_; }
 
   /// Ends the process when this is not the scheduler of the files.
   void check_home() const noexcept;
 
   /// Reads a batch, from its next piece on, behind those that were added before.
   /// Errors: std::bad_alloc; then it is not read.
-  void add(std::shared_ptr<piece_batch> batch);
+  void add(std::shared_ptr<range_batch> batch);
 
   /// Nobody wants the batches any more: begins no further piece, and cancels those under way.
-  void let_go() noexcept;
+  void cancel_all() noexcept;
 
  private:
   struct slot : file_request {
-    piece_reads* owner = nullptr;
-    std::shared_ptr<piece_reads> alive;  // while it is under way
-    std::shared_ptr<piece_batch> batch;
-    std::size_t piece = 0;
+    batched_reads* owner = nullptr;
+    std::shared_ptr<batched_reads> alive;  // while it is under way
+    std::shared_ptr<range_batch> batch;
+    std::size_t range = 0;
     bool held = false;  // until its file is open, or may be opened
   };
 
-  static const file_piece& piece_of(const slot& s) noexcept { return s.batch->pieces[s.piece]; }
-  void go_on() noexcept;
+  static const file_range& range_of(const slot& s) noexcept { return s.batch->ranges[s.range]; }
+  void start_reads() noexcept;
   void begin(slot& s) noexcept;
   void hold(slot& s) noexcept;
-  void rouse() noexcept;
+  void retry_held() noexcept;
   void submit(slot& s) noexcept;
   void complete(slot& s) noexcept;
-  void opened(slot& s) noexcept;
+  void finish_open(slot& s) noexcept;
   void finish(slot& s, std::int64_t error) noexcept;
   void release(slot& s, std::int64_t error) noexcept;
 
-  const std::shared_ptr<open_files> files_;
+  const std::shared_ptr<open_file_cache> files_;
   std::vector<slot> slots_;
   std::vector<slot*> idle_;
-  std::deque<std::shared_ptr<piece_batch>> batches_;
+  std::deque<std::shared_ptr<range_batch>> batches_;
   std::size_t under_way_ = 0;  // requests
   std::size_t held_ = 0;       // slots
 };

@@ -34,7 +34,7 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
 }
 
 // The task is destroyed with its scheduler. The kernel may still use the buffer.
-void file_operation::end_dying() noexcept {
+void file_operation::finish_abandoned() noexcept {
   if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
   while (under_way_ && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
@@ -47,14 +47,14 @@ void file_operation::end_dying() noexcept {
 }
 
 // A task that was asked to stop begins nothing new; what is open it may close.
-bool file_operation::refused() noexcept {
+bool file_operation::reject_if_stopped() noexcept {
   if (!stop_requested() || completion_.what == file_request::operation::close) return false;
   completion_.result = -ECANCELED;
   return true;
 }
 
 bool file_operation::await_ready() noexcept {
-  ended_ = refused() || backend_.try_now(completion_);
+  ended_ = reject_if_stopped() || backend_.try_now(completion_);
   return ended_ && (!bound() || context_->get_scheduler().consume_budget());
 }
 
@@ -115,7 +115,7 @@ namespace {
 
 using op = file_request::operation;
 
-file_request on_path(op what, const std::string& path) {
+file_request make_path_request(op what, const std::string& path) {
   detail::check_path(path);
   file_request r;
   r.what = what;
@@ -123,19 +123,20 @@ file_request on_path(op what, const std::string& path) {
   return r;
 }
 
-file_request on_handle(op what, int handle) {
+file_request make_handle_request(op what, int handle) {
   file_request r;
   r.what = what;
   r.handle = handle;
   return r;
 }
 
-task<std::int64_t> run(file_request request, std::string_view path, std::source_location where) {
+task<std::int64_t> execute_request(file_request request, std::string_view path,
+                                   std::source_location where) {
   file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
   co_return co_await file_operation(backend, request, path, where);
 }
 
-int flags_of(open_mode mode) noexcept {
+int to_open_flags(open_mode mode) noexcept {
   switch (mode) {
     case open_mode::read: return O_RDONLY;
     case open_mode::write: return O_WRONLY | O_CREAT | O_TRUNC;
@@ -151,7 +152,7 @@ int flags_of(open_mode mode) noexcept {
 
 // ------------------------------------------------------------------------------------------ file
 
-void detail::file_handle::run_anywhere(file_request& request) const noexcept {
+void detail::file_handle::run_without_scheduler(file_request& request) const noexcept {
   if (is_descriptor) {
     execute(request);
   } else {
@@ -161,18 +162,18 @@ void detail::file_handle::run_anywhere(file_request& request) const noexcept {
 
 detail::file_handle::~file_handle() {
   if (number < 0) return;
-  file_request request = on_handle(op::close, number);
+  file_request request = make_handle_request(op::close, number);
   scheduler* const sched = scheduler::current();
   // Nobody waits for it: the request frees itself.
-  struct last_close : file_request {};
-  const bool in_turn = sched && is_at_home() && !answers_at_once;
-  auto* const last = in_turn ? new (std::nothrow) last_close{request} : nullptr;
+  struct detached_close : file_request {};
+  const bool in_turn = sched && is_at_home() && !was_read_from_cache;
+  auto* const last = in_turn ? new (std::nothrow) detached_close{request} : nullptr;
   if (!last) {
-    run_anywhere(request);
+    run_without_scheduler(request);
     return;
   }
   last->run_ = [](work_item& item) noexcept {
-    auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
+    auto* const self = static_cast<detached_close*>(static_cast<file_request*>(&item));
     scheduler& where = *self->completion_scheduler;
     delete self;
     where.remove_hold();
@@ -182,9 +183,9 @@ detail::file_handle::~file_handle() {
   backend.submit(*last);
 }
 
-detail::file_handle::use file::opened() const {
+detail::file_handle::operation_guard file::begin_operation() const {
   if (!open_) throw failure(errc::failed_precondition, path_ + ": the file is not open");
-  return detail::file_handle::use(open_);
+  return detail::file_handle::operation_guard(open_);
 }
 
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
@@ -194,8 +195,8 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   // Whoever is to close it is there before it is opened.
   f.open_ = std::make_shared<detail::file_handle>(
       get_file_backend(co_await this_task::get_scheduler()), -1);
-  file_request request = on_path(op::open, f.path_);
-  request.flags = flags_of(mode);
+  file_request request = make_path_request(op::open, f.path_);
+  request.flags = to_open_flags(mode);
   request.status = &f.status_;
   const auto handle = co_await file_operation(f.open_->backend, request, f.path_, where);
   if (handle == -ELOOP && mode == open_mode::lock) {
@@ -210,10 +211,10 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
 
 task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
                                 std::source_location where) {
-  const detail::file_handle::use open = opened();
+  const detail::file_handle::operation_guard open = begin_operation();
   std::size_t done = 0;
   while (done < to.size()) {
-    file_request request = on_handle(op::read, open->number);
+    file_request request = make_handle_request(op::read, open->number);
     request.data = to.data() + done;
     request.size = to.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
@@ -231,10 +232,10 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
 
 task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
                           std::source_location where) {
-  const detail::file_handle::use open = opened();
+  const detail::file_handle::operation_guard open = begin_operation();
   std::size_t done = 0;
   while (done < from.size()) {
-    file_request request = on_handle(op::write, open->number);
+    file_request request = make_handle_request(op::write, open->number);
     request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
     request.size = from.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
@@ -247,8 +248,8 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
 }
 
 task<void> file::truncate(std::uint64_t size, std::source_location where) {
-  const detail::file_handle::use open = opened();
-  file_request request = on_handle(op::truncate, open->number);
+  const detail::file_handle::operation_guard open = begin_operation();
+  file_request request = make_handle_request(op::truncate, open->number);
   request.offset = size;
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0) {
@@ -257,21 +258,21 @@ task<void> file::truncate(std::uint64_t size, std::source_location where) {
 }
 
 task<bool> file::try_lock(std::source_location where) {
-  const detail::file_handle::use open = opened();
-  const file_request request = on_handle(op::lock, open->number);
+  const detail::file_handle::operation_guard open = begin_operation();
+  const file_request request = make_handle_request(op::lock, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0 && r != -EBUSY) detail::throw_file_error(r, path_, "cannot lock");
   co_return r == 0;
 }
 
 task<void> file::sync(std::source_location where) {
-  const detail::file_handle::use open = opened();
+  const detail::file_handle::operation_guard open = begin_operation();
   if (open->sync_error != 0) {
     detail::throw_file_error(
         open->sync_error, path_,
         "cannot sync, which has failed before: what was written may be lost, write it anew");
   }
-  const file_request request = on_handle(op::sync, open->number);
+  const file_request request = make_handle_request(op::sync, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r >= 0) co_return;
   // These say that nothing was tried. Behind any other a system may count pages as written that it
@@ -287,9 +288,9 @@ task<void> file::close(std::source_location where) {
               "a file is closed on another scheduler than the one on which it was opened");
   LEAT_ASSERT(!open_->in_use(), "a file is closed while a task uses it");
   const auto open = std::exchange(open_, nullptr);
-  file_request request = on_handle(op::close, std::exchange(open->number, -1));
-  if (open->answers_at_once) {
-    open->run_anywhere(request);
+  file_request request = make_handle_request(op::close, std::exchange(open->number, -1));
+  if (open->was_read_from_cache) {
+    open->run_without_scheduler(request);
   } else {
     request.result = co_await file_operation(open->backend, request, path_, where);
   }
@@ -300,32 +301,33 @@ task<void> file::close(std::source_location where) {
 
 task<file_status> get_status(std::string path) {
   file_status status;
-  file_request request = on_path(op::status, path);
+  file_request request = make_path_request(op::status, path);
   request.status = &status;
-  const auto r = co_await run(request, path, std::source_location::current());
+  const auto r = co_await execute_request(request, path, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot get the status");
   co_return status;
 }
 
 task<std::vector<std::string>> list_directory(std::string path) {
   std::vector<std::string> names;
-  file_request request = on_path(op::list, path);
+  file_request request = make_path_request(op::list, path);
   request.names = &names;
-  const auto r = co_await run(request, path, std::source_location::current());
+  const auto r = co_await execute_request(request, path, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot list");
   std::sort(names.begin(), names.end());
   co_return names;
 }
 
 task<void> rename_file(std::string from, std::string to) {
-  file_request request = on_path(op::rename, from);
-  request.new_path = on_path(op::rename, to).path;
-  const auto r = co_await run(request, from, std::source_location::current());
+  file_request request = make_path_request(op::rename, from);
+  request.new_path = make_path_request(op::rename, to).path;
+  const auto r = co_await execute_request(request, from, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, from, "cannot rename to " + to);
 }
 
 task<void> remove_file(std::string path) {
-  const auto r = co_await run(on_path(op::remove, path), path, std::source_location::current());
+  const auto r = co_await execute_request(make_path_request(op::remove, path), path,
+                                          std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot remove");
 }
 
@@ -336,9 +338,9 @@ task<void> make_directories(std::string path) {
   for (; end > 0; end = path.find_last_of('/', end - 1)) {
     const std::string part = path.substr(0, end);
     file_status there;
-    file_request request = on_path(op::status, part);
+    file_request request = make_path_request(op::status, part);
     request.status = &there;
-    const auto r = co_await run(request, part, std::source_location::current());
+    const auto r = co_await execute_request(request, part, std::source_location::current());
     if (r == 0 && !there.is_directory) detail::throw_file_error(-ENOTDIR, part, "cannot go in");
     if (r == 0) break;
     if (r != -ENOENT) detail::throw_file_error(r, part, "cannot get the status");
@@ -348,8 +350,8 @@ task<void> make_directories(std::string path) {
   while (!missing.empty()) {
     const std::string part = path.substr(0, missing.back());
     missing.pop_back();
-    const auto r =
-        co_await run(on_path(op::make_directory, part), part, std::source_location::current());
+    const auto r = co_await execute_request(make_path_request(op::make_directory, part), part,
+                                            std::source_location::current());
     if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot make the directory");
     const std::size_t slash = part.find_last_of('/');
     std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
@@ -358,7 +360,8 @@ task<void> make_directories(std::string path) {
 }
 
 task<void> sync_directory(std::string path) {
-  const auto r = co_await run(on_path(op::sync, path), path, std::source_location::current());
+  const auto r = co_await execute_request(make_path_request(op::sync, path), path,
+                                          std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot sync");
 }
 

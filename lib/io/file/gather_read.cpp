@@ -9,29 +9,30 @@
 
 namespace leat::detail {
 
-const wait_operation::kind gather::gather_kind{"read", &gather::cancel, &gather::describe};
+const wait_operation::kind gather_read::gather_read_kind{"read", &gather_read::cancel,
+                                                         &gather_read::describe};
 
-gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
-               const std::source_location& where)
-    : wait_operation(gather_kind, where),
+gather_read::gather_read(file& f, std::span<const file_range> ranges, std::size_t depth,
+                         const std::source_location& where)
+    : wait_operation(gather_read_kind, where),
       file_(f),
       in_use_(f.open_handle()),
-      pieces_(pieces),
-      slots_(std::min(depth, pieces.size())) {}
+      ranges_(ranges),
+      slots_(std::min(depth, ranges.size())) {}
 
-gather::~gather() {
+gather_read::~gather_read() {
   if (!is_dying()) return;
   if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
   while (under_way_ > 0 && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_ == 0) withdraw_wakeup();
 }
 
-bool gather::await_ready() noexcept {
+bool gather_read::await_ready() noexcept {
   if (stop_requested()) result_.error = -ECANCELED;
   return !may_begin();
 }
 
-bool gather::await_suspend(std::coroutine_handle<> h) noexcept {
+bool gather_read::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
   begin_wait();
   for (slot& s : slots_) {
@@ -47,10 +48,10 @@ bool gather::await_suspend(std::coroutine_handle<> h) noexcept {
   return true;
 }
 
-bool gather::begin_next(slot& s) noexcept {
+bool gather_read::begin_next(slot& s) noexcept {
   if (!may_begin()) return false;
-  s.piece = next_++;
-  const file_piece& p = pieces_[s.piece];
+  s.range = next_++;
+  const file_range& p = ranges_[s.range];
   s.data = p.to;
   s.size = p.size;
   s.offset = p.offset;
@@ -59,13 +60,13 @@ bool gather::begin_next(slot& s) noexcept {
   return true;
 }
 
-void gather::submit(slot& s) noexcept {
+void gather_read::submit(slot& s) noexcept {
   s.retries = 0;
   s.result = 0;
   file_.open_handle()->backend.submit(s);
 }
 
-void gather::complete(slot& s) noexcept {
+void gather_read::complete(slot& s) noexcept {
   if (s.result > 0 && static_cast<std::size_t>(s.result) < s.size) {  // the rest of it
     const auto got = static_cast<std::size_t>(s.result);
     s.data += got;
@@ -74,37 +75,38 @@ void gather::complete(slot& s) noexcept {
     submit(s);
     return;
   }
-  if (s.result <= 0) fail(s.piece, s.result == 0 ? -ENODATA : s.result);
+  if (s.result <= 0) fail(s.range, s.result == 0 ? -ENODATA : s.result);
   --under_way_;
   if (!begin_next(s) && under_way_ == 0) wake();
 }
 
 // The first piece of the file counts, whichever came back first.
-void gather::fail(std::size_t piece, std::int64_t error) noexcept {
-  if (result_.error != 0 && result_.piece < piece) return;
-  result_ = {error, piece};
+void gather_read::fail(std::size_t range, std::int64_t error) noexcept {
+  if (result_.error != 0 && result_.range < range) return;
+  result_ = {error, range};
 }
 
-void gather::cancel(wait_operation& w) noexcept {
-  auto& self = static_cast<gather&>(w);
-  if (self.result_.error == 0 && self.next_ < self.pieces_.size()) {
+void gather_read::cancel(wait_operation& w) noexcept {
+  auto& self = static_cast<gather_read&>(w);
+  if (self.result_.error == 0 && self.next_ < self.ranges_.size()) {
     self.result_ = {-ECANCELED, self.next_};
   }
 }
 
-void gather::describe(const wait_operation& w, std::ostream& out) {
-  const auto& self = static_cast<const gather&>(w);
+void gather_read::describe(const wait_operation& w, std::ostream& out) {
+  const auto& self = static_cast<const gather_read&>(w);
   out << "'" << self.file_.path() << "' (" << self.next_ - self.under_way_ << " of "
-      << self.pieces_.size() << " pieces are read, " << self.under_way_ << " under way)";
+      << self.ranges_.size() << " pieces are read, " << self.under_way_ << " under way)";
 }
 
-cached_pieces gather_cached(std::span<const file_piece> pieces, open_files* files) noexcept {
-  constexpr std::size_t share_of_turn = std::size_t{1} << 20;
+cached_ranges gather_cached(std::span<const file_range> ranges, open_file_cache* files) noexcept {
+  constexpr std::size_t max_bytes_per_turn = std::size_t{1} << 20;
   constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy so many bytes
-  cached_pieces done;
-  for (std::size_t spent = 0; done.count < pieces.size() && spent < share_of_turn; ++done.count) {
-    const file_piece& p = pieces[done.count];
-    done.missed = files && !files->open_now(p.file);
+  cached_ranges done;
+  for (std::size_t spent = 0; done.count < ranges.size() && spent < max_bytes_per_turn;
+       ++done.count) {
+    const file_range& p = ranges[done.count];
+    done.missed = files && !files->try_open(p.file);
     if (done.missed) break;
     file_request now;
     now.handle = p.from->number;

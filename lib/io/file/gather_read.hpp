@@ -12,10 +12,10 @@
 
 namespace leat::detail {
 
-class open_files;
+class open_file_cache;
 
 /// A piece of a file, and where in memory it goes.
-struct file_piece {
+struct file_range {
   file_handle* from = nullptr;
   std::size_t file = 0;  // of several, which
   std::uint64_t offset = 0;
@@ -26,7 +26,7 @@ struct file_piece {
 /// How a gather ended.
 struct gather_result {
   std::int64_t error = 0;  // negative errno, or 0
-  std::size_t piece = 0;   // that it befell
+  std::size_t range = 0;   // that it befell
 };
 
 /// Reads pieces of a file through the backend, at most `depth` of them at a time, and awaits all.
@@ -35,12 +35,12 @@ struct gather_result {
 ///
 /// Cancellation: no further piece is begun, and those under way are awaited: -ECANCELED.
 /// Thread safety: thread-bound.
-class [[nodiscard]] gather final : public wait_operation {
+class [[nodiscard]] gather_read final : public wait_operation {
  public:
   /// Errors: std::bad_alloc.
-  gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
-         const std::source_location& where);
-  ~gather();
+  gather_read(file& f, std::span<const file_range> ranges, std::size_t depth,
+              const std::source_location& where);
+  ~gather_read();
 
   bool await_ready() noexcept;
   bool await_suspend(std::coroutine_handle<> h) noexcept;
@@ -48,25 +48,25 @@ class [[nodiscard]] gather final : public wait_operation {
 
  private:
   struct slot : file_request {
-    gather* owner = nullptr;
-    std::size_t piece = 0;
+    gather_read* owner = nullptr;
+    std::size_t range = 0;
   };
 
   bool begin_next(slot& s) noexcept;
   void submit(slot& s) noexcept;
   void complete(slot& s) noexcept;
-  void fail(std::size_t piece, std::int64_t error) noexcept;
+  void fail(std::size_t range, std::int64_t error) noexcept;
   [[nodiscard]] bool may_begin() const noexcept {
-    return next_ < pieces_.size() && result_.error == 0;
+    return next_ < ranges_.size() && result_.error == 0;
   }
 
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
-  static const kind gather_kind;
+  static const kind gather_read_kind;
 
   file& file_;
-  const file_handle::use in_use_;
-  const std::span<const file_piece> pieces_;
+  const file_handle::operation_guard in_use_;
+  const std::span<const file_range> ranges_;
   std::vector<slot> slots_;
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
@@ -74,14 +74,14 @@ class [[nodiscard]] gather final : public wait_operation {
 };
 
 /// What was read of a run of pieces without waiting.
-struct cached_pieces {
+struct cached_ranges {
   std::size_t count = 0;  // from the front
   bool missed = false;    // the next one needs waiting, or has an error
 };
 
 /// Reads pieces that need no waiting for a device, from the front, at most about 1 MiB of them. Of
 /// files that are open, or of `files`, where they are opened as that is needed.
-[[nodiscard]] cached_pieces gather_cached(std::span<const file_piece> pieces,
-                                          open_files* files = nullptr) noexcept;
+[[nodiscard]] cached_ranges gather_cached(std::span<const file_range> ranges,
+                                          open_file_cache* files = nullptr) noexcept;
 
 }  // namespace leat::detail

@@ -16,37 +16,37 @@
 namespace leat::detail {
 
 /// A file, and how it was when it was opened at first.
-struct known_file {
+struct file_at_open {
   std::shared_ptr<const std::string> path;
   file_status then;
 };
 
 /// The same file as before, and not written since. Of two times in one run of a process: a copy or
 /// another machine has other inodes.
-[[nodiscard]] bool is_as_it_was(const file_status& then, const file_status& now) noexcept;
+[[nodiscard]] bool is_unchanged(const file_status& then, const file_status& now) noexcept;
 
 /// False: a file may have another inode there once it has been closed. FUSE and SMB number files as
 /// they are looked up.
-[[nodiscard]] bool keeps_inodes(const struct statfs& file_system) noexcept;
+[[nodiscard]] bool has_stable_inodes(const struct statfs& file_system) noexcept;
 
 /// True for a negative errno that says that there are no more descriptors.
 [[nodiscard]] bool is_short_of_descriptors(std::int64_t result) noexcept;
 
 /// Closes a file that is only read, here and now; its handle stays, without a number.
-void close_for_now(file_handle& handle) noexcept;
+void close_temporarily(file_handle& handle) noexcept;
 
 /// Files that are read, of which only so many are open at a time: the others are closed, those
 /// first that were not used lately, and opened again when they are to be read. One that has
 /// another size or time by then, or is another file, is refused.
 ///
 /// Thread safety: thread-bound to the scheduler of the files.
-class open_files {
+class open_file_cache {
  public:
   /// Of files that are open or closed for now. Errors: std::bad_alloc.
-  open_files(std::vector<std::shared_ptr<file_handle>> handles, std::vector<known_file> known,
-             std::size_t most);
-  open_files(const open_files&) = delete;
-  open_files& operator=(const open_files&) = delete;
+  open_file_cache(std::vector<std::shared_ptr<file_handle>> handles,
+                  std::vector<file_at_open> known, std::size_t most);
+  open_file_cache(const open_file_cache&) = delete;
+  open_file_cache& operator=(const open_file_cache&) = delete;
 
   [[nodiscard]] std::span<const std::shared_ptr<file_handle>> handles() const noexcept {
     return handles_;
@@ -54,7 +54,7 @@ class open_files {
   [[nodiscard]] bool is_open(std::size_t n) const noexcept { return handles_[n]->number >= 0; }
 
   /// Opens a file that is closed where that needs no waiting: true when it is open.
-  [[nodiscard]] bool open_now(std::size_t n) noexcept;
+  [[nodiscard]] bool try_open(std::size_t n) noexcept;
 
   /// Opens a file that is closed; another one more where all others are in use. 0, or a negative
   /// errno: -ESTALE for a file that is not as it was.
@@ -74,13 +74,13 @@ class open_files {
   [[nodiscard]] std::int64_t end_open(std::size_t n, std::int64_t result) noexcept;
 
   /// Closes files until there is room for one more. False where all are in use.
-  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool free_slot() noexcept;
 
   /// Closes a file, even if there is room. False where all are in use.
   [[nodiscard]] bool close_one() noexcept;
 
   /// Closes the files that were opened while all others were in use.
-  void keep_to_limit() noexcept;
+  void enforce_limit() noexcept;
 
  private:
   struct state {
@@ -90,19 +90,20 @@ class open_files {
     file_status found = {};
   };
 
-  void ask_to_open(std::size_t n, file_request& request, file_status& found) const noexcept;
-  [[nodiscard]] bool is_the_same(std::size_t n, const file_handle& opened,
-                                 const file_status& found) const noexcept;
-  [[nodiscard]] std::int64_t take(std::size_t n, std::int64_t result,
-                                  const file_status& found) noexcept;
+  void prepare_open(std::size_t n, file_request& request, file_status& found) const noexcept;
+  [[nodiscard]] bool is_same_file(std::size_t n, const file_handle& opened,
+                                  const file_status& found) const noexcept;
+  [[nodiscard]] std::int64_t adopt(std::size_t n, std::int64_t result,
+                                   const file_status& found) noexcept;
 
   const std::vector<std::shared_ptr<file_handle>> handles_;
-  const std::vector<known_file> known_;
-  const std::size_t most_;
+  const std::vector<file_at_open> files_at_open_;
+  const std::size_t max_open_;
   std::vector<state> states_;
   std::vector<std::size_t> open_;  // has room for all
   std::size_t opening_ = 0;
-  std::size_t hand_ = 0;  // in open_: goes round, and closes what was not used since it was there
+  // in open_: goes round, and closes what was not used since it was there
+  std::size_t clock_hand_ = 0;
 };
 
 }  // namespace leat::detail

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t max_world_size = std::uint64_t{1} << 32;
 
-std::vector<std::uint64_t> firsts_of(std::span<const std::uint64_t> records_of_files) {
+std::vector<std::uint64_t> first_global_indexes(std::span<const std::uint64_t> records_of_files) {
   std::vector<std::uint64_t> firsts = {0};
   for (const std::uint64_t records : records_of_files) {
     if (records > permutation::max_size - firsts.back()) {
@@ -26,22 +26,22 @@ std::vector<std::uint64_t> firsts_of(std::span<const std::uint64_t> records_of_f
 }
 
 void check(const shard_options& shard) {
-  const auto refuse = [](const std::string& why) {
+  const auto throw_error = [](const std::string& why) {
     throw failure(errc::invalid_argument, "shard_options: " + why);
   };
   if (shard.world_size == 0 || shard.world_size > max_world_size) {
-    refuse("world_size is " + std::to_string(shard.world_size) + ", must be 1 to 2^32");
+    throw_error("world_size is " + std::to_string(shard.world_size) + ", must be 1 to 2^32");
   }
   if (shard.rank >= shard.world_size) {
-    refuse("rank is " + std::to_string(shard.rank) + ", must be below the world_size of " +
-           std::to_string(shard.world_size));
+    throw_error("rank is " + std::to_string(shard.rank) + ", must be below the world_size of " +
+                std::to_string(shard.world_size));
   }
 }
 
 // The index of the list that an item is in, by the number of each list's first item.
-std::size_t list_of(std::uint64_t item, const std::vector<std::uint64_t>& firsts) noexcept {
-  const auto behind = std::upper_bound(firsts.begin(), firsts.end(), item);
-  return static_cast<std::size_t>(behind - firsts.begin()) - 1;
+std::size_t find_list(std::uint64_t item, const std::vector<std::uint64_t>& firsts) noexcept {
+  const auto after = std::upper_bound(firsts.begin(), firsts.end(), item);
+  return static_cast<std::size_t>(after - firsts.begin()) - 1;
 }
 
 // Seeds of orders that have nothing to do with each other.
@@ -56,14 +56,14 @@ std::uint64_t seed_of_rank(std::uint64_t seed, std::uint64_t rank) {
 
 epoch_order::epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle,
                          std::uint64_t seed, const shard_options& shard)
-    : firsts_(firsts_of(records_of_files)),
+    : firsts_(first_global_indexes(records_of_files)),
       shuffle_(shuffle),
       seed_(seed),
       shard_(shard),
       order_(size(), seed) {
   check(shard_);
   for (std::size_t file = 0; file < records_of_files.size(); ++file) {
-    if (records_of_files[file] > 0) with_records_.push_back(file);
+    if (records_of_files[file] > 0) nonempty_files_.push_back(file);
   }
   begin(0);
 }
@@ -71,45 +71,47 @@ epoch_order::epoch_order(std::span<const std::uint64_t> records_of_files, bool s
 void epoch_order::begin(std::uint64_t epoch) {
   if (by_files()) {
     choose_files(epoch);
-    order_ = permutation(own_firsts_.back(), seed_of_rank(seed_, shard_.rank), epoch);
+    order_ = permutation(rank_firsts_.back(), seed_of_rank(seed_, shard_.rank), epoch);
   } else {
     order_ = permutation(size(), seed_, epoch);
   }
   epoch_ = epoch;
   parts_.clear();
-  of_ranks_.clear();
+  rank_orders_.clear();
 }
 
 void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) {
-  std::vector<dealt_part> dealt;
+  std::vector<resharded_part> resharded;
   std::vector<rank_orders> all;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;
   std::uint64_t next = 0;
   for (const epoch_part& p : parts) {
-    dealt.push_back({p, permutation(size(), seed_, p.epoch), next});
+    resharded.push_back({p, permutation(size(), seed_, p.epoch), next});
     next += p.count;
     if (p.ranks == 0) continue;
     const auto [at, is_new] = known.try_emplace(std::pair(p.epoch, p.ranks), all.size());
-    if (is_new) all.push_back(orders_of(p.epoch, p.ranks));
-    dealt.back().of_ranks = at->second;
+    if (is_new) all.push_back(make_rank_orders(p.epoch, p.ranks));
+    resharded.back().rank_orders_index = at->second;
   }
   begin(epoch);
-  parts_ = std::move(dealt);
-  of_ranks_ = std::move(all);
+  parts_ = std::move(resharded);
+  rank_orders_ = std::move(all);
 }
 
 epoch_order::shared_files epoch_order::share_files(std::uint64_t epoch, std::uint64_t ranks) const {
-  const permutation order(with_records_.size(), seed_of_files(seed_), epoch);
+  const permutation order(nonempty_files_.size(), seed_of_files(seed_), epoch);
   const std::uint64_t have_some = std::min(ranks, order.size());
   shared_files s;
-  s.files.reserve(with_records_.size());
-  s.firsts.reserve(with_records_.size() + 1);
+  s.files.reserve(nonempty_files_.size());
+  s.firsts.reserve(nonempty_files_.size() + 1);
   s.begins.reserve(static_cast<std::size_t>(have_some) + 1);
   s.firsts.push_back(0);
   for (std::uint64_t rank = 0; rank < have_some; ++rank) {
     s.begins.push_back(s.firsts.back());
-    for (std::uint64_t place = rank; place < order.size(); place += ranks) {
-      s.files.push_back(with_records_[static_cast<std::size_t>(shuffle_ ? order[place] : place)]);
+    for (std::uint64_t order_position = rank; order_position < order.size();
+         order_position += ranks) {
+      s.files.push_back(nonempty_files_[static_cast<std::size_t>(shuffle_ ? order[order_position]
+                                                                          : order_position)]);
       s.firsts.push_back(s.firsts.back() + records_of(s.files.back()));
     }
   }
@@ -117,7 +119,8 @@ epoch_order::shared_files epoch_order::share_files(std::uint64_t epoch, std::uin
   return s;
 }
 
-epoch_order::rank_orders epoch_order::orders_of(std::uint64_t epoch, std::uint64_t ranks) const {
+epoch_order::rank_orders epoch_order::make_rank_orders(std::uint64_t epoch,
+                                                       std::uint64_t ranks) const {
   rank_orders o{epoch, ranks, share_files(epoch, ranks), {}};
   for (std::size_t rank = 0; rank + 1 < o.shared.begins.size(); ++rank) {
     o.orders.emplace_back(o.shared.begins[rank + 1] - o.shared.begins[rank],
@@ -148,22 +151,22 @@ void epoch_order::choose_files(std::uint64_t epoch) {
   if (shard_.rank < ranks) {
     const std::uint64_t begin = all.begins[static_cast<std::size_t>(shard_.rank)];
     const std::uint64_t end = all.begins[static_cast<std::size_t>(shard_.rank) + 1];
-    for (std::size_t i = list_of(begin, all.firsts); all.firsts[i] < end; ++i) {
+    for (std::size_t i = find_list(begin, all.firsts); all.firsts[i] < end; ++i) {
       files.push_back(all.files[i]);
       firsts.push_back(all.firsts[i + 1] - begin);
     }
   }
   // From here on nothing fails.
   files_ = std::move(files);
-  own_firsts_ = std::move(firsts);
+  rank_firsts_ = std::move(firsts);
   least_ = least;
   most_ = most;
 }
 
 epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexcept {
   const auto left = [position](std::uint64_t all) { return all - std::min(position, all); };
-  if (has_own_order()) return {left(own_firsts_.back()), left(least_), left(most_)};
-  const std::uint64_t n = left(places());
+  if (has_rank_order()) return {left(rank_firsts_.back()), left(least_), left(most_)};
+  const std::uint64_t n = left(position_count());
   const std::uint64_t rounds = n / shard_.world_size;
   const std::uint64_t rest = n % shard_.world_size;
   return {rounds + (shard_.rank < rest ? 1 : 0), rounds, rounds + (rest > 0 ? 1 : 0)};
@@ -176,49 +179,52 @@ shard_counts epoch_order::left_from(std::uint64_t position) const noexcept {
     case shard_remainder::drop: return {.records = s.least, .dropped = s.own - s.least};
     case shard_remainder::repeat:
       // Without records of its own a rank has none to repeat.
-      if (has_own_order() && own_firsts_.back() == 0) break;
+      if (has_rank_order() && rank_firsts_.back() == 0) break;
       return {.records = s.most, .repeated = s.most - s.own};
   }
   return {.records = s.own};
 }
 
 bool epoch_order::ended(std::uint64_t position) const noexcept {
-  const bool uneven = !has_own_order() && shard_.last == shard_remainder::keep;
-  return uneven ? position >= places() : left_from(position).records == 0;
+  const bool uneven = !has_rank_order() && shard_.last == shard_remainder::keep;
+  return uneven ? position >= position_count() : left_from(position).records == 0;
 }
 
-std::uint64_t epoch_order::ordinal_of(std::uint64_t item, const std::vector<std::size_t>& files,
-                                      const std::vector<std::uint64_t>& firsts) const noexcept {
-  const std::size_t list = list_of(item, firsts);
+std::uint64_t epoch_order::global_index_of(
+    std::uint64_t item, const std::vector<std::size_t>& files,
+    const std::vector<std::uint64_t>& firsts) const noexcept {
+  const std::size_t list = find_list(item, firsts);
   return firsts_[files[list]] + (item - firsts[list]);
 }
 
-std::uint64_t epoch_order::ordinal_at(const dealt_part& d, std::uint64_t place) const noexcept {
-  if (d.part.ranks == 0) return shuffle_ ? d.order[place] : place;
-  const rank_orders& all = of_ranks_[d.of_ranks];
-  const std::size_t rank = list_of(place, all.shared.begins);
+std::uint64_t epoch_order::global_index_at(const resharded_part& d,
+                                           std::uint64_t order_position) const noexcept {
+  if (d.part.ranks == 0) return shuffle_ ? d.order[order_position] : order_position;
+  const rank_orders& all = rank_orders_[d.rank_orders_index];
+  const std::size_t rank = find_list(order_position, all.shared.begins);
   const std::uint64_t begin = all.shared.begins[rank];
-  const std::uint64_t of_rank = shuffle_ ? all.orders[rank][place - begin] : place - begin;
-  return ordinal_of(begin + of_rank, all.shared.files, all.shared.firsts);
+  const std::uint64_t rank_index =
+      shuffle_ ? all.orders[rank][order_position - begin] : order_position - begin;
+  return global_index_of(begin + rank_index, all.shared.files, all.shared.firsts);
 }
 
-std::uint64_t epoch_order::ordinal_at(std::uint64_t place) const noexcept {
+std::uint64_t epoch_order::global_index_at(std::uint64_t order_position) const noexcept {
   if (parts_.empty()) {
-    const std::uint64_t item = shuffle_ ? order_[place] : place;
-    return by_files() ? ordinal_of(item, files_, own_firsts_) : item;
+    const std::uint64_t item = shuffle_ ? order_[order_position] : order_position;
+    return by_files() ? global_index_of(item, files_, rank_firsts_) : item;
   }
-  const auto behind = std::ranges::upper_bound(parts_, place, {}, &dealt_part::begin);
-  const dealt_part& d = *std::prev(behind);
-  return ordinal_at(d, d.part.first + (place - d.begin) * d.part.stride);
+  const auto after = std::ranges::upper_bound(parts_, order_position, {}, &resharded_part::begin);
+  const resharded_part& d = *std::prev(after);
+  return global_index_at(d, d.part.first + (order_position - d.begin) * d.part.stride);
 }
 
 epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
-  const std::uint64_t place = position + (has_own_order() ? 0 : shard_.rank);
-  const std::uint64_t all = places();
+  const std::uint64_t order_position = position + (has_rank_order() ? 0 : shard_.rank);
+  const std::uint64_t all = position_count();
   entry e;
-  e.repeated = place >= all;
-  e.ordinal = ordinal_at(place % all);
-  e.file = list_of(e.ordinal, firsts_);
+  e.repeated = order_position >= all;
+  e.ordinal = global_index_at(order_position % all);
+  e.file = find_list(e.ordinal, firsts_);
   e.index = e.ordinal - firsts_[e.file];
   return e;
 }

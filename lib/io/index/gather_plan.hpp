@@ -33,25 +33,25 @@ struct record_frame {
 };
 
 /// Pieces of files that have all the frames asked for.
-struct frame_layout {
-  std::vector<file_piece> pieces;
+struct gather_plan {
+  std::vector<file_range> ranges;
   std::uint64_t size = 0;  // of all pieces, bytes
 };
 
 /// Puts frames into the order of the files, and says where each goes in memory and what is to be
 /// read: neighbours that are at most `max_gap` bytes apart in one piece. A frame that is asked for
-/// twice is read once. `files`: their handles, by record_frame::file; `who` begins the message.
+/// twice is read once. `files`: their handles, by record_frame::file; `owner` begins the message.
 ///
 /// Errors: invalid_argument where all together are larger than what can be addressed.
-[[nodiscard]] frame_layout lay_out(std::vector<record_frame>& frames,
-                                   std::span<const std::shared_ptr<file_handle>> files,
-                                   std::uint64_t max_gap, std::string_view who);
+[[nodiscard]] gather_plan make_gather_plan(std::vector<record_frame>& frames,
+                                           std::span<const std::shared_ptr<file_handle>> files,
+                                           std::uint64_t max_gap, std::string_view owner);
 
 /// Gives each piece of a layout its place in memory of as many bytes as they have.
-void put_into(std::span<file_piece> pieces, std::byte* memory) noexcept;
+void assign_memory(std::span<file_range> ranges, std::byte* memory) noexcept;
 
 /// Memory for so many bytes; that which is at hand where it is large enough and nobody else looks
 /// at it. Errors: std::bad_alloc.
-[[nodiscard]] aligned_bytes memory_for(std::uint64_t size, aligned_bytes at_hand);
+[[nodiscard]] aligned_bytes reuse_or_allocate(std::uint64_t size, aligned_bytes available);
 
 }  // namespace leat::detail

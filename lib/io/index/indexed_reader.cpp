@@ -15,7 +15,7 @@
 namespace leat {
 
 // Records that are read together, in the order of their epoch.
-struct indexed_reader::block : detail::piece_batch {
+struct indexed_reader::block : detail::range_batch {
   struct item {
     detail::record_frame frame;
     std::uint64_t position;  // in the epoch's order
@@ -26,28 +26,28 @@ struct indexed_reader::block : detail::piece_batch {
 
   std::uint64_t epoch = 0;
   std::vector<item> items;
-  place end;                  // behind it
+  epoch_position end;         // behind it
   std::uint64_t dropped = 0;  // at the end of the epoch
   std::uint64_t size = 0;     // of all pieces, bytes
-  bool asked = false;         // it was left to reads_
+  bool requested = false;     // it was left to reads_
 };
 
 // A record that was not in order when it was read at first.
-struct indexed_reader::finding {
+struct indexed_reader::bad_record {
   std::size_t item;
-  detail::damage fault;
+  detail::record_corruption fault;
   bool transient = false;
 };
 
 // What becomes of the records of a block.
-struct indexed_reader::verdict {
+struct indexed_reader::batch_outcome {
   std::vector<bool> left_out;
   std::size_t end;                  // of those that are given or left out
   std::exception_ptr refusal = {};  // of the one there
   std::vector<corruption_report> reports = {};
 };
 
-indexed_reader::~indexed_reader() { reads_->let_go(); }
+indexed_reader::~indexed_reader() { reads_->cancel_all(); }
 
 shard_counts indexed_reader::counts() const {
   epoch_order present = order_;
@@ -57,7 +57,7 @@ shard_counts indexed_reader::counts() const {
 
 // ----------------------------------------------------------------------------------- what to read
 
-bool indexed_reader::at_end(const place& p) const noexcept {
+bool indexed_reader::at_end(const epoch_position& p) const noexcept {
   return size() == 0 || (options_.num_epochs && p.epoch >= *options_.num_epochs);
 }
 
@@ -96,12 +96,13 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
     b->items.push_back({frame, position, e.ordinal, e.repeated, too_large});
     position = order_.next(position);
   }
-  detail::frame_layout layout =
-      detail::lay_out(wanted, reads_->files().handles(), options_.file.max_gap, options_.name);
+  detail::gather_plan layout = detail::make_gather_plan(wanted, reads_->files().handles(),
+                                                        options_.file.max_gap, options_.name);
   for (const detail::record_frame& f : wanted) b->items[f.position].frame.at = f.at;
-  b->pieces = std::move(layout.pieces);
+  b->ranges = std::move(layout.ranges);
   b->size = layout.size;
-  b->end = order_.ended(position) ? place{ahead_.epoch + 1, 0} : place{ahead_.epoch, position};
+  b->end = order_.ended(position) ? epoch_position{ahead_.epoch + 1, 0}
+                                  : epoch_position{ahead_.epoch, position};
   const shard_counts left = order_.left_from(position);
   if (left.records == 0) b->dropped = left.dropped;
   ahead_ = {b->epoch, position};
@@ -109,20 +110,20 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
 }
 
 // Begins the block that is planned; on an error it stays so.
-void indexed_reader::begin_planned() {
+void indexed_reader::start_planned() {
   block& b = *planned_;
   // A little more than is needed, for the next batch that is to be put there.
   const std::uint64_t size = b.size <= spare_.size() ? b.size : b.size + b.size / 8;
-  b.memory = detail::memory_for(size, std::move(spare_));
-  detail::put_into(b.pieces, b.memory.data());
+  b.memory = detail::reuse_or_allocate(size, std::move(spare_));
+  detail::assign_memory(b.ranges, b.memory.data());
   blocks_.push_back(planned_);
   planned_.reset();
-  if (!reads_ahead_ || b.pieces.empty()) return;
+  if (!reads_ahead_ || b.ranges.empty()) return;
   reads_->add(blocks_.back());
-  b.asked = true;
+  b.requested = true;
 }
 
-bool indexed_reader::has_room(const block& b) const noexcept {
+bool indexed_reader::has_capacity_for(const block& b) const noexcept {
   if (blocks_.empty()) return true;
   if (!reads_ahead_) return false;
   std::uint64_t records = b.items.size();
@@ -135,20 +136,20 @@ bool indexed_reader::has_room(const block& b) const noexcept {
 }
 
 // Begins the block that comes next, and those behind it for which there is room.
-void indexed_reader::look_ahead() {
+void indexed_reader::start_reads_ahead() {
   try {
     for (;;) {
       if (!planned_) planned_ = plan();
-      if (!planned_ || !has_room(*planned_)) return;
-      begin_planned();
+      if (!planned_ || !has_capacity_for(*planned_)) return;
+      start_planned();
     }
   } catch (const std::bad_alloc&) {
     if (blocks_.empty()) throw;  // else it is read later
   }
 }
 
-void indexed_reader::forget_ahead() noexcept {
-  reads_->let_go();
+void indexed_reader::drop_reads_ahead() noexcept {
+  reads_->cancel_all();
   blocks_.clear();
   planned_.reset();
   ahead_ = next_;
@@ -169,16 +170,16 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     const bool stopped = co_await this_task::stop_requested();
     if (stopped) throw failure(errc::cancelled, options_.name + ": read");
-    look_ahead();
+    start_reads_ahead();
     if (blocks_.empty()) co_return false;
     const std::shared_ptr<block> b = blocks_.front();
-    co_await bring(b, where);
-    const std::vector<finding> found = co_await check(*b, where);
-    verdict v = judge(*b, found);
-    give(*b, v, batch);
+    co_await fetch(b, where);
+    const std::vector<bad_record> found = co_await check(*b, where);
+    batch_outcome v = decide(*b, found);
+    deliver(*b, v, batch);
     if (!v.reports.empty()) {
       try {
-        co_await tell(std::move(v.reports));
+        co_await deliver_reports(std::move(v.reports));
       } catch (...) {
         error_ = std::current_exception();
       }
@@ -189,37 +190,37 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
 }
 
 // Sees to it that a block is in memory.
-task<void> indexed_reader::bring(std::shared_ptr<block> b, std::source_location where) {
-  while (!b->asked && b->next < b->pieces.size()) {
+task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location where) {
+  while (!b->requested && b->next < b->ranges.size()) {
     const auto cached =
-        detail::gather_cached(std::span(b->pieces).subspan(b->next), &reads_->files());
+        detail::gather_cached(std::span(b->ranges).subspan(b->next), &reads_->files());
     b->next += cached.count;
     if (cached.missed) {
       reads_->add(b);
-      b->asked = true;
+      b->requested = true;
       reads_ahead_ = true;
-      look_ahead();
-    } else if (b->next < b->pieces.size()) {
+      start_reads_ahead();
+    } else if (b->next < b->ranges.size()) {
       co_await this_task::yield();
     }
   }
   co_await detail::read_wait(*b, options_.name, next_byte, where);
   if (b->result.error == 0) co_return;
-  const detail::file_piece& hit = b->pieces[b->result.piece];
+  const detail::file_range& hit = b->ranges[b->result.range];
   const auto is_hit = [&](const block::item& i) {
     return i.frame.file == hit.file && !i.too_large && i.frame.offset >= hit.offset &&
            i.frame.offset - hit.offset < hit.size;
   };
   const block::item& first = *std::ranges::find_if(b->items, is_hit);
-  forget_ahead();
-  files_[first.frame.file]->fail(first.frame, b->result.error);
+  drop_reads_ahead();
+  files_[first.frame.file]->throw_read_error(first.frame, b->result.error);
 }
 
 // What of a block is not in order, and whether it is when it is read once more.
-task<std::vector<indexed_reader::finding>> indexed_reader::check(const block& b,
-                                                                 std::source_location where) {
-  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
-  std::vector<finding> found;
+task<std::vector<indexed_reader::bad_record>> indexed_reader::check(const block& b,
+                                                                    std::source_location where) {
+  constexpr std::uint64_t max_bytes_per_turn = std::uint64_t{4} << 20;
+  std::vector<bad_record> found;
   std::uint64_t checked = 0;
   for (std::size_t i = 0; i < b.items.size(); ++i) {
     const detail::record_frame& frame = b.items[i].frame;
@@ -230,32 +231,32 @@ task<std::vector<indexed_reader::finding>> indexed_reader::check(const block& b,
     }
     const std::span<std::byte> bytes = frame.bytes(b.memory.data());
     if (!is_tfrecord(bytes, file.options_.checks)) {
-      finding f{i, file.fault_of(frame, bytes)};
+      bad_record f{i, file.find_corruption(frame, bytes)};
       f.transient = co_await file.read_again(frame, bytes, where);
-      if (!f.transient) f.fault = file.fault_of(frame, bytes);
+      if (!f.transient) f.fault = file.find_corruption(frame, bytes);
       found.push_back(std::move(f));
     }
     checked += frame.size;
-    if (checked < share_of_turn) continue;
+    if (checked < max_bytes_per_turn) continue;
     checked = 0;
     co_await this_task::yield();
   }
   co_return found;
 }
 
-indexed_reader::verdict indexed_reader::judge(const block& b,
-                                              const std::vector<finding>& found) const {
-  verdict v{.left_out = std::vector<bool>(b.items.size()), .end = b.items.size()};
+indexed_reader::batch_outcome indexed_reader::decide(const block& b,
+                                                     const std::vector<bad_record>& found) const {
+  batch_outcome v{.left_out = std::vector<bool>(b.items.size()), .end = b.items.size()};
   std::uint64_t reports = statistics_.reports;
-  for (const finding& f : found) {
+  for (const bad_record& f : found) {
     const detail::record_frame& frame = b.items[f.item].frame;
     const tfrecord_file& file = *files_[frame.file];
     if (!f.transient) {
       const bool fails = options_.corruption.policy == corruption_policy::fail;
       if (fails || reports >= options_.corruption.max_reports) {
-        const std::string hint = fails ? std::string() : detail::hint_of_limit(reports);
+        const std::string hint = fails ? std::string() : detail::limit_hint(reports);
         v.refusal = std::make_exception_ptr(
-            failure(f.fault.reason, file.place(frame) + ": " + f.fault.what + hint));
+            failure(f.fault.reason, file.position_text(frame) + ": " + f.fault.what + hint));
         v.end = f.item;
         break;
       }
@@ -275,16 +276,16 @@ indexed_reader::verdict indexed_reader::judge(const block& b,
 }
 
 // Puts the good records of the first block into the batch, and goes on behind them.
-void indexed_reader::give(const block& b, const verdict& v, record_selection& batch) {
+void indexed_reader::deliver(const block& b, const batch_outcome& v, record_selection& batch) {
   batch.records_.reserve(v.end);
-  batch.places_.reserve(v.end);
+  batch.entries_.reserve(v.end);
   std::uint64_t repeated = 0;
   for (std::size_t i = 0; i < v.end; ++i) {
     if (v.left_out[i]) continue;
     const block::item& item = b.items[i];
     const detail::record_frame& frame = item.frame;
     batch.records_.push_back(frame.payload(b.memory.data()));
-    batch.places_.push_back(
+    batch.entries_.push_back(
         {frame.offset, frame.index, item.ordinal, files_[frame.file]->path_.get()});
     if (item.repeated) ++repeated;
   }
@@ -299,7 +300,7 @@ void indexed_reader::give(const block& b, const verdict& v, record_selection& ba
   }
   if (v.refusal) {
     next_ = {b.epoch, b.items[v.end].position};
-    forget_ahead();
+    drop_reads_ahead();
   } else {
     next_ = b.end;
     statistics_.dropped += b.dropped;
@@ -308,7 +309,7 @@ void indexed_reader::give(const block& b, const verdict& v, record_selection& ba
 }
 
 // The batch is delivered whatever becomes of the reports.
-task<void> indexed_reader::tell(std::vector<corruption_report> reports) {
+task<void> indexed_reader::deliver_reports(std::vector<corruption_report> reports) {
   const corruption_options& o = options_.corruption;
   for (const corruption_report& r : reports) {
     if (o.on_report) o.on_report(r);

@@ -30,16 +30,16 @@ void add_numbers(epoch_fingerprint& to, std::uint64_t key, Numbers... numbers) {
 }  // namespace
 
 void indexed_reader::check_options(const indexed_reader_options& o) {
-  const auto refuse = [&](const std::string& why) {
+  const auto throw_error = [&](const std::string& why) {
     throw failure(errc::invalid_argument, o.name + ": " + why);
   };
   tfrecord_file::check_options(o.file, o.name);
   static_cast<void>(epoch_order({}, o.shuffle, 0, o.shard));  // refuses what cannot be
-  if (o.batch_size == 0) refuse("batch_size is 0, must be 1 or more");
-  if (o.max_open_files == 0) refuse("max_open_files is 0, must be 1 or more");
-  if (o.num_epochs == std::uint64_t{0}) refuse("num_epochs is 0; leave it out for no limit");
+  if (o.batch_size == 0) throw_error("batch_size is 0, must be 1 or more");
+  if (o.max_open_files == 0) throw_error("max_open_files is 0, must be 1 or more");
+  if (o.num_epochs == std::uint64_t{0}) throw_error("num_epochs is 0; leave it out for no limit");
   if (o.corruption.policy == corruption_policy::skip_file) {
-    refuse(
+    throw_error(
         "corruption_policy::skip_file: the rest of a file is nowhere in an order of all files; "
         "take skip_record");
   }
@@ -82,12 +82,12 @@ task<std::unique_ptr<indexed_reader>> indexed_reader::open(braced<std::vector<st
         const bool is_short = e.code() == std::errc::too_many_files_open ||
                               e.code() == std::errc::too_many_files_open_in_system;
         if (open == 0 || !is_short) throw;
-        for (; open > 0; --open) detail::close_for_now(*files[open - 1]->file_.open_handle());
+        for (; open > 0; --open) detail::close_temporarily(*files[open - 1]->file_.open_handle());
       }
     }
     files.push_back(std::move(f));
     if (open < files.size() - 1 || open == options.max_open_files) {
-      detail::close_for_now(*files.back()->file_.open_handle());
+      detail::close_temporarily(*files.back()->file_.open_handle());
     } else {
       ++open;
     }
@@ -105,7 +105,7 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
   check_ranks();
 
   std::vector<std::shared_ptr<detail::file_handle>> handles;
-  std::vector<detail::known_file> known;
+  std::vector<detail::file_at_open> known;
   auto paths = std::make_shared<std::vector<std::shared_ptr<const std::string>>>();
   identity_.files = files_.size();
   identity_.records = size();
@@ -124,32 +124,32 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
   identity_.by = options_.shard.by;
   identity_.world_size = options_.shard.world_size;
   paths_ = std::move(paths);
-  const auto all = std::make_shared<detail::open_files>(std::move(handles), std::move(known),
-                                                        options_.max_open_files);
+  const auto all = std::make_shared<detail::open_file_cache>(std::move(handles), std::move(known),
+                                                             options_.max_open_files);
   for (std::size_t n = 0; n < files_.size(); ++n) {
     files_[n]->reader_files_ = all;
     files_[n]->number_ = n;
   }
-  reads_ = std::make_shared<detail::piece_reads>(all, options_.file.depth);
+  reads_ = std::make_shared<detail::batched_reads>(all, options_.file.depth);
 }
 
 indexed_reader_state indexed_reader::state() const {
   indexed_reader_state s = identity_;
   s.epoch = next_.epoch;
   s.position = next_.position;
-  if (s.epoch == dealt_.epoch) s.parts = dealt_.parts;
+  if (s.epoch == resharded_.epoch) s.parts = resharded_.parts;
   return s;
 }
 
 void indexed_reader::begin_epoch(epoch_order& order, std::uint64_t epoch) const {
   std::span<const epoch_part> parts;
-  if (epoch == dealt_.epoch) parts = dealt_.parts;
+  if (epoch == resharded_.epoch) parts = resharded_.parts;
   order.begin(epoch, parts);
 }
 
 void indexed_reader::restore_state(std::string_view bytes) {
   const detail::exclusive_use::guard guard(in_use_);
-  take_up(indexed_reader_state::from_bytes(bytes, options_.name));
+  restore_from(indexed_reader_state::from_bytes(bytes, options_.name));
 }
 
 void indexed_reader::restore_ranks(std::span<const std::string> states) {
@@ -164,77 +164,77 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
                   options_.name + ": there is no state: give that of each rank");
   }
   if (ranks.size() == options_.shard.world_size) {
-    return take_up(std::move(ranks[static_cast<std::size_t>(options_.shard.rank)]));
+    return restore_from(std::move(ranks[static_cast<std::size_t>(options_.shard.rank)]));
   }
-  take_up(
+  restore_from(
       indexed_reader_state::left_of(ranks, records_of(files_), options_.shard.last, options_.name));
 }
 
-void indexed_reader::take_up(indexed_reader_state s) {
+void indexed_reader::restore_from(indexed_reader_state s) {
   check_state(s);
   epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.shard);
   if (!s.parts.empty()) order.begin(s.epoch, s.parts);
   order_ = std::move(order);
-  dealt_ = {s.epoch, std::move(s.parts)};
+  resharded_ = {s.epoch, std::move(s.parts)};
   identity_.seed = s.seed;
   has_common_order_ = true;
   next_ = {s.epoch, s.position};
   batch_epoch_ = s.epoch;
   error_ = nullptr;
   reads_ahead_ = false;
-  forget_ahead();
+  drop_reads_ahead();
 }
 
 void indexed_reader::check_files(const indexed_reader_state& s) const {
-  const auto refuse = [this](const std::string& why) {
+  const auto throw_error = [this](const std::string& why) {
     throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
   };
   const auto compare = [&](std::uint64_t then, std::uint64_t now, const std::string& what) {
     if (then == now) return;
-    refuse("the state is of " + std::to_string(then) + ' ' + what + ", these are " +
-           std::to_string(now));
+    throw_error("the state is of " + std::to_string(then) + ' ' + what + ", these are " +
+                std::to_string(now));
   };
   compare(s.files, identity_.files, "files");
   compare(s.records, identity_.records, "records");
   compare(s.size, identity_.size, "bytes");
   if (s.contents != identity_.contents) {
-    refuse("the files have other sizes or contents than those of the state, or another order");
+    throw_error("the files have other sizes or contents than those of the state, or another order");
   }
   if (s.times != identity_.times) {
-    refuse("a file has been changed since the state was saved: its time is another one");
+    throw_error("a file has been changed since the state was saved: its time is another one");
   }
 }
 
 void indexed_reader::check_state(const indexed_reader_state& s) const {
-  const auto refuse = [this](const std::string& why) {
+  const auto throw_error = [this](const std::string& why) {
     throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
   };
   check_files(s);
   if (s.shuffle != identity_.shuffle) {
-    refuse(s.shuffle ? "the state is of a shuffled order: set shuffle"
-                     : "the state is of an order without shuffle");
+    throw_error(s.shuffle ? "the state is of a shuffled order: set shuffle"
+                          : "the state is of an order without shuffle");
   }
   if (options_.seed && s.seed != *options_.seed) {
-    refuse("the state has the seed " + std::to_string(s.seed) + ", the options have " +
-           std::to_string(*options_.seed));
+    throw_error("the state has the seed " + std::to_string(s.seed) + ", the options have " +
+                std::to_string(*options_.seed));
   }
   const bool has_begun = s.position > 0 || !s.parts.empty();
   const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
   if (options_.num_epochs && begun > *options_.num_epochs) {
-    refuse("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
-           std::to_string(*options_.num_epochs));
+    throw_error("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
+                std::to_string(*options_.num_epochs));
   }
   if (!has_begun) return;
   const bool by_files = s.by == shard_by::files;
   if (s.by != options_.shard.by) {
-    refuse(std::string("the state is in the middle of an epoch that is shared by ") +
-           (by_files ? "files" : "records"));
+    throw_error(std::string("the state is in the middle of an epoch that is shared by ") +
+                (by_files ? "files" : "records"));
   }
   if (s.in_own_order() && s.world_size != options_.shard.world_size) {
-    refuse("the state is in the middle of an epoch whose files are shared by " +
-           std::to_string(s.world_size) + " ranks, here by " +
-           std::to_string(options_.shard.world_size) + ": give restore_ranks() the states of all " +
-           std::to_string(s.world_size));
+    throw_error("the state is in the middle of an epoch whose files are shared by " +
+                std::to_string(s.world_size) + " ranks, here by " +
+                std::to_string(options_.shard.world_size) +
+                ": give restore_ranks() the states of all " + std::to_string(s.world_size));
   }
 }
 

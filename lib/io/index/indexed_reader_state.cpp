@@ -40,12 +40,12 @@ struct fields {
 };
 
 // Fields of a part.
-namespace of_part {
+namespace part_field {
 constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4, ranks = 5;
 }
-constexpr protozero::pbf_tag_type part_field = 15;
+constexpr protozero::pbf_tag_type parts_field = 15;
 
-constexpr std::uint64_t most_ranks = std::uint64_t{1} << 32;
+constexpr std::uint64_t max_ranks = std::uint64_t{1} << 32;
 
 epoch_part read_part(const protozero::data_view& bytes) {
   protozero::pbf_reader from(bytes);
@@ -55,11 +55,11 @@ epoch_part read_part(const protozero::data_view& bytes) {
   };
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case number(of_part::epoch): p.epoch = from.get_uint64(); break;
-      case number(of_part::first): p.first = from.get_uint64(); break;
-      case number(of_part::stride): p.stride = from.get_uint64(); break;
-      case number(of_part::count): p.count = from.get_uint64(); break;
-      case number(of_part::ranks): p.ranks = from.get_uint64(); break;
+      case number(part_field::epoch): p.epoch = from.get_uint64(); break;
+      case number(part_field::first): p.first = from.get_uint64(); break;
+      case number(part_field::stride): p.stride = from.get_uint64(); break;
+      case number(part_field::count): p.count = from.get_uint64(); break;
+      case number(part_field::ranks): p.ranks = from.get_uint64(); break;
       default: from.skip();  // and the bytes are others than those of a part
     }
   }
@@ -67,37 +67,37 @@ epoch_part read_part(const protozero::data_view& bytes) {
 }
 
 void write_part(protozero::pbf_writer to, const epoch_part& p) {
-  to.add_uint64(of_part::epoch, p.epoch);
-  to.add_uint64(of_part::first, p.first);
-  to.add_uint64(of_part::stride, p.stride);
-  to.add_uint64(of_part::count, p.count);
-  if (p.ranks > 0) to.add_uint64(of_part::ranks, p.ranks);
+  to.add_uint64(part_field::epoch, p.epoch);
+  to.add_uint64(part_field::first, p.first);
+  to.add_uint64(part_field::stride, p.stride);
+  to.add_uint64(part_field::count, p.count);
+  if (p.ranks > 0) to.add_uint64(part_field::ranks, p.ranks);
 }
 
 // Positions of the epoch; none where its parts are not of an order.
-std::optional<std::uint64_t> places_of(const indexed_reader_state& s) noexcept {
+std::optional<std::uint64_t> count_positions(const indexed_reader_state& s) noexcept {
   if (s.parts.empty()) return s.records;
-  std::uint64_t places = 0;
+  std::uint64_t positions = 0;
   for (const epoch_part& p : s.parts) {
     const bool is_one = p.count > 0 && p.stride > 0 && p.epoch <= s.epoch && p.first < s.records;
     const bool by_files = s.by == shard_by::files;
-    if ((p.ranks > 0) != by_files || p.ranks > most_ranks) return std::nullopt;
+    if ((p.ranks > 0) != by_files || p.ranks > max_ranks) return std::nullopt;
     if (!is_one || p.count - 1 > (s.records - 1 - p.first) / p.stride) return std::nullopt;
-    if (p.count > permutation::max_size - places) return std::nullopt;
-    places += p.count;
+    if (p.count > permutation::max_size - positions) return std::nullopt;
+    positions += p.count;
   }
-  return places;
+  return positions;
 }
 
 // What is wrong with a state; null when nothing is.
-const char* fault_of(const fields& f) noexcept {
+const char* find_fault(const fields& f) noexcept {
   if (f.shuffle > 1 || f.by > 1) return "it has a choice that there is not";
   if (f.state.world_size == 0) return "it is of no rank";
-  if (f.state.epoch > detail::most_epochs) return "it has begun more epochs than anybody counts";
+  if (f.state.epoch > detail::max_epochs) return "it has begun more epochs than anybody counts";
   if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
-  const std::optional<std::uint64_t> places = places_of(f.state);
-  if (!places) return "it has a part that no epoch has";
-  if (f.state.position > *places) return "its position is behind the end of the epoch";
+  const std::optional<std::uint64_t> positions = count_positions(f.state);
+  if (!positions) return "it has a part that no epoch has";
+  if (f.state.position > *positions) return "its position is behind the end of the epoch";
   return nullptr;
 }
 
@@ -115,13 +115,13 @@ std::string indexed_reader_state::to_bytes() const {
   f.for_each([&](protozero::pbf_tag_type field, std::uint64_t value) {
     if (value != 0) message.add_uint64(field, value);
   });
-  for (const epoch_part& p : parts) write_part(protozero::pbf_writer(message, part_field), p);
+  for (const epoch_part& p : parts) write_part(protozero::pbf_writer(message, parts_field), p);
   return bytes;
 }
 
 indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
                                                       std::string_view reader) {
-  const auto refuse = [reader](errc code, const std::string& why) {
+  const auto throw_error = [reader](errc code, const std::string& why) {
     throw failure(code, std::string(reader) + ": the state cannot be restored: " + why);
   };
   fields f;
@@ -131,7 +131,7 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   try {
     protozero::pbf_reader message(bytes.data(), bytes.size());
     while (message.next()) {
-      if (message.tag() == part_field &&
+      if (message.tag() == parts_field &&
           message.wire_type() == protozero::pbf_wire_type::length_delimited) {
         parts.push_back(message.get_view());
         continue;
@@ -148,25 +148,25 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
       known = known && found;
     }
   } catch (const protozero::exception&) {
-    refuse(errc::invalid_argument, "its bytes are no state of an indexed_reader");
+    throw_error(errc::invalid_argument, "its bytes are no state of an indexed_reader");
   }
   if (f.version > version) {
-    refuse(errc::unimplemented, "it is of version " + std::to_string(f.version) +
-                                    ", this is version " + std::to_string(version));
+    throw_error(errc::unimplemented, "it is of version " + std::to_string(f.version) +
+                                         ", this is version " + std::to_string(version));
   }
   indexed_reader_state& s = f.state;
   try {
     for (const protozero::data_view& p : parts) s.parts.push_back(read_part(p));
   } catch (const protozero::exception&) {
-    refuse(errc::invalid_argument, "its bytes are no state of an indexed_reader");
+    throw_error(errc::invalid_argument, "its bytes are no state of an indexed_reader");
   }
   s.shuffle = f.shuffle == 1;
   s.by = static_cast<shard_by>(f.by & 1);
   s.contents = {s.files, f.contents[0], f.contents[1]};
   s.times = {s.files, f.times[0], f.times[1]};
-  if (const char* const fault = fault_of(f)) refuse(errc::invalid_argument, fault);
+  if (const char* const fault = find_fault(f)) throw_error(errc::invalid_argument, fault);
   if (!known || s.to_bytes() != bytes) {
-    refuse(errc::invalid_argument, "its bytes are not as an indexed_reader writes them");
+    throw_error(errc::invalid_argument, "its bytes are not as an indexed_reader writes them");
   }
   return s;
 }

@@ -20,22 +20,22 @@ part_list whole_epoch(const indexed_reader_state& s, std::uint64_t epoch) {
   return {{.epoch = epoch, .count = s.records}};
 }
 
-part_list parts_of_epoch(const indexed_reader_state& s) {
+part_list epoch_parts(const indexed_reader_state& s) {
   return s.parts.empty() ? whole_epoch(s, s.epoch) : s.parts;
 }
 
-std::uint64_t places_in(const part_list& all) noexcept {
-  std::uint64_t places = 0;
-  for (const epoch_part& p : all) places += p.count;
-  return places;
+std::uint64_t count_positions(const part_list& all) noexcept {
+  std::uint64_t positions = 0;
+  for (const epoch_part& p : all) positions += p.count;
+  return positions;
 }
 
 // What is left of the orders that ranks have by files.
-class own_orders {
+class file_rank_orders {
  public:
   // Of the files of a state by files. Errors: failed_precondition for others.
-  own_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
-             std::uint64_t ranks, shard_remainder last, std::string_view reader)
+  file_rank_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
+                   std::uint64_t ranks, shard_remainder last, std::string_view reader)
       : files_(records_of_files, s.shuffle, s.seed, {.by = shard_by::files}),
         ranks_(ranks),
         drops_(last == shard_remainder::drop) {
@@ -55,7 +55,7 @@ class own_orders {
   }
 
   // Of one rank from a position on.
-  void add_left(std::uint64_t rank, std::uint64_t position, part_list& to) const {
+  void add_remaining(std::uint64_t rank, std::uint64_t position, part_list& to) const {
     const auto r = static_cast<std::size_t>(rank);
     const std::uint64_t count = std::min(most_, begins_[r + 1] - begins_[r]);
     if (position >= count) return;
@@ -75,13 +75,13 @@ class own_orders {
 };
 
 // Adds every stride-th of the places in parts that stand one behind the other, from one to another.
-void add_places(const part_list& from, std::uint64_t first, std::uint64_t stride, std::uint64_t end,
-                part_list& to) {
+void add_positions(const part_list& from, std::uint64_t first, std::uint64_t stride,
+                   std::uint64_t end, part_list& to) {
   std::uint64_t begin = 0;
   for (const epoch_part& p : from) {
-    const std::uint64_t behind = std::min(begin + p.count, end);
-    if (first < behind) {
-      const std::uint64_t count = (behind - first - 1) / stride + 1;
+    const std::uint64_t part_end = std::min(begin + p.count, end);
+    if (first < part_end) {
+      const std::uint64_t count = (part_end - first - 1) / stride + 1;
       to.push_back({.epoch = p.epoch,
                     .first = p.first + (first - begin) * p.stride,
                     .stride = count > 1 ? p.stride * stride : 1,
@@ -95,7 +95,7 @@ void add_places(const part_list& from, std::uint64_t first, std::uint64_t stride
 
 // Refuses states that do not go together.
 void require_one_order(std::span<const indexed_reader_state> ranks, std::string_view reader) {
-  const auto refuse = [&](std::size_t rank, const std::string& why) {
+  const auto throw_error = [&](std::size_t rank, const std::string& why) {
     throw failure(errc::failed_precondition, std::string(reader) + ": rank " +
                                                  std::to_string(rank) + " of " +
                                                  std::to_string(ranks.size()) + ' ' + why);
@@ -105,17 +105,18 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
     s.parts.clear();
     return s;
   };
-  const auto dealt = std::ranges::find_if(ranks, [](const auto& s) { return !s.parts.empty(); });
+  const auto resharded =
+      std::ranges::find_if(ranks, [](const auto& s) { return !s.parts.empty(); });
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const indexed_reader_state& s = ranks[r];
     if (order_of(s) != order_of(ranks[0]) || s.world_size != ranks.size()) {
-      refuse(r, "has read other files than rank 0, or in another order, or is one of others");
+      throw_error(r, "has read other files than rank 0, or in another order, or is one of others");
     }
-    if (dealt == ranks.end()) continue;
+    if (resharded == ranks.end()) continue;
     // Behind it there are whole epochs only.
-    const bool same = s.epoch > dealt->epoch ? s.parts.empty() : s.parts == dealt->parts;
-    if (s.epoch < dealt->epoch || !same) {
-      refuse(r, "has not gone on with what others have gone on with");
+    const bool same = s.epoch > resharded->epoch ? s.parts.empty() : s.parts == resharded->parts;
+    if (s.epoch < resharded->epoch || !same) {
+      throw_error(r, "has not gone on with what others have gone on with");
     }
   }
 }
@@ -123,33 +124,33 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
 }  // namespace
 
 std::uint64_t indexed_reader_state::places() const noexcept {
-  return parts.empty() ? records : places_in(parts);
+  return parts.empty() ? records : count_positions(parts);
 }
 
 indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reader_state> ranks,
                                                    std::span<const std::uint64_t> records_of_files,
                                                    shard_remainder last, std::string_view reader) {
-  const auto place_of = [](const indexed_reader_state& s) {
+  const auto position_of = [](const indexed_reader_state& s) {
     return std::tuple(s.epoch, s.position);
   };
-  indexed_reader_state left = *std::ranges::max_element(ranks, {}, place_of);
+  indexed_reader_state left = *std::ranges::max_element(ranks, {}, position_of);
   const auto is_there = [&left](const indexed_reader_state& s) { return s == left; };
   if (!left.in_own_order() && std::ranges::all_of(ranks, is_there)) return left;
   require_one_order(ranks, reader);
   const std::uint64_t world_size = ranks.size();
   for (std::uint64_t rank = 0; rank < world_size; ++rank) {
     const std::uint64_t apart = left.epoch - ranks[static_cast<std::size_t>(rank)].epoch;
-    const std::string why = detail::too_far_behind(rank, world_size, apart);
+    const std::string why = detail::epoch_gap_error(rank, world_size, apart);
     if (!why.empty()) throw failure(errc::failed_precondition, std::string(reader) + ": " + why);
   }
-  std::optional<own_orders> own;
+  std::optional<file_rank_orders> own;
   if (left.by == shard_by::files) own.emplace(left, records_of_files, world_size, last, reader);
 
-  const part_list farthest = parts_of_epoch(left);
+  const part_list farthest = epoch_parts(left);
   const bool has_begun = left.position > 0 || !left.parts.empty();
   const std::uint64_t reached = std::min(left.position, left.places());
   part_list all;
-  for (std::uint64_t e = std::ranges::min_element(ranks, {}, place_of)->epoch; e <= left.epoch;
+  for (std::uint64_t e = std::ranges::min_element(ranks, {}, position_of)->epoch; e <= left.epoch;
        ++e) {
     const bool is_last = e == left.epoch;
     if (own) own->begin(e, !is_last);
@@ -159,25 +160,25 @@ indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reade
       const bool is_whole = e > s.epoch || s.parts.empty();
       const std::uint64_t from = e > s.epoch ? 0 : s.position;
       if (own && is_whole) {
-        if (!is_last || has_begun) own->add_left(rank, from, all);
+        if (!is_last || has_begun) own->add_remaining(rank, from, all);
         continue;
       }
-      const part_list of_epoch = is_last ? farthest : is_whole ? whole_epoch(s, e) : s.parts;
-      std::uint64_t end = is_last ? reached : places_in(of_epoch);
+      const part_list parts_in_epoch = is_last ? farthest : is_whole ? whole_epoch(s, e) : s.parts;
+      std::uint64_t end = is_last ? reached : count_positions(parts_in_epoch);
       const bool drops = !is_last && last == shard_remainder::drop;
       if (drops) end -= (end - std::min(from, end)) % world_size;
-      add_places(of_epoch, from + rank, world_size, end, all);
+      add_positions(parts_in_epoch, from + rank, world_size, end, all);
     }
   }
   if (left.in_own_order() && all.empty()) {  // nobody has any of it left
-    if (left.epoch < detail::most_epochs) ++left.epoch;
+    if (left.epoch < detail::max_epochs) ++left.epoch;
     left.position = 0;
   }
   if (all.empty()) return left;
   if (!has_begun) {
     --left.epoch;  // nobody has begun the next one
   } else if (!left.in_own_order()) {
-    add_places(farthest, reached, 1, places_in(farthest), all);
+    add_positions(farthest, reached, 1, count_positions(farthest), all);
   }
   left.position = 0;
   left.parts = std::move(all);

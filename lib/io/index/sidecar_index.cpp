@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-task<void> index_beside::finish(std::string data, std::string path) {
+task<void> sidecar_index::finish(std::string data, std::string path) {
   if (finished_) co_return;
   if (bytes_.empty()) {
     file written = co_await file::open(std::move(data));
@@ -15,7 +15,7 @@ task<void> index_beside::finish(std::string data, std::string path) {
     const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(written);
     bytes_ = tfrecord_index_builder(builder_).finish(fingerprint).encode();
   }
-  if (!file_) file_.emplace(co_await partial_file::create(std::move(path)));
+  if (!file_) file_.emplace(co_await atomic_file::create(std::move(path)));
   if (file_->contents().is_open()) {
     co_await file_->contents().write_at(0, bytes_);
     co_await file_->finish();

@@ -64,37 +64,38 @@ detail::record_frame tfrecord_file::find(std::uint64_t i, std::size_t position) 
                                           ", the file has " + std::to_string(index_.size()));
   }
   const tfrecord_index::entry e = index_[i];
-  const wanted w{
+  const requested_record w{
       .offset = e.offset, .size = e.size + tfrecord_overhead, .index = i, .position = position};
-  if (is_too_large(w)) refuse(w, too_large(w));
+  if (is_too_large(w)) throw_corruption(w, too_large(w));
   return w;
 }
 
-bool tfrecord_file::is_too_large(const wanted& w) const noexcept {
+bool tfrecord_file::is_too_large(const requested_record& w) const noexcept {
   return w.size - tfrecord_overhead > options_.max_record_size;
 }
 
-detail::damage tfrecord_file::too_large(const wanted& w) const {
+detail::record_corruption tfrecord_file::too_large(const requested_record& w) const {
   return {.reason = errc::resource_exhausted,
           .what = "a length of " + std::to_string(w.size - tfrecord_overhead) +
                   " bytes is above the limit max_record_size of " +
                   std::to_string(options_.max_record_size)};
 }
 
-std::string tfrecord_file::place(const wanted& w) const {
-  return path() + ", " + detail::tfrecord_framing::place(w.index) + " at offset " +
+std::string tfrecord_file::position_text(const requested_record& w) const {
+  return path() + ", " + detail::tfrecord_framing::position_text(w.index) + " at offset " +
          std::to_string(w.offset);
 }
 
 // What is wrong with a record that is not in order.
-detail::damage tfrecord_file::fault_of(const wanted& w, byte_view frame) const {
+detail::record_corruption tfrecord_file::find_corruption(const requested_record& w,
+                                                         byte_view frame) const {
   detail::tfrecord_framing::options how;
   how.checks = options_.checks;
   how.max_record_size = options_.max_record_size;
   std::vector<byte_view> found;
   const detail::tfrecord_framing framing(how, path());
-  const auto step = framing.find({.bytes = frame, .index = w.index}, found);
-  if (found.empty() && step.fault) return *step.fault;
+  const auto result = framing.find({.bytes = frame, .index = w.index}, found);
+  if (found.empty() && result.fault) return *result.fault;
   return {.reason = errc::failed_precondition,
           .what = "it has a length of " +
                   std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
@@ -102,56 +103,58 @@ detail::damage tfrecord_file::fault_of(const wanted& w, byte_view frame) const {
                   "; make the index anew"};
 }
 
-void tfrecord_file::refuse(const wanted& w, const detail::damage& d) const {
-  throw failure(d.reason, place(w) + ": " + d.what);
+void tfrecord_file::throw_corruption(const requested_record& w,
+                                     const detail::record_corruption& d) const {
+  throw failure(d.reason, position_text(w) + ": " + d.what);
 }
 
-void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
+void tfrecord_file::throw_read_error(const requested_record& w, std::int64_t error) const {
   if (error == -ENODATA) {
-    throw failure(errc::data_loss, place(w) + ": the file became shorter while it was read");
+    throw failure(errc::data_loss,
+                  position_text(w) + ": the file became shorter while it was read");
   }
   if (error == -ECANCELED) throw failure(errc::cancelled, path() + ": read");
   if (error == -ESTALE) {
     throw failure(errc::failed_precondition,
                   path() + ": the file was changed or replaced after the reader had opened it");
   }
-  detail::throw_file_error(error, place(w), "cannot read");
+  detail::throw_file_error(error, position_text(w), "cannot read");
 }
 
 // An indexed_reader has closed the file for a while.
 task<void> tfrecord_file::reopen(std::source_location where) {
   const std::int64_t error = co_await reader_files_->open(number_, where);
   if (error == 0) co_return;
-  if (error == -ESTALE || error == -ECANCELED) fail({}, error);
+  if (error == -ESTALE || error == -ECANCELED) throw_read_error({}, error);
   detail::throw_file_error(error, path(), "cannot open");
 }
 
 // True when the record is in order now.
-task<bool> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
+task<bool> tfrecord_file::read_again(const requested_record& w, std::span<std::byte> frame,
                                      std::source_location where) {
   if (file_.open_handle()->number < 0) co_await reopen(where);
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
-  if (got < frame.size()) fail(w, -ENODATA);
+  if (got < frame.size()) throw_read_error(w, -ENODATA);
   co_return is_tfrecord(frame, options_.checks);
 }
 
-task<void> tfrecord_file::mend(const wanted& w, std::span<std::byte> frame,
-                               std::source_location where) {
+task<void> tfrecord_file::reread_or_throw(const requested_record& w, std::span<std::byte> frame,
+                                          std::source_location where) {
   const bool mended = co_await read_again(w, frame, where);
-  if (!mended) refuse(w, fault_of(w, frame));
+  if (!mended) throw_corruption(w, find_corruption(w, frame));
   ++statistics_.transient;
 }
 
 task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where) {
-  const wanted w = find(i, 0);
+  const requested_record w = find(i, 0);
   owned_record record;
   record.memory_ = detail::aligned_bytes(static_cast<std::size_t>(w.size));
   const std::span<std::byte> frame = w.bytes(record.memory_.data());
   if (file_.open_handle()->number < 0) co_await reopen(where);
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
-  if (got < frame.size()) fail(w, -ENODATA);
-  if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
-  if (reader_files_) reader_files_->keep_to_limit();
+  if (got < frame.size()) throw_read_error(w, -ENODATA);
+  if (!is_tfrecord(frame, options_.checks)) co_await reread_or_throw(w, frame, where);
+  if (reader_files_) reader_files_->enforce_limit();
   record.payload_ = w.payload(record.memory_.data());
   record.path_ = path_;
   record.offset_ = w.offset;
@@ -165,7 +168,7 @@ task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where
 task<void> tfrecord_file::read(std::span<const std::uint64_t> indices, record_selection& selection,
                                std::source_location where) {
   selection.forget();
-  std::vector<wanted> all;
+  std::vector<requested_record> all;
   all.reserve(indices.size());
   for (const std::uint64_t i : indices) all.push_back(find(i, all.size()));
   co_await fill(std::move(all), selection, where);
@@ -177,16 +180,16 @@ task<void> tfrecord_file::read_range(std::uint64_t first, std::uint64_t count,
   if (count > size() - std::min(first, size())) {
     static_cast<void>(find(std::max(first, size()), 0));  // throws
   }
-  std::vector<wanted> all;
+  std::vector<requested_record> all;
   all.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t n = 0; n < count; ++n) all.push_back(find(first + n, all.size()));
   co_await fill(std::move(all), selection, where);
 }
 
-task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& selection,
+task<void> tfrecord_file::fill(std::vector<requested_record> all, record_selection& selection,
                                std::source_location where) {
-  detail::frame_layout layout =
-      detail::lay_out(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
+  detail::gather_plan layout =
+      detail::make_gather_plan(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
   if (layout.size > options_.max_selection_size && all.size() > 1) {
     throw failure(errc::resource_exhausted, path() + ": " + std::to_string(all.size()) +
                                                 " records in one go have " +
@@ -194,20 +197,21 @@ task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& select
                                                 " bytes, above the limit max_selection_size of " +
                                                 std::to_string(options_.max_selection_size));
   }
-  detail::aligned_bytes memory = detail::memory_for(layout.size, std::move(selection.memory_));
-  detail::put_into(layout.pieces, memory.data());
+  detail::aligned_bytes memory =
+      detail::reuse_or_allocate(layout.size, std::move(selection.memory_));
+  detail::assign_memory(layout.ranges, memory.data());
   if (file_.open_handle()->number < 0) co_await reopen(where);
   {
-    const detail::file_handle::use stays_open(file_.open_handle());
-    co_await fetch(all, layout.pieces, memory.data(), where);
+    const detail::file_handle::operation_guard stays_open(file_.open_handle());
+    co_await fetch(all, layout.ranges, memory.data(), where);
   }
-  if (reader_files_) reader_files_->keep_to_limit();
+  if (reader_files_) reader_files_->enforce_limit();
 
   selection.records_.resize(all.size());
-  selection.places_.resize(all.size());
-  for (const wanted& w : all) {
+  selection.entries_.resize(all.size());
+  for (const requested_record& w : all) {
     selection.records_[w.position] = w.payload(memory.data());
-    selection.places_[w.position] = {w.offset, w.index, w.index, path_.get()};
+    selection.entries_[w.position] = {w.offset, w.index, w.index, path_.get()};
   }
   selection.memory_ = std::move(memory);
   selection.paths_ = path_;
@@ -215,44 +219,47 @@ task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& select
 }
 
 // Reads the pieces and checks the records in them, both in the order of the file.
-task<void> tfrecord_file::fetch(std::span<const wanted> all, std::span<const piece> pieces,
-                                std::byte* memory, std::source_location where) {
-  while (!pieces.empty()) {
+task<void> tfrecord_file::fetch(std::span<const requested_record> all,
+                                std::span<const range> ranges, std::byte* memory,
+                                std::source_location where) {
+  while (!ranges.empty()) {
     const bool stopped = co_await this_task::stop_requested();
-    if (stopped) fail(all.front(), -ECANCELED);
-    const detail::cached_pieces cached = detail::gather_cached(pieces);
-    pieces = pieces.subspan(cached.count);
+    if (stopped) throw_read_error(all.front(), -ECANCELED);
+    const detail::cached_ranges cached = detail::gather_cached(ranges);
+    ranges = ranges.subspan(cached.count);
     if (cached.missed) {
       const detail::gather_result result =
-          co_await detail::gather(file_, pieces, options_.depth, where);
+          co_await detail::gather_read(file_, ranges, options_.depth, where);
       if (result.error != 0) {
-        const std::uint64_t offset = pieces[result.piece].offset;
-        const auto hit = std::partition_point(
-            all.begin(), all.end(), [offset](const wanted& w) { return w.offset < offset; });
-        fail(*hit, result.error);
+        const std::uint64_t offset = ranges[result.range].offset;
+        const auto hit =
+            std::partition_point(all.begin(), all.end(),
+                                 [offset](const requested_record& w) { return w.offset < offset; });
+        throw_read_error(*hit, result.error);
       }
-      pieces = {};
+      ranges = {};
     }
     const auto arrived =
-        pieces.empty() ? all.end()
-                       : std::partition_point(all.begin(), all.end(), [&pieces](const wanted& w) {
-                           return w.offset < pieces.front().offset;
-                         });
+        ranges.empty()
+            ? all.end()
+            : std::partition_point(all.begin(), all.end(), [&ranges](const requested_record& w) {
+                return w.offset < ranges.front().offset;
+              });
     const auto count = static_cast<std::size_t>(arrived - all.begin());
     co_await check(all.first(count), memory, where);
     all = all.subspan(count);
   }
 }
 
-task<void> tfrecord_file::check(std::span<const wanted> all, std::byte* memory,
+task<void> tfrecord_file::check(std::span<const requested_record> all, std::byte* memory,
                                 std::source_location where) {
-  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
+  constexpr std::uint64_t max_bytes_per_turn = std::uint64_t{4} << 20;
   std::uint64_t checked = 0;
-  for (const wanted& w : all) {
+  for (const requested_record& w : all) {
     const std::span<std::byte> frame = w.bytes(memory);
-    if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
+    if (!is_tfrecord(frame, options_.checks)) co_await reread_or_throw(w, frame, where);
     checked += w.size;
-    if (checked < share_of_turn) continue;
+    if (checked < max_bytes_per_turn) continue;
     checked = 0;
     co_await this_task::yield();
   }

@@ -28,9 +28,9 @@ constexpr std::uint64_t large_if_not = std::uint64_t{128} << 10;
 // What is read for one header: as much as costs no more.
 constexpr std::size_t page_size = 4096;
 // A record larger than this is passed over in any case.
-constexpr std::uint64_t worth_a_jump = std::uint64_t{1} << 20;
+constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
 
-[[noreturn]] void became_shorter(const file& f) {
+[[noreturn]] void throw_shrunk_file(const file& f) {
   throw failure(errc::data_loss, f.path() + ": the file became shorter while it was read");
 }
 
@@ -41,12 +41,12 @@ class header_scan {
       : file_(f), where_(where), size_(f.status().size), ahead_(f, {}, tfrecord_header_size) {}
 
   task<tfrecord_index_builder> run() {
-    while (here() < size_) {
+    while (next_offset() < size_) {
       const std::uint64_t large = cached_ ? large_if_cached : large_if_not;
       if (mean_size_ > large) {
-        co_await look();
+        co_await read_header();
       } else {
-        co_await sweep();
+        co_await read_chunk();
       }
       co_await this_task::yield();
     }
@@ -54,76 +54,77 @@ class header_scan {
   }
 
  private:
-  [[nodiscard]] std::uint64_t here() const noexcept { return index_.end_offset(); }
+  [[nodiscard]] std::uint64_t next_offset() const noexcept { return index_.end_offset(); }
 
   // Reads one header, and what stands in a page with it.
-  task<void> look() {
-    const std::uint64_t rest_of_page = page_size - here() % page_size;
-    page_.resize(static_cast<std::size_t>(
-        std::min(std::max<std::uint64_t>(rest_of_page, tfrecord_header_size), size_ - here())));
+  task<void> read_header() {
+    const std::uint64_t rest_of_page = page_size - next_offset() % page_size;
+    page_.resize(static_cast<std::size_t>(std::min(
+        std::max<std::uint64_t>(rest_of_page, tfrecord_header_size), size_ - next_offset())));
     file_request now;
     now.handle = file_.open_handle()->number;
     now.data = page_.data();
     now.size = page_.size();
-    now.offset = here();
+    now.offset = next_offset();
     cached_ = file_.open_handle()->backend.try_now(now) &&
               now.result == static_cast<std::int64_t>(page_.size());
     if (!cached_) {
-      const std::size_t got = co_await file_.read_at(here(), page_, where_);
-      if (got < page_.size()) became_shorter(file_);
+      const std::size_t got = co_await file_.read_at(next_offset(), page_, where_);
+      if (got < page_.size()) throw_shrunk_file(file_);
     }
-    take(page_);
+    add_records(page_);
   }
 
   // Reads the next chunk.
-  task<void> sweep() {
-    const detail::window& view = ahead_.view();
-    if (here() < view.offset() || here() > view.end() + worth_a_jump) ahead_.seek(here());
-    const std::uint64_t carried = view.end() - std::min(here(), view.end());
+  task<void> read_chunk() {
+    const detail::stream_window& view = ahead_.view();
+    if (next_offset() < view.offset() || next_offset() > view.end() + min_seek_distance)
+      ahead_.seek(next_offset());
+    const std::uint64_t carried = view.end() - std::min(next_offset(), view.end());
     co_await ahead_.advance(static_cast<std::size_t>(carried), where_);
-    if (here() >= view.end()) co_return;
-    const auto skipped = static_cast<std::size_t>(here() - view.offset());
-    take({view.data() + skipped, view.size() - skipped});
+    if (next_offset() >= view.end()) co_return;
+    const auto skipped = static_cast<std::size_t>(next_offset() - view.offset());
+    add_records({view.data() + skipped, view.size() - skipped});
   }
 
   // Adds the records whose headers are in `bytes`.
-  void take(byte_view bytes) {
-    const std::uint64_t offset = here();
+  void add_records(byte_view bytes) {
+    const std::uint64_t offset = next_offset();
     const std::uint64_t count = index_.size();
     const std::uint64_t left = size_ - offset;
     const tfrecord_scan scan = index_tfrecords(bytes, left, index_);
     if (index_.size() > count) mean_size_ = scan.consumed / (index_.size() - count);
     const bool fault =
         scan.status != tfrecord_scan_status::need_more || scan.needed > left - scan.consumed;
-    if (!fault || here() == size_) return;
-    if (std::exchange(doubted_, here()) != here()) {
-      ahead_.seek(here());  // may have come about on the way: it is read once more
+    if (!fault || next_offset() == size_) return;
+    if (std::exchange(reread_at_, next_offset()) != next_offset()) {
+      ahead_.seek(next_offset());  // may have come about on the way: it is read once more
     } else {
-      refuse(bytes.subspan(scan.consumed));
+      throw_corruption(bytes.subspan(scan.consumed));
     }
   }
 
-  [[noreturn]] void refuse(byte_view record) {
-    if (index_.size() == 0) refuse_compressed(record);
+  [[noreturn]] void throw_corruption(byte_view record) {
+    if (index_.size() == 0) throw_if_compressed(record);
     const detail::tfrecord_framing framing({.max_record_size = UINT64_MAX}, file_.path());
     std::vector<byte_view> none;
-    const detail::framing_run run{
+    const detail::framing_input input{
         .bytes = record.first(std::min(record.size(), tfrecord_header_size)),
-        .left = size_ - here(),
+        .left = size_ - next_offset(),
         .index = index_.size()};
-    const detail::framing_step step = framing.find(run, none);
-    std::string what = step.fault ? step.fault->what : "the record is damaged";
-    if (step.fault && step.fault->reason == errc::resource_exhausted) {
+    const detail::framing_result result = framing.find(input, none);
+    std::string what = result.fault ? result.fault->what : "the record is damaged";
+    if (result.fault && result.fault->reason == errc::resource_exhausted) {
       // There is no limit here: it is longer than any file can be.
-      what = "truncated: " + std::to_string(run.left) + " bytes are there of a record of " +
+      what = "truncated: " + std::to_string(input.left) + " bytes are there of a record of " +
              std::to_string(load_little_endian<std::uint64_t>(record.data())) + " bytes";
     }
-    throw failure(errc::data_loss, file_.path() + ", " + framing.place(index_.size()) +
-                                       " at offset " + std::to_string(here()) + ": " + what);
+    throw failure(errc::data_loss, file_.path() + ", " + framing.position_text(index_.size()) +
+                                       " at offset " + std::to_string(next_offset()) + ": " + what);
   }
 
   // Of the first bytes that are no record.
-  void refuse_compressed(byte_view bytes) {
+  void throw_if_compressed(byte_view bytes) {
     const compression type = detect_tfrecord_compression(bytes);
     if (type == compression::none) return;
     throw failure(errc::invalid_argument,
@@ -140,7 +141,7 @@ class header_scan {
   tfrecord_index_builder index_;
   std::uint64_t mean_size_ = UINT64_MAX;  // of the records found last
   bool cached_ = false;
-  std::uint64_t doubted_ = UINT64_MAX;
+  std::uint64_t reread_at_ = UINT64_MAX;
 };
 
 constexpr std::string_view index_suffix = ".index";
@@ -160,7 +161,8 @@ task<void> require_size(file& f) {
 // ----------------------------------------------------------------------------------------- loading
 
 // Why this is not the index of a file with this fingerprint; empty when it is.
-std::string mismatch(const tfrecord_fingerprint& indexed, const tfrecord_fingerprint& now) {
+std::string describe_mismatch(const tfrecord_fingerprint& indexed,
+                              const tfrecord_fingerprint& now) {
   if (indexed.size != now.size) {
     return "has " + std::to_string(now.size) + " bytes, it had " + std::to_string(indexed.size) +
            " when it was indexed";
@@ -242,7 +244,7 @@ task<tfrecord_fingerprint> get_fingerprint(file& f, file_status status) {
   const std::span<std::byte> tail = std::span(both).last(both.size() / 2);
   std::uint64_t got = co_await f.read_at(0, head);
   got += co_await f.read_at(status.size - part, tail);
-  if (got < both.size()) became_shorter(f);
+  if (got < both.size()) throw_shrunk_file(f);
   tfrecord_fingerprint fingerprint;
   fingerprint.size = status.size;
   fingerprint.modified_ns = status.modified_ns;
@@ -268,7 +270,7 @@ task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location
   header_scan scan(f, where);
   tfrecord_index_builder builder = co_await scan.run();
   const file_status after = co_await get_status(f.path());
-  if (!detail::is_as_it_was(before, after)) {
+  if (!detail::is_unchanged(before, after)) {
     throw failure(errc::aborted, f.path() + ": the file was changed while it was indexed");
   }
   const tfrecord_fingerprint fingerprint = co_await get_fingerprint(f, after);
@@ -281,7 +283,7 @@ task<tfrecord_index> load_tfrecord_index(std::string path, std::string index_pat
   const std::vector<std::byte> bytes = co_await read_index(index_path, f.status().size);
   tfrecord_index index = decode_index(index_path, bytes);
   const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
-  const std::string why = mismatch(index.fingerprint(), fingerprint);
+  const std::string why = describe_mismatch(index.fingerprint(), fingerprint);
   if (!why.empty()) {
     throw failure(errc::failed_precondition, index_path + ": not the index of this file: " +
                                                  f.path() + " " + why + "; make the index anew");

@@ -26,48 +26,49 @@ fixed_length_framing::fixed_length_framing(const options& o, std::string_view pa
   if (o.hop_size == 0) options_.hop_size = o.record_size;
 }
 
-byte_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
+decompressed_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
           .compression_type = options_.compression_type,
           .inflate = options_.inflate};
 }
 
-framing_step fixed_length_framing::find(const framing_run& run, std::vector<view>& records) const {
-  const std::size_t size = run.bytes.size();
+framing_result fixed_length_framing::find(const framing_input& input,
+                                          std::vector<view>& records) const {
+  const std::size_t size = input.bytes.size();
   const std::size_t whole = options_.record_size + options_.footer_size;
   std::size_t next = 0;
   std::size_t delivered = 0;  // up to here
   while (next <= size && size - next >= whole) {
-    records.push_back(run.bytes.subspan(next, options_.record_size));
+    records.push_back(input.bytes.subspan(next, options_.record_size));
     delivered = next + options_.record_size;
     next += options_.hop_size;
   }
-  if (run.left == size) return end(run, next, delivered);
-  framing_step step;
-  step.consumed = next;
-  return step;
+  if (input.left == size) return end(input, next, delivered);
+  framing_result result;
+  result.consumed = next;
+  return result;
 }
 
 // The stream ends with this run, and records end before the footer.
-framing_step fixed_length_framing::end(const framing_run& run, std::size_t next,
-                                       std::size_t delivered) const {
-  framing_step step;
-  step.consumed = run.bytes.size();
-  if (run.missing > 0 && run.index == 0) {
-    step.fault.emplace();
-    step.fault->what = "the file has " + std::to_string(options_.header_size - run.missing) +
-                       " bytes, its header alone " + std::to_string(options_.header_size);
-    step.fault->size = 0;
-    return step;
+framing_result fixed_length_framing::end(const framing_input& input, std::size_t next,
+                                         std::size_t delivered) const {
+  framing_result result;
+  result.consumed = input.bytes.size();
+  if (input.missing > 0 && input.index == 0) {
+    result.fault.emplace();
+    result.fault->what = "the file has " + std::to_string(options_.header_size - input.missing) +
+                         " bytes, its header alone " + std::to_string(options_.header_size);
+    result.fault->size = 0;
+    return result;
   }
   const std::size_t records_end =
-      run.bytes.size() - std::min(run.bytes.size(), options_.footer_size);
+      input.bytes.size() - std::min(input.bytes.size(), options_.footer_size);
   const std::size_t behind = std::max(next, delivered);
-  if (records_end > behind) step.left_over = records_end - behind;
-  return step;
+  if (records_end > behind) result.left_over = records_end - behind;
+  return result;
 }
 
-std::string fixed_length_framing::place(std::uint64_t index) {
+std::string fixed_length_framing::position_text(std::uint64_t index) {
   return "record " + std::to_string(index);
 }
 

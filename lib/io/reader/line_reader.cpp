@@ -19,7 +19,7 @@ line_framing::line_framing(const options& o, std::string_view path) : options_(o
                                             ", which is a number below 0");
 }
 
-byte_stream_options line_framing::stream(const file_status&) const noexcept {
+decompressed_stream_options line_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
           .compression_type = options_.compression_type,
           .inflate = options_.inflate};
@@ -28,10 +28,10 @@ byte_stream_options line_framing::stream(const file_status&) const noexcept {
 namespace {
 
 // What is known to have no end of a line in it is not gone through again.
-std::size_t whole_lines(std::string_view text, std::size_t known,
+std::size_t whole_lines(std::string_view text, std::size_t searched,
                         std::vector<std::string_view>& lines) {
-  if (known == 0) return split_lines(text, lines);
-  const std::size_t end = text.find('\n', known);
+  if (searched == 0) return split_lines(text, lines);
+  const std::size_t end = text.find('\n', searched);
   if (end == std::string_view::npos) return 0;
   lines.push_back(unterminated_line(text.substr(0, end)));
   return end + 1 + split_lines(text.substr(end + 1), lines);
@@ -39,17 +39,17 @@ std::size_t whole_lines(std::string_view text, std::size_t known,
 
 }  // namespace
 
-framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {
-  const std::string_view text = as_text(run.bytes);
-  framing_step step;
-  std::size_t consumed = whole_lines(text, run.known, lines);
+framing_result line_framing::find(const framing_input& input, std::vector<view>& lines) const {
+  const std::string_view text = as_text(input.bytes);
+  framing_result result;
+  std::size_t consumed = whole_lines(text, input.searched, lines);
   const std::string_view rest = text.substr(consumed);
-  if (!rest.empty() && run.left == text.size()) {
+  if (!rest.empty() && input.left == text.size()) {
     lines.push_back(unterminated_line(rest));
     consumed = text.size();
   } else if (const std::size_t size = unterminated_line(rest).size();
              size > options_.max_line_size) {
-    step.fault = too_long(size);
+    result.fault = too_long(size);
   }
   // Checked here, not in the splitter: nobody has to pay for it who has no such line.
   const auto long_line = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
@@ -58,20 +58,20 @@ framing_step line_framing::find(const framing_run& run, std::vector<view>& lines
   if (long_line != lines.end()) {
     const char* const end =
         long_line + 1 == lines.end() ? text.data() + consumed : (long_line + 1)->data();
-    step.fault = too_long(long_line->size());
-    step.fault->size = static_cast<std::uint64_t>(end - long_line->data());
+    result.fault = too_long(long_line->size());
+    result.fault->size = static_cast<std::uint64_t>(end - long_line->data());
     consumed = static_cast<std::size_t>(long_line->data() - text.data());
     lines.erase(long_line, lines.end());
   }
-  step.consumed = consumed;
-  if (run.index < options_.skip_header_lines) {
-    step.left_out = std::min<std::size_t>(options_.skip_header_lines - run.index, lines.size());
-    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(step.left_out));
+  result.consumed = consumed;
+  if (input.index < options_.skip_header_lines) {
+    result.left_out = std::min<std::size_t>(options_.skip_header_lines - input.index, lines.size());
+    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(result.left_out));
   }
-  return step;
+  return result;
 }
 
-damage line_framing::too_long(std::size_t size) const {
+record_corruption line_framing::too_long(std::size_t size) const {
   return {.reason = errc::resource_exhausted,
           .what = std::to_string(size) + " bytes or more are above the limit max_line_size of " +
                   std::to_string(options_.max_line_size),
@@ -86,7 +86,9 @@ std::optional<std::size_t> line_framing::search(byte_view bytes) noexcept {
   return static_cast<std::size_t>(static_cast<const std::byte*>(end) - bytes.data()) + 1;
 }
 
-std::string line_framing::place(std::uint64_t index) { return "line " + std::to_string(index + 1); }
+std::string line_framing::position_text(std::uint64_t index) {
+  return "line " + std::to_string(index + 1);
+}
 
 std::string line_framing::key(const record_position& p) {
   return std::string(p.path) + ":" + std::to_string(p.index + 1);

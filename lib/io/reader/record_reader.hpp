@@ -44,21 +44,21 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   while (!ended_) {
     if (find(batch)) {
-      if (to_tell_) co_await tell_before_batch();
+      if (pending_report_) co_await deliver_report_before_batch();
       co_return true;
     }
-    if (promise_) {
-      co_await look_ahead(where);
+    if (size_to_verify_) {
+      co_await verify_ahead(where);
     } else if (stream_failed()) {
-      co_await deal_with(*stream_.fault(), where);
+      co_await handle_corruption(*stream_.fault(), where);
     } else if (fault_) {
-      co_await deal_with(*std::exchange(fault_, std::nullopt), where);
+      co_await handle_corruption(*std::exchange(fault_, std::nullopt), where);
     } else if (!at_end_) {
-      co_await bring_more(where);
+      co_await read_more(where);
     } else {
       end_file();
-      if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
-      if (stream_.truncation()) co_await tell(report_of(*stream_.truncation()));
+      if (pending_report_) co_await deliver_report(*std::exchange(pending_report_, std::nullopt));
+      if (stream_.truncation()) co_await deliver_report(make_report(*stream_.truncation()));
     }
   }
   co_return false;
@@ -75,14 +75,14 @@ void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
   index_ = index;
   at_end_ = ended_ = false;
   needed_ = 0;
-  known_ = 0;
+  searched_ = 0;
   fault_.reset();
   search_.reset();
-  seen_ = {};
-  doubt_to_ = 0;
-  promise_.reset();
-  right_at_.reset();
-  doubted_.reset();
+  checksums_ = {};
+  doubtful_until_ = 0;
+  size_to_verify_.reset();
+  verified_at_.reset();
+  reread_report_.reset();
   error_ = nullptr;
 }
 
@@ -90,7 +90,7 @@ void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
 
 template <class F>
 byte_view basic_record_reader<F>::unread() const noexcept {
-  const detail::window& view = stream_.view();
+  const detail::stream_window& view = stream_.view();
   return {view.data() + (view.size() - unread_), unread_};
 }
 
@@ -112,7 +112,7 @@ template <class F>
 void basic_record_reader<F>::drop(std::size_t count) noexcept {
   unread_ -= count;
   offset_ += count;
-  if (count > 0) known_ = 0;
+  if (count > 0) searched_ = 0;
 }
 
 template <class F>
@@ -123,10 +123,10 @@ void basic_record_reader<F>::skip() noexcept {
 }
 
 template <class F>
-task<void> basic_record_reader<F>::bring_more(std::source_location where) {
+task<void> basic_record_reader<F>::read_more(std::source_location where) {
   // What is only skipped need not be read, if it is more than what is read at a time anyway.
-  constexpr std::uint64_t worth_a_jump = std::uint64_t{1} << 20;
-  if (to_skip_ > worth_a_jump && stream_.can_jump()) {
+  constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
+  if (to_skip_ > min_seek_distance && stream_.can_seek_directly()) {
     const std::uint64_t there = stream_.seek(offset_ + to_skip_);
     to_skip_ -= there - offset_;
     offset_ = there;
@@ -147,17 +147,17 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   skip();
   if (fault_ || stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
   if (search_ && search_->end_known) end_search(offset_);
-  if (search_ && !at_candidate()) return false;
-  const byte_view bytes = trusted();
-  if (fault_ || promise_) return false;
+  if (search_ && !at_possible_record()) return false;
+  const byte_view bytes = searchable_bytes();
+  if (fault_ || size_to_verify_) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
   // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
   const bool in_header = next_offset() == framing_.first_record();
-  detail::framing_step step;
+  detail::framing_result result;
   try {
-    step = framing_.find(
-        {bytes, left(), in_header ? to_skip_ : 0, index, known_, stream_.is_inflated()},
+    result = framing_.find(
+        {bytes, left(), in_header ? to_skip_ : 0, index, searched_, stream_.is_inflated()},
         batch.records_);
   } catch (...) {  // for want of memory: what was found is found again
     batch.clear();
@@ -167,53 +167,54 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   if (search_ && search_->may_be_tail && !batch.empty() &&
       statistics_.reports >= corruption_.max_reports) {
     batch.clear();
-    throw detail::refusal(errc::data_loss, search_->report, F::place(search_->report.index),
-                          detail::hint_of_limit(statistics_.reports));
+    throw detail::corruption_error(errc::data_loss, search_->report,
+                                   F::position_text(search_->report.index),
+                                   detail::limit_hint(statistics_.reports));
   }
-  count(step, batch);
+  count(result, batch);
   if (batch.empty()) {
-    fault_ = std::move(step.fault);
+    fault_ = std::move(result.fault);
     return false;
   }
   batch.keeper_ = stream_.view().keeper();
   batch.path_ = path_;
   batch.data_ = stream_.view().data();
   batch.offset_ = stream_.view().offset();
-  batch.index_ = index + step.left_out;
+  batch.index_ = index + result.left_out;
   batch.frame_ = F::frame;
-  settle(offset);
+  clear_doubt(offset);
   return true;
 }
 
 template <class F>
-void basic_record_reader<F>::count(const detail::framing_step& step, batch_type& batch) {
-  to_skip_ += step.consumed;
-  needed_ = step.needed;
+void basic_record_reader<F>::count(const detail::framing_result& result, batch_type& batch) {
+  to_skip_ += result.consumed;
+  needed_ = result.needed;
   skip();
-  known_ = to_skip_ == 0 && !step.fault ? unread_ : 0;
-  index_ += step.left_out + batch.size();
+  searched_ = to_skip_ == 0 && !result.fault ? unread_ : 0;
+  index_ += result.left_out + batch.size();
   statistics_.records += batch.size();
   // Where the search goes on, it is a part of what is left out.
-  if (!search_ || !batch.empty()) statistics_.left_over += step.left_over;
+  if (!search_ || !batch.empty()) statistics_.left_over += result.left_over;
 }
 
 // A record at `offset` is in order: what was said of this place is settled.
 template <class F>
-void basic_record_reader<F>::settle(std::uint64_t offset) {
+void basic_record_reader<F>::clear_doubt(std::uint64_t offset) {
   if (search_) {
     end_search(offset);
   }
-  if (doubted_ && doubted_->offset == offset) {
+  if (reread_report_ && reread_report_->offset == offset) {
     ++statistics_.transient;
-    to_tell_ = std::exchange(doubted_, std::nullopt);
-    to_tell_->transient = true;
+    pending_report_ = std::exchange(reread_report_, std::nullopt);
+    pending_report_->transient = true;
   }
 }
 
 // ------------------------------------------------------------------------------------ damage
 
 template <class F>
-corruption_report basic_record_reader<F>::report_of(const detail::damage& d) const {
+corruption_report basic_record_reader<F>::make_report(const detail::record_corruption& d) const {
   return {.path = *path_,
           .offset = next_offset(),
           .index = index_,
@@ -226,17 +227,18 @@ corruption_report basic_record_reader<F>::report_of(const detail::damage& d) con
 
 // A fault may have come about on the way from the device: true when the record is read once more.
 template <class F>
-task<bool> basic_record_reader<F>::read_again(const detail::damage& d, std::source_location where) {
-  if (d.reason != errc::data_loss || !stream_.can_jump()) co_return false;
-  if (doubted_ && doubted_->offset == next_offset()) co_return false;
-  if (d.size && next_offset() < doubt_to_) co_return false;
-  const bool same = co_await is_as_read(d.size, where);
+task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& d,
+                                               std::source_location where) {
+  if (d.reason != errc::data_loss || !stream_.can_seek_directly()) co_return false;
+  if (reread_report_ && reread_report_->offset == next_offset()) co_return false;
+  if (d.size && next_offset() < doubtful_until_) co_return false;
+  const bool same = co_await is_same_in_file(d.size, where);
   if (same) co_return false;
-  doubted_ = report_of(d);
+  reread_report_ = make_report(d);
   static_cast<void>(stream_.seek(offset_));
   unread_ = 0;
   needed_ = 0;
-  known_ = 0;
+  searched_ = 0;
   at_end_ = false;
   co_return true;
 }
@@ -244,64 +246,65 @@ task<bool> basic_record_reader<F>::read_again(const detail::damage& d, std::sour
 // Whether the file still has what is in view of a damaged record, as far as that is little: then
 // nothing is gained by reading it again with all that follows.
 template <class F>
-task<bool> basic_record_reader<F>::is_as_read(std::optional<std::uint64_t> size,
-                                              std::source_location where) {
-  if constexpr (requires { F::confirms(unread()); }) {
+task<bool> basic_record_reader<F>::is_same_in_file(std::optional<std::uint64_t> size,
+                                                   std::source_location where) {
+  if constexpr (requires { F::starts_record(unread()); }) {
     constexpr std::uint64_t little = std::uint64_t{64} << 10;
-    std::uint64_t most = std::min(unread_, F::confirming);
+    std::uint64_t most = std::min(unread_, F::record_start_size);
     if (size && *size <= unread_) most = *size;
     if (most > little) co_return false;
     std::vector<std::byte> again(static_cast<std::size_t>(most));
-    const std::size_t got = co_await stream_.read_beside(offset_, again, where);
+    const std::size_t got = co_await stream_.read_out_of_band(offset_, again, where);
     co_return got == again.size() && std::equal(again.begin(), again.end(), unread().begin());
   }
   co_return false;
 }
 
 template <class F>
-void basic_record_reader<F>::check_policy(const detail::damage& d) const {
-  const bool knows_where = d.size || F::ends_are_searched || stream_failed();
+void basic_record_reader<F>::check_policy(const detail::record_corruption& d) const {
+  const bool knows_where = d.size || F::search_finds_end || stream_failed();
   const std::uint64_t before = statistics_.reports + (search_ ? 1 : 0);
   std::string hint;
   if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
     hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
   } else if (corruption_.policy != corruption_policy::fail) {
     if (before < corruption_.max_reports) return;
-    hint = detail::hint_of_limit(before);
+    hint = detail::limit_hint(before);
   }
-  throw detail::refusal(d.reason, report_of(d), F::place(index_), hint);
+  throw detail::corruption_error(d.reason, make_report(d), F::position_text(index_), hint);
 }
 
 // Throws, or sees to it that the reader can go on.
 template <class F>
-task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_location where) {
+task<void> basic_record_reader<F>::handle_corruption(detail::record_corruption d,
+                                                     std::source_location where) {
   if (search_ && !stream_failed()) {
     // No record, only what looked like one; or the next one, which is damaged too.
-    if constexpr (!F::ends_are_searched) co_return leave_candidate();
+    if constexpr (!F::search_finds_end) co_return skip_possible_record();
     end_search(offset_);
   }
-  if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
-  const bool again = co_await read_again(d, where);
+  if (pending_report_) co_await deliver_report(*std::exchange(pending_report_, std::nullopt));
+  const bool again = co_await reread_once(d, where);
   if (again) co_return;
   if (!d.may_be_tail) check_policy(d);
   if (search_) {
     if (search_->end_known) to_skip_ = 0;
     end_search(offset_ + unread_);
-    co_await tell(*std::exchange(to_tell_, std::nullopt));
+    co_await deliver_report(*std::exchange(pending_report_, std::nullopt));
   }
   const bool failed = stream_failed();
   if (!failed && d.size && corruption_.policy == corruption_policy::resync) {
-    const bool known = co_await ends_there(*d.size, where);
+    const bool known = co_await is_end_confirmed(*d.size, where);
     if (stream_failed()) co_return;  // there is other damage, which is dealt with instead
     if (!known) {
-      if (d.actual_crc) doubt_to_ = std::max(doubt_to_, offset_ + *d.size);
-      if (!stream_.can_jump() && *d.size > unread_ && !at_end_)
-        d.what += detail::hint_of_too_long(offset_);
+      if (d.actual_crc) doubtful_until_ = std::max(doubtful_until_, offset_ + *d.size);
+      if (!stream_.can_seek_directly() && *d.size > unread_ && !at_end_)
+        d.what += detail::too_long_hint(offset_);
       d.size.reset();
     }
   }
-  corruption_report report = report_of(d);
-  doubted_.reset();
+  corruption_report report = make_report(d);
+  reread_report_.reset();
   ++index_;
   const bool whole_file = corruption_.policy == corruption_policy::skip_file || failed;
   const std::uint64_t rest = left();
@@ -320,11 +323,11 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_locat
     ended_ = true;
   }
   to_skip_ = report.skipped;
-  co_await tell(std::move(report));
+  co_await deliver_report(std::move(report));
 }
 
 template <class F>
-task<void> basic_record_reader<F>::tell(corruption_report report) {
+task<void> basic_record_reader<F>::deliver_report(corruption_report report) {
   if (!report.transient) {
     ++statistics_.reports;
     statistics_.skipped += report.skipped;
@@ -335,9 +338,9 @@ task<void> basic_record_reader<F>::tell(corruption_report report) {
 
 // The batch is delivered whatever becomes of the report.
 template <class F>
-task<void> basic_record_reader<F>::tell_before_batch() {
+task<void> basic_record_reader<F>::deliver_report_before_batch() {
   try {
-    co_await tell(*std::exchange(to_tell_, std::nullopt));
+    co_await deliver_report(*std::exchange(pending_report_, std::nullopt));
   } catch (...) {
     error_ = std::current_exception();
   }

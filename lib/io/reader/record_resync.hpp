@@ -15,28 +15,30 @@ namespace leat {
 // Whether damage that says itself how long it is ends there: at the end of the file, or where
 // another record can begin.
 template <class F>
-task<bool> basic_record_reader<F>::ends_there(std::uint64_t size, std::source_location where) {
-  if constexpr (requires { F::confirms(unread()); }) {
+task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,
+                                                    std::source_location where) {
+  if constexpr (requires { F::starts_record(unread()); }) {
     if (size > left()) co_return false;
-    const std::uint64_t wanted = size + F::confirming;
-    if (wanted > unread_ && stream_.can_jump()) {
+    const std::uint64_t wanted = size + F::record_start_size;
+    if (wanted > unread_ && stream_.can_seek_directly()) {
       if (size == left()) co_return true;
-      std::array<std::byte, F::confirming> next;
-      const std::size_t got = co_await stream_.read_beside(offset_ + size, next, where);
-      co_return got == next.size() && F::confirms(next);
+      std::array<std::byte, F::record_start_size> next;
+      const std::size_t got = co_await stream_.read_out_of_band(offset_ + size, next, where);
+      co_return got == next.size() && F::starts_record(next);
     }
     const std::uint64_t most = std::max<std::uint64_t>(corruption_.max_held, unread_);
-    while (unread_ < wanted && size <= most && !at_end_) co_await bring_more(where);
+    while (unread_ < wanted && size <= most && !at_end_) co_await read_more(where);
     if (size > unread_) co_return false;
     const byte_view behind = unread().subspan(static_cast<std::size_t>(size));
-    co_return behind.size() < F::confirming ? behind.empty() && at_end_ : F::confirms(behind);
+    co_return behind.size() < F::record_start_size ? behind.empty() && at_end_
+                                                   : F::starts_record(behind);
   }
   co_return true;  // also where there is nothing to wait for
 }
 
 // True when a record may begin at the present place.
 template <class F>
-bool basic_record_reader<F>::at_candidate() {
+bool basic_record_reader<F>::at_possible_record() {
   for (;;) {
     if (!search_->candidate) {
       const byte_view bytes = unread();
@@ -48,45 +50,45 @@ bool basic_record_reader<F>::at_candidate() {
       drop(*found);
       search_->candidate = true;
     }
-    if (right_at_ == offset_) return true;
-    if (!is_refuted()) return !promise_;
-    leave_candidate();
+    if (verified_at_ == offset_) return true;
+    if (!is_contradicted()) return !size_to_verify_;
+    skip_possible_record();
   }
 }
 
 // With what is in view of it, at the end of the file with all that there is. What is too long for
 // that is looked at ahead.
 template <class F>
-bool basic_record_reader<F>::is_refuted() {
-  if constexpr (requires { framing_.refutes(seen_, unread(), offset_); }) {
-    if (!stream_.can_jump() && !at_end_ && framing_.promises_too_much(unread())) {
+bool basic_record_reader<F>::is_contradicted() {
+  if constexpr (requires { framing_.contradicts(checksums_, unread(), offset_); }) {
+    if (!stream_.can_seek_directly() && !at_end_ && framing_.exceeds_limit(unread())) {
       search_->note_too_long(offset_);
       return true;
     }
-    if (framing_.refutes(seen_, unread(), offset_)) {
-      doubt_to_ = std::max(doubt_to_, offset_ + F::front(unread()).size());
+    if (framing_.contradicts(checksums_, unread(), offset_)) {
+      doubtful_until_ = std::max(doubtful_until_, offset_ + F::leading_record(unread()).size());
       return true;
     }
-    if (stream_.can_jump()) promise_ = framing_.promise(unread(), left());
+    if (stream_.can_seek_directly()) size_to_verify_ = framing_.declared_size(unread(), left());
   }
   return false;
 }
 
 // What of the bytes in view may be searched for records. Within what a damaged record promised to
 // be, others may stand that promise as much: there it is one at a time. Sets fault_ where that is
-// known to be damaged, and promise_ where it has to be looked at ahead.
+// known to be damaged, and size_to_verify_ where it has to be looked at ahead.
 template <class F>
-byte_view basic_record_reader<F>::trusted() {
+byte_view basic_record_reader<F>::searchable_bytes() {
   const byte_view all = unread();
-  if constexpr (requires { framing_.refutes(seen_, all, offset_); }) {
-    if (offset_ >= doubt_to_ || all.size() < F::confirming) return all;
-    if (framing_.search(all.first(F::confirming)) != std::size_t{0}) return all;
-    const byte_view front = F::front(all);
-    if (!search_ && right_at_ != offset_) {
-      if (const auto wrong = framing_.refutes(seen_, front, offset_)) {
-        fault_ = F::fault_of(front.size(), *wrong);
-      } else if (stream_.can_jump()) {
-        promise_ = framing_.promise(all, left());
+  if constexpr (requires { framing_.contradicts(checksums_, all, offset_); }) {
+    if (offset_ >= doubtful_until_ || all.size() < F::record_start_size) return all;
+    if (framing_.search(all.first(F::record_start_size)) != std::size_t{0}) return all;
+    const byte_view front = F::leading_record(all);
+    if (!search_ && verified_at_ != offset_) {
+      if (const auto wrong = framing_.contradicts(checksums_, front, offset_)) {
+        fault_ = F::make_corruption(front.size(), *wrong);
+      } else if (stream_.can_seek_directly()) {
+        size_to_verify_ = framing_.declared_size(all, left());
       }
     }
     if (!front.empty()) return front;
@@ -95,25 +97,25 @@ byte_view basic_record_reader<F>::trusted() {
 }
 
 template <class F>
-void basic_record_reader<F>::leave_candidate() noexcept {
+void basic_record_reader<F>::skip_possible_record() noexcept {
   search_->candidate = false;
   needed_ = 0;
   drop(1);
 }
 
 template <class F>
-task<void> basic_record_reader<F>::look_ahead(std::source_location where) {
-  if constexpr (requires { framing_.promise(unread(), left()); }) {
-    const std::uint64_t size = *promise_;
-    const auto wrong = co_await F::look_at(stream_, seen_, offset_, size, where);
-    promise_.reset();
+task<void> basic_record_reader<F>::verify_ahead(std::source_location where) {
+  if constexpr (requires { framing_.declared_size(unread(), left()); }) {
+    const std::uint64_t size = *size_to_verify_;
+    const auto wrong = co_await F::verify_out_of_band(stream_, checksums_, offset_, size, where);
+    size_to_verify_.reset();
     if (!wrong) {
-      right_at_ = offset_;
+      verified_at_ = offset_;
     } else if (search_) {
-      doubt_to_ = std::max(doubt_to_, offset_ + size);
-      leave_candidate();
+      doubtful_until_ = std::max(doubtful_until_, offset_ + size);
+      skip_possible_record();
     } else {
-      fault_ = F::fault_of(size, *wrong);
+      fault_ = F::make_corruption(size, *wrong);
     }
   }
   co_return;  // also where there is nothing to wait for
@@ -136,7 +138,7 @@ void basic_record_reader<F>::end_file() {
 template <class F>
 void basic_record_reader<F>::end_search(std::uint64_t offset) {
   search_->report.skipped = offset - search_->from;
-  to_tell_ = std::move(search_->report);
+  pending_report_ = std::move(search_->report);
   search_.reset();
 }
 

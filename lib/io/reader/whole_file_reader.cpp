@@ -11,12 +11,12 @@ whole_file_framing::whole_file_framing(const options& o, std::string_view path) 
 }
 
 // In one piece, which then need not be put together.
-byte_stream_options whole_file_framing::stream(const file_status& status) const noexcept {
+decompressed_stream_options whole_file_framing::stream(const file_status& status) const noexcept {
   // A file that turns out to be compressed takes several pieces of that size.
   const std::uint64_t largest_piece = std::uint64_t{1} << (options_.compression_type ? 30 : 26);
-  byte_stream_options o{.read = options_.read,
-                        .compression_type = options_.compression_type,
-                        .inflate = options_.inflate};
+  decompressed_stream_options o{.read = options_.read,
+                                .compression_type = options_.compression_type,
+                                .inflate = options_.inflate};
   const bool plain =
       o.compression_type.value_or(compression::none) == compression::none && status.size > 0;
   if (plain && status.size <= options_.max_file_size) {
@@ -26,24 +26,25 @@ byte_stream_options whole_file_framing::stream(const file_status& status) const 
   return o;
 }
 
-framing_step whole_file_framing::find(const framing_run& run, std::vector<view>& records) const {
-  framing_step step;
-  const std::uint64_t there = run.bytes.size();
-  const std::uint64_t size = run.left == unknown_size ? there : run.left;
-  if (run.index > 0) {
-    step.consumed = there;
+framing_result whole_file_framing::find(const framing_input& input,
+                                        std::vector<view>& records) const {
+  framing_result result;
+  const std::uint64_t there = input.bytes.size();
+  const std::uint64_t size = input.left == unknown_size ? there : input.left;
+  if (input.index > 0) {
+    result.consumed = there;
   } else if (size > options_.max_file_size) {
-    step.fault.emplace();
-    step.fault->reason = errc::resource_exhausted;
-    step.fault->what =
-        std::to_string(size) + " bytes" + (run.left == unknown_size ? " or more" : "") +
+    result.fault.emplace();
+    result.fault->reason = errc::resource_exhausted;
+    result.fault->what =
+        std::to_string(size) + " bytes" + (input.left == unknown_size ? " or more" : "") +
         " are above the limit max_file_size of " + std::to_string(options_.max_file_size);
-    step.fault->size = size;
-  } else if (run.left == there) {
-    records.push_back(run.bytes);
-    step.consumed = there;
+    result.fault->size = size;
+  } else if (input.left == there) {
+    records.push_back(input.bytes);
+    result.consumed = there;
   }
-  return step;
+  return result;
 }
 
 std::string whole_file_framing::key(const record_position& p) { return std::string(p.path); }

@@ -20,21 +20,21 @@ using op = file_request::operation;
 constexpr std::size_t max_depth = 4096;
 constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
 constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
-constexpr std::size_t share_of_turn = std::size_t{256} << 10;
+constexpr std::size_t max_bytes_per_turn = std::size_t{256} << 10;
 // Of direct reads' offsets, sizes and memory, which begins at one.
-constexpr std::size_t unit_of_direct = 4096;
-constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see let_block()
+constexpr std::size_t direct_unit = 4096;
+constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see set_blocking()
 
-constexpr std::uint64_t in_units(std::uint64_t n) noexcept {
-  return (n + unit_of_direct - 1) / unit_of_direct * unit_of_direct;
+constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
+  return (n + direct_unit - 1) / direct_unit * direct_unit;
 }
 
 }  // namespace
 
 // What the files of a reading have in common. Lives until the last of them has ended.
 //
-// What comes next is never held back but by others that are under way, and these rouse it: so the
-// reading goes on, however short descriptors and memory are.
+// What comes next is never held back but by others that are under way, and these retry_held it: so
+// the reading goes on, however short descriptors and memory are.
 struct whole_files::shared {
   explicit shared(const whole_files_options& o) : options(o) {
     if (o.depth < 1 || o.depth > max_depth) {
@@ -53,10 +53,10 @@ struct whole_files::shared {
   }
 
   // Gives those that could not go on another chance.
-  void rouse() noexcept;
+  void retry_held() noexcept;
 
   // Closes the files that wait for memory: true when that has freed descriptors.
-  bool put_off_waiting() noexcept;
+  bool postpone_waiting() noexcept;
 
   const whole_files_options options;
   detail::chunk_pool* pool;
@@ -66,11 +66,11 @@ struct whole_files::shared {
   std::vector<std::shared_ptr<entry>> held;
   std::size_t begun = 0;         // and not given yet
   std::size_t open = 0;          // files, closed ones too as long as that is under way
-  std::uint64_t beginnings = 0;  // how often a file was to be opened
+  std::uint64_t open_count = 0;  // how often a file was to be opened
   std::size_t under_way = 0;     // requests
   std::uint64_t bytes = 0;       // of those that are begun and not given yet
   std::size_t copied = 0;        // in the call, since others had their turn
-  bool left = false;             // nobody wants the files any more
+  bool abandoned = false;        // nobody wants the files any more
 };
 
 // One file: opened, read and closed by one request after the other.
@@ -82,12 +82,12 @@ struct whole_files::entry final : file_request,
     completion_scheduler = &here;
     awaited_read::begin();
     run_ = [](work_item& item) noexcept {
-      static_cast<entry&>(static_cast<file_request&>(item)).completed();
+      static_cast<entry&>(static_cast<file_request&>(item)).on_complete();
     };
   }
 
   // Goes on as far as it can without waiting. False: it is held.
-  bool go_on() noexcept {
+  bool advance() noexcept {
     for (;;) {
       step next = step::end;
       try {
@@ -98,19 +98,19 @@ struct whole_files::entry final : file_request,
         next = finish();
       }
       if (next == step::hold) return false;
-      if (next == step::end || !ask()) return true;
+      if (next == step::end || !issue()) return true;
     }
   }
 
-  // Goes on with a file that is open, in place of go_on(). False: it is held.
-  bool take_up(int descriptor, const file_status& s) noexcept {
-    begin_to_open();
+  // Goes on with a file that is open, in place of advance(). False: it is held.
+  bool resume_opened(int descriptor, const file_status& s) noexcept {
+    begin_open();
     result = descriptor;
     found = s;
-    return go_on();
+    return advance();
   }
 
-  void give(whole_file& out) {
+  void deliver(whole_file& out) {
     --all->begun;
     all->bytes -= counted;
     out.path_ = std::move(name);
@@ -121,16 +121,16 @@ struct whole_files::entry final : file_request,
   }
 
   // As if it had not been begun.
-  bool put_off() noexcept {
+  bool postpone() noexcept {
     if (at != state::waiting) return false;
     file_request close;
     close.what = op::close;
     close.handle = std::exchange(file->number, -1);
-    file->run_anywhere(close);
+    file->run_without_scheduler(close);
     memory = {};
     got = 0;
     all->bytes -= std::exchange(counted, 0);
-    not_begun();
+    reset_to_named();
     return true;
   }
 
@@ -144,63 +144,63 @@ struct whole_files::entry final : file_request,
 
  private:
   enum class state { named, opening, waiting, reading, closing, closed };
-  enum class step { ask, hold, end };
+  enum class step { issue, hold, end };
 
   // Decides by the result of the last request what comes next.
   step prepare() {
     switch (at) {
-      case state::named: return open_it();
-      case state::opening: return look_at_it();
-      case state::waiting: return ask_for_more();
-      case state::reading: return take_what_came();
+      case state::named: return start_open();
+      case state::opening: return handle_open();
+      case state::waiting: return start_read();
+      case state::reading: return handle_read();
       case state::closing:
       case state::closed: break;
     }
     return finish();
   }
 
-  step open_it() {
+  step start_open() {
     if (all->first != this && all->begun >= all->options.depth) return step::hold;
-    begin_to_open();
+    begin_open();
     detail::check_path(name);
     what = op::open;
     file_request::path = name.c_str();
     status = &found;
     retries = 0;
-    return step::ask;
+    return step::issue;
   }
 
-  void begin_to_open() noexcept {
+  void begin_open() noexcept {
     ++all->begun;
     ++all->open;
-    beginning = ++all->beginnings;
+    open_number = ++all->open_count;
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
     flags = flags_of_open;
-    may_block = !all->backend->gives_descriptors();
+    is_blocking = !all->backend->gives_descriptors();
     is_direct = false;
     at = state::opening;
   }
 
-  void not_begun() noexcept {
+  void reset_to_named() noexcept {
     file.reset();
     --all->open;
     --all->begun;
     at = state::named;
   }
 
-  step look_at_it() {
+  step handle_open() {
     if (detail::is_short_of_descriptors(result)) {
       const bool is_first = all->first == this;
-      const bool others_wait = is_first && all->put_off_waiting();
+      const bool others_wait = is_first && all->postpone_waiting();
       if (!is_first || all->open > 1) {  // another time
-        not_begun();
+        reset_to_named();
         return step::hold;
       }
       // Another may have been opened and closed while this one was under way.
-      if (others_wait || !was_alone || beginning != all->beginnings) {
-        not_begun();
-        return open_it();
+      if (others_wait || !was_alone || open_number != all->open_count) {
+        reset_to_named();
+        return start_open();
       }
     }
     if (result < 0) detail::throw_file_error(result, name, "cannot open");
@@ -211,10 +211,10 @@ struct whole_files::entry final : file_request,
     }
     check_size(found.size);
     if (all->options.direct && found.size > 0) {
-      if (!may_block) may_block = detail::let_block(file->number, flags);
+      if (!is_blocking) is_blocking = detail::set_blocking(file->number, flags);
       is_direct = all->backend->set_direct(file->number, true) == 0;
     }
-    return ask_for_more();
+    return start_read();
   }
 
   // The rest of the file through the page cache.
@@ -223,10 +223,10 @@ struct whole_files::entry final : file_request,
     is_direct = false;
   }
 
-  step take_what_came() {
+  step handle_read() {
     if (is_direct && result == -EINVAL) {  // some file systems say so only now
       end_direct();
-      return ask_for_more();
+      return start_read();
     }
     if (result < 0) {
       detail::throw_file_error(result, name, "cannot read" + detail::offset_text(offset));
@@ -234,7 +234,7 @@ struct whole_files::entry final : file_request,
     // Of the last unit of a direct read there may be more, of a file that has grown.
     const std::size_t came = static_cast<std::size_t>(result);
     got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
-    if (is_direct && got % unit_of_direct != 0 && got < found.size) end_direct();
+    if (is_direct && got % direct_unit != 0 && got < found.size) end_direct();
     if (found.size > 0 && result == 0) {
       throw failure(
           errc::data_loss,
@@ -242,11 +242,11 @@ struct whole_files::entry final : file_request,
               " bytes when it was opened, end at offset " + std::to_string(got));
     }
     if (result == 0 || got == found.size) return finish();
-    return ask_for_more();
+    return start_read();
   }
 
-  step ask_for_more() {
-    if ((!memory || got == memory->body_size()) && !find_memory()) {
+  step start_read() {
+    if ((!memory || got == memory->body_size()) && !allocate_memory()) {
       at = state::waiting;
       return step::hold;
     }
@@ -256,18 +256,19 @@ struct whole_files::entry final : file_request,
     handle = file->number;
     data = memory->body() + got;
     size = std::min(end - got, max_piece);
-    if (is_direct) size = in_units(size);
+    if (is_direct) size = round_up_to_unit(size);
     offset = got;
     retries = 0;
     at = state::reading;
-    return step::ask;
+    return step::issue;
   }
 
   // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
   // that it has filled it.
-  bool find_memory() {
-    const std::uint64_t needed = found.size > 0 ? (is_direct ? in_units(found.size) : found.size)
-                                                : std::max<std::uint64_t>(reserved_size, 2 * got);
+  bool allocate_memory() {
+    const std::uint64_t needed = found.size > 0
+                                     ? (is_direct ? round_up_to_unit(found.size) : found.size)
+                                     : std::max<std::uint64_t>(reserved_size, 2 * got);
     const std::uint64_t more = needed - counted;
     if (got > 0) check_size(got + 1);
     if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
@@ -290,11 +291,11 @@ struct whole_files::entry final : file_request,
   step finish() noexcept {
     if (at == state::closed) return step::end;
     if (at != state::closing) awaited_read::end();
-    if (file->number >= 0 && !file->answers_at_once) {
+    if (file->number >= 0 && !file->was_read_from_cache) {
       what = op::close;
       handle = std::exchange(file->number, -1);
       at = state::closing;
-      return step::ask;
+      return step::issue;
     }
     file.reset();
     --all->open;
@@ -303,18 +304,18 @@ struct whole_files::entry final : file_request,
   }
 
   // True: the result is there.
-  bool ask() noexcept {
+  bool issue() noexcept {
     if (!(is_direct && what == op::read) && all->backend->try_now(*this)) {
       if (what != op::read) return true;
-      file->answers_at_once = true;
+      file->was_read_from_cache = true;
       all->copied += static_cast<std::size_t>(result);
-      if (all->copied < share_of_turn) return true;
+      if (all->copied < max_bytes_per_turn) return true;
       all->copied = 0;
       paused = true;
     }
-    if (what == op::read && !paused && !may_block) {
-      may_block = detail::let_block(handle, flags);
-      if (!may_block) {
+    if (what == op::read && !paused && !is_blocking) {
+      is_blocking = detail::set_blocking(handle, flags);
+      if (!is_blocking) {
         result = -errno;
         return true;
       }
@@ -331,14 +332,14 @@ struct whole_files::entry final : file_request,
     return false;
   }
 
-  void completed() noexcept {
+  void on_complete() noexcept {
     if (submit_again(*all->backend)) return;
     std::shared_ptr<entry> alive = std::move(self);
     scheduler& here = *completion_scheduler;
     if (!std::exchange(paused, false)) --all->under_way;
-    if (!all->left) {
-      if (!go_on()) all->held.push_back(alive);
-      all->rouse();
+    if (!all->abandoned) {
+      if (!advance()) all->held.push_back(alive);
+      all->retry_held();
     } else if (at == state::opening && result >= 0) {
       file->number = static_cast<int>(result);  // to be closed by its destructor
     }
@@ -351,23 +352,23 @@ struct whole_files::entry final : file_request,
   std::optional<detail::file_handle> file;
   detail::chunk_reference memory;
   std::size_t got = 0;
-  std::uint64_t counted = 0;    // of all->bytes
-  std::shared_ptr<entry> self;  // while a request is under way
-  bool may_block = false;       // the open file
-  bool is_direct = false;       // so are its reads
-  bool was_alone = false;       // no other file was open when this one was to be opened
-  std::uint64_t beginning = 0;  // of all->beginnings
-  bool paused = false;          // the result is there, but others have their turn first
+  std::uint64_t counted = 0;      // of all->bytes
+  std::shared_ptr<entry> self;    // while a request is under way
+  bool is_blocking = false;       // the open file
+  bool is_direct = false;         // so are its reads
+  bool was_alone = false;         // no other file was open when this one was to be opened
+  std::uint64_t open_number = 0;  // of all->open_count
+  bool paused = false;            // the result is there, but others have their turn first
 };
 
-void whole_files::shared::rouse() noexcept {
-  std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->go_on(); });
+void whole_files::shared::retry_held() noexcept {
+  std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->advance(); });
 }
 
-// May be called from within rouse(): then some places of the list are empty.
-bool whole_files::shared::put_off_waiting() noexcept {
+// May be called from within retry_held(): then some places of the list are empty.
+bool whole_files::shared::postpone_waiting() noexcept {
   bool any = false;
-  for (const std::shared_ptr<entry>& e : held) any = (e && e->put_off()) || any;
+  for (const std::shared_ptr<entry>& e : held) any = (e && e->postpone()) || any;
   return any;
 }
 
@@ -388,7 +389,7 @@ whole_files::whole_files(std::vector<std::string> paths, const whole_files_optio
           options) {}
 
 whole_files::~whole_files() {
-  shared_->left = true;
+  shared_->abandoned = true;
   shared_->held.clear();
   for (const auto& file : files_) file->cancel_read();
 }
@@ -403,7 +404,7 @@ void whole_files::find_backend() {
   if (!shared_->backend) shared_->backend = &get_file_backend(*here);
 }
 
-void whole_files::line_up(std::string path) {
+void whole_files::append_entry(std::string path) {
   if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
   files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
   shared_->first = files_.front().get();
@@ -411,20 +412,20 @@ void whole_files::line_up(std::string path) {
 
 void whole_files::add(std::string path) {
   find_backend();
-  line_up(std::move(path));
+  append_entry(std::move(path));
   shared_->held.push_back(files_.back());
-  shared_->rouse();
+  shared_->retry_held();
 }
 
 // Reads a file again whose error was thrown.
-void whole_files::begin_first_again() {
+void whole_files::restart_first() {
   whole_file failed;
   auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
-  std::exchange(files_.front(), again)->give(failed);
+  std::exchange(files_.front(), again)->deliver(failed);
   shared_->first = again.get();
   shared_->held.push_back(std::move(again));
   first_has_failed_ = false;
-  shared_->rouse();
+  shared_->retry_held();
 }
 
 // A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
@@ -438,13 +439,13 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
   r.flags = flags_of_open;
   r.path = path.c_str();
   r.status = &found;
-  const bool others = !files_.empty() || all.copied >= share_of_turn || all.options.direct;
+  const bool others = !files_.empty() || all.copied >= max_bytes_per_turn || all.options.direct;
   if (others || path.find('\0') != std::string::npos || !all.backend->try_now(r) || r.result < 0) {
     add(std::move(path));
     return false;
   }
   detail::file_handle file(*all.backend, static_cast<int>(r.result));
-  file.answers_at_once = true;
+  file.was_read_from_cache = true;
   detail::chunk_reference memory;
   const std::uint64_t most = std::min<std::uint64_t>(reserved_size, all.options.max_file_size);
   try {
@@ -466,8 +467,8 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
     }
     memory = {};
   }
-  line_up(std::move(path));
-  const bool goes_on = files_.back()->take_up(std::exchange(file.number, -1), found);
+  append_entry(std::move(path));
+  const bool goes_on = files_.back()->resume_opened(std::exchange(file.number, -1), found);
   if (!goes_on) all.held.push_back(files_.back());
   return false;
 }
@@ -476,7 +477,7 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
   const detail::exclusive_use::guard guard(in_use_);
   out = {};
   if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
-  if (first_has_failed_) begin_first_again();
+  if (first_has_failed_) restart_first();
   while (source_ && has_room()) {
     std::optional<std::string> path = source_();
     if (!path) {
@@ -491,10 +492,10 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
     first_has_failed_ = true;
     std::rethrow_exception(files_.front()->error);
   }
-  files_.front()->give(out);
+  files_.front()->deliver(out);
   files_.pop_front();
   shared_->first = files_.empty() ? nullptr : files_.front().get();
-  if (!shared_->held.empty()) shared_->rouse();
+  if (!shared_->held.empty()) shared_->retry_held();
   co_return true;
 }
 

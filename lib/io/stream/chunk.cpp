@@ -62,7 +62,7 @@ chunk_reference chunk_pool::take() {
       chunk* c = free_.back();
       free_.pop_back();
       ++out_;
-      take_out(c->memory_, c->headroom_ + c->body_);
+      mark_used(c->memory_, c->headroom_ + c->body_);
       return chunk_reference(c);
     }
   }
@@ -76,13 +76,13 @@ chunk_reference chunk_pool::take_large(std::size_t carried, std::size_t body) {
   return chunk_reference(c.release());
 }
 
-void chunk_pool::give_back(chunk& c) noexcept {
+void chunk_pool::return_chunk(chunk& c) noexcept {
   const bool own_memory = c.own_memory_;  // behind the lock another thread may be the last one
   bool last = false;
   {
     const thread_lock lock(mutex_);
     --out_;
-    put_away(c.memory_, c.headroom_ + c.body_);
+    mark_unused(c.memory_, c.headroom_ + c.body_);
     if (!own_memory) free_.push_back(&c);  // there is room: it was reserved for all of these
     last = closed_ && out_ == 0;
   }

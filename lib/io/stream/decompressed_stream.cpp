@@ -17,7 +17,7 @@ constexpr std::size_t beginning_size = 12;
 
 // Compressed bytes that are inflated at a time. More of them, without output worth it, would keep
 // the scheduler's other tasks waiting.
-constexpr std::size_t share_of_turn = std::size_t{128} << 10;
+constexpr std::size_t max_bytes_per_turn = std::size_t{128} << 10;
 constexpr std::size_t least_ratio_inverse = 8;
 
 // False as soon as no compressed file begins so: then nothing more is waited for, since the rest of
@@ -35,14 +35,14 @@ bool may_be_compressed(byte_view beginning) noexcept {
   return false;
 }
 
-bool tells(byte_view beginning) {
+bool can_detect(byte_view beginning) {
   if (!may_be_compressed(beginning)) return true;
   return beginning.size() >= beginning_size && !needs_larger_sample(beginning);
 }
 
 }  // namespace
 
-void check(const byte_stream_options& options, std::string_view owner) {
+void check(const decompressed_stream_options& options, std::string_view owner) {
   check(options.read, owner);
   if (const char* const why = detail::zero_limit(options.inflate)) {
     throw failure(errc::invalid_argument, std::string(owner) + ": " + why);
@@ -50,8 +50,8 @@ void check(const byte_stream_options& options, std::string_view owner) {
 }
 
 // The inflated bytes, and how far those in view of the file are used up.
-struct byte_stream::inflation {
-  inflation(compression format, const byte_stream_options& o, std::size_t headroom)
+struct decompressed_stream::inflation {
+  inflation(compression format, const decompressed_stream_options& o, std::size_t headroom)
       : decoder(format, o.inflate),
         chunk_size(o.read.chunk_size),
         pool(chunk_pool::make(inflated_chunks, headroom, chunk_size)) {}
@@ -73,13 +73,14 @@ struct byte_stream::inflation {
   inflater decoder;
   const std::size_t chunk_size;
   chunk_pool* const pool;
-  window view;
+  stream_window view;
   std::size_t unused = 0;  // bytes at the end of the source's view
   bool source_ended = false;
   bool yields_next = false;  // before anything else is inflated
 };
 
-byte_stream::byte_stream(file& f, const byte_stream_options& options, std::size_t headroom)
+decompressed_stream::decompressed_stream(file& f, const decompressed_stream_options& options,
+                                         std::size_t headroom)
     : file_(f),
       options_(options),
       headroom_(headroom),
@@ -88,22 +89,22 @@ byte_stream::byte_stream(file& f, const byte_stream_options& options, std::size_
   if (type_) start_inflating(*type_);
 }
 
-byte_stream::~byte_stream() = default;
+decompressed_stream::~decompressed_stream() = default;
 
-const window& byte_stream::view() const noexcept {
+const stream_window& decompressed_stream::view() const noexcept {
   return inflation_ ? inflation_->view : source_.view();
 }
 
-void byte_stream::start_inflating(compression type) {
+void decompressed_stream::start_inflating(compression type) {
   if (type == compression::none) return;
   inflation_ = std::make_unique<inflation>(type, options_, headroom_);
 }
 
 // Finds out what the file is compressed with, by its first bytes.
-task<bool> byte_stream::begin(std::source_location where) {
+task<bool> decompressed_stream::begin(std::source_location where) {
   bool more = true;
-  const window& first = source_.view();
-  while (more && !tells({first.data(), first.size()})) {
+  const stream_window& first = source_.view();
+  while (more && !can_detect({first.data(), first.size()})) {
     more = co_await source_.advance(first.size(), where);
   }
   const compression found = options_.detect({first.data(), first.size()});
@@ -117,10 +118,10 @@ task<bool> byte_stream::begin(std::source_location where) {
 
 // Whatever is in view of the file is inflated before more of it is waited for: so nothing is half
 // done while this waits.
-task<bool> byte_stream::inflate(std::size_t carried, std::uint64_t needed,
-                                std::source_location where) {
+task<bool> decompressed_stream::inflate(std::size_t carried, std::uint64_t needed,
+                                        std::source_location where) {
   inflation& i = *inflation_;
-  const window::demand d{.carried = carried, .needed = needed, .certain = false};
+  const stream_window::request d{.carried = carried, .needed = needed, .certain = false};
   for (;;) {
     if (i.yields_next) {
       co_await this_task::yield();
@@ -144,20 +145,21 @@ task<bool> byte_stream::inflate(std::size_t carried, std::uint64_t needed,
 }
 
 // True when that has brought bytes into view.
-bool byte_stream::inflate_some(const window::demand& d) {
+bool decompressed_stream::inflate_some(const stream_window::request& d) {
   inflation& i = *inflation_;
   if (fault_) return false;
-  window::room room = i.view.room_for(*i.pool, d, i.chunk_size);
-  const window& source = source_.view();
+  stream_window::free_space room = i.view.reserve(*i.pool, d, i.chunk_size);
+  const stream_window& source = source_.view();
   inflate_result r;
   std::size_t produced = 0;
   do {
     const byte_view in(source.data() + (source.size() - i.unused),
-                       std::min(i.unused, share_of_turn));
+                       std::min(i.unused, max_bytes_per_turn));
     r = i.decoder.inflate(in, {room.at + produced, room.size - produced});
     i.unused -= r.consumed;
     produced += r.produced;
-    i.yields_next = r.consumed == share_of_turn && r.produced < share_of_turn / least_ratio_inverse;
+    i.yields_next =
+        r.consumed == max_bytes_per_turn && r.produced < max_bytes_per_turn / least_ratio_inverse;
   } while (r.status == inflate_status::need_input && i.unused > 0 && !i.yields_next);
   if (produced > 0) {
     i.view.slide(*i.pool, std::move(room), d, produced);
@@ -170,10 +172,10 @@ bool byte_stream::inflate_some(const window::demand& d) {
 }
 
 // With the failure `r`, or because the source has ended.
-void byte_stream::end_stream(const inflate_result& r) {
+void decompressed_stream::end_stream(const inflate_result& r) {
   const inflate_result end = r.failed() ? r : inflation_->decoder.finish();
   if (!end.failed()) return;
-  damage found;
+  record_corruption found;
   found.reason = code_of(end.status);
   found.what = describe(end);
   if (end.status == inflate_status::truncated && options_.tolerate_truncation) {
@@ -184,8 +186,8 @@ void byte_stream::end_stream(const inflate_result& r) {
   }
 }
 
-std::uint64_t byte_stream::seek(std::uint64_t offset) {
-  if (can_jump()) {
+std::uint64_t decompressed_stream::seek(std::uint64_t offset) {
+  if (can_seek_directly()) {
     const std::uint64_t there = std::min(offset, size());
     source_.seek(there);
     return there;

@@ -61,12 +61,12 @@ void check(const read_options& options, std::string_view owner) {
 }
 
 // Meanwhile reads of the file need no alignment.
-class read_ahead::through_cache {
+class read_ahead::buffered_io_scope {
  public:
-  explicit through_cache(const read_ahead& r) noexcept : reader_(r) { set(false); }
-  through_cache(const through_cache&) = delete;
-  through_cache& operator=(const through_cache&) = delete;
-  ~through_cache() { set(true); }
+  explicit buffered_io_scope(const read_ahead& r) noexcept : reader_(r) { set(false); }
+  buffered_io_scope(const buffered_io_scope&) = delete;
+  buffered_io_scope& operator=(const buffered_io_scope&) = delete;
+  ~buffered_io_scope() { set(true); }
 
  private:
   void set(bool direct) const noexcept {
@@ -81,7 +81,7 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
     : file_(f),
       chunk_size_(useful_chunk_size(options, f)),
       depth_(useful_depth(options, f)),
-      asked_direct_(options.direct),
+      requested_direct_(options.direct),
       direct_(try_direct(options, f)) {
   // One more than are under way: the one that is looked at; and one that a consumer keeps.
   const std::uint64_t needed =
@@ -91,13 +91,13 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
 }
 
 read_ahead::~read_ahead() {
-  let_go();
+  cancel_reads();
   view_.restart(0);
   pool_->close();
 }
 
 // Of the reads that are under way; a stream's might never end otherwise.
-void read_ahead::let_go() noexcept {
+void read_ahead::cancel_reads() noexcept {
   for (const chunk_reference& c : under_way_) {
     if (c->under_way()) c->file_->backend.cancel(*c);
   }
@@ -105,28 +105,28 @@ void read_ahead::let_go() noexcept {
 }
 
 // Of a file whose size is known no more is read than it had when it was opened.
-std::uint64_t read_ahead::left_to_ask() const noexcept {
+std::uint64_t read_ahead::bytes_to_request() const noexcept {
   if (!has_size()) return chunk_size_;  // a pipe, a special file: until it ends
   return file_.status().size - next_offset_;
 }
 
 // How much of what a chunk asks for the file had when it was opened.
-std::size_t read_ahead::in_file(const chunk& c) const noexcept {
+std::size_t read_ahead::bytes_in_file(const chunk& c) const noexcept {
   if (!has_size()) return c.size;
   return static_cast<std::size_t>(std::min<std::uint64_t>(c.size, file_.status().size - c.offset));
 }
 
 // Reads past the page cache go to the beginning of a chunk, which is aligned.
-chunk_reference read_ahead::fresh(const window::demand& d) {
-  window::room r =
-      direct_ ? window::chunk_for(*pool_, d, chunk_size_) : view_.room_for(*pool_, d, chunk_size_);
+chunk_reference read_ahead::prepare_chunk(const stream_window::request& d) {
+  stream_window::free_space r = direct_ ? stream_window::reserve_chunk(*pool_, d, chunk_size_)
+                                        : view_.reserve(*pool_, d, chunk_size_);
   chunk_reference c = std::move(r.in);
   c->what = file_request::operation::read;
   c->retries = 0;
   c->cancelled = false;
   c->handle = file_.open_handle()->number;
   c->data = r.at;
-  const std::uint64_t wanted = direct_ ? round_up(left_to_ask()) : left_to_ask();
+  const std::uint64_t wanted = direct_ ? round_up(bytes_to_request()) : bytes_to_request();
   const std::uint64_t room = direct_ ? round_down(r.size) : r.size;
   c->size = static_cast<std::size_t>(std::min(room, wanted));
   c->offset = file_.status().is_stream ? next_byte : next_offset_;
@@ -148,7 +148,7 @@ void read_ahead::submit(chunk& c) noexcept {
   // also when the reader has left: the read has to be seen to its end
   c.completion_scheduler->add_hold();
   c.begin();
-  next_offset_ += in_file(c);
+  next_offset_ += bytes_in_file(c);
   c.add_reference();
   c.file_ = file_.open_handle();
   c.file_->backend.submit(c);
@@ -156,18 +156,18 @@ void read_ahead::submit(chunk& c) noexcept {
 
 // Drops all reads, so that the next advance() reads the file again from the offset of the one that
 // failed: the error may have been transient. A stream continues with its next byte.
-void read_ahead::read_again_from(std::uint64_t offset) noexcept {
-  let_go();
+void read_ahead::restart_from(std::uint64_t offset) noexcept {
+  cancel_reads();
   if (offset != next_byte) next_offset_ = offset;
 }
 
 // What the read of a chunk has brought, and the rest of it where it was cut short.
 task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
-  const bool refused = c.result == -EINVAL && asked_direct_;
+  const bool refused = c.result == -EINVAL && requested_direct_;
   if (c.result < 0 && !refused) {
     const std::exception_ptr error =
         file_error(c.result, file_.path(), "cannot read" + offset_text(c.offset));
-    read_again_from(c.offset);
+    restart_from(c.offset);
     std::rethrow_exception(error);
   }
   if (refused && direct_) {
@@ -175,48 +175,48 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
     static_cast<void>(open.backend.set_direct(open.number, false));
     direct_ = false;
   }
-  const std::size_t wanted = in_file(c);
+  const std::size_t wanted = bytes_in_file(c);
   std::size_t got = refused ? 0 : std::min(static_cast<std::size_t>(c.result), wanted);
   if (got < wanted && (got > 0 || refused) && c.offset != next_byte) {
-    const through_cache rest(*this);
+    const buffered_io_scope rest(*this);
     got += co_await file_.read_at(c.offset + got, {c.data + got, wanted - got}, where);
   }
   co_return got;
 }
 
 // After seek() to the midst of a unit: moves what was sought to the front of the chunk.
-std::size_t read_ahead::leave_out(chunk& c, std::size_t got) noexcept {
-  const std::size_t count = std::min(std::exchange(unwanted_, 0), got);
+std::size_t read_ahead::drop_leading_bytes(chunk& c, std::size_t got) noexcept {
+  const std::size_t count = std::min(std::exchange(bytes_to_drop_, 0), got);
   if (count > 0) std::memmove(c.data, c.data + count, got - count);
   return got - count;
 }
 
 // The file ended within a chunk. One with a size has become shorter: what comes behind is not the
 // rest of it, whatever it is. One without may grow on from here.
-void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
-  let_go();
+void read_ahead::end_early(std::size_t got, const chunk& c) noexcept {
+  cancel_reads();
   if (has_size()) ended_ = true;
   if (c.offset != next_byte) next_offset_ = c.offset + got;
 }
 
 // Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
 // is left to ask for.
-task<void> read_ahead::fetch(window::demand d, std::source_location where) {
+task<void> read_ahead::fetch(stream_window::request d, std::source_location where) {
   if (under_way_.empty()) {
-    if (left_to_ask() == 0) co_return;
+    if (bytes_to_request() == 0) co_return;
     // First its place, for which there may be no memory, then the read.
-    chunk& c = *under_way_.emplace_back(fresh(d));
+    chunk& c = *under_way_.emplace_back(prepare_chunk(d));
     file_handle& open = *file_.open_handle();
     // Past the page cache there is nothing that needs no waiting.
     if (!direct_ && open.backend.try_now(c) && c.result > 0) {
-      open.answers_at_once = true;
-      next_offset_ += in_file(c);
+      open.was_read_from_cache = true;
+      next_offset_ += bytes_in_file(c);
       co_return;
     }
     submit(c);
   }
-  while (under_way_.size() < depth_ && left_to_ask() > 0) {
-    submit(*under_way_.emplace_back(fresh({})));
+  while (under_way_.size() < depth_ && bytes_to_request() > 0) {
+    submit(*under_way_.emplace_back(prepare_chunk({})));
   }
   chunk& next = *under_way_.front();
   co_await read_wait(next, file_.path(), next.offset, where);
@@ -225,20 +225,20 @@ task<void> read_ahead::fetch(window::demand d, std::source_location where) {
 task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
                                std::source_location where) {
   const exclusive_use::guard guard(in_use_);
-  const file_handle::use file_in_use(file_.open_handle());
+  const file_handle::operation_guard file_in_use(file_.open_handle());
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }
-  const window::demand d{.carried = carried, .needed = needed, .certain = has_size()};
+  const stream_window::request d{.carried = carried, .needed = needed, .certain = has_size()};
   if (!ended_) co_await fetch(d, where);
   if (!under_way_.empty()) {
     // It stays in front until it is in view: neither a stop nor a lack of memory loses it.
     const chunk_reference c = under_way_.front();
     const std::size_t read = co_await complete(*c, where);
-    const std::size_t got = leave_out(*c, read);
+    const std::size_t got = drop_leading_bytes(*c, read);
     if (got > 0) view_.slide(*pool_, {c, c->data, c->size}, d, got);
     under_way_.pop_front();
-    if (read < in_file(*c)) end_here(read, *c);
+    if (read < bytes_in_file(*c)) end_early(read, *c);
     if (got > 0) co_return true;
   }
   ended_ = true;
@@ -252,17 +252,17 @@ task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
   co_return false;
 }
 
-task<std::size_t> read_ahead::read_beside(std::uint64_t offset, std::span<std::byte> to,
-                                          std::source_location where) {
-  const through_cache beside(*this);
+task<std::size_t> read_ahead::read_out_of_band(std::uint64_t offset, std::span<std::byte> to,
+                                               std::source_location where) {
+  const buffered_io_scope beside(*this);
   co_return co_await file_.read_at(offset, to, where);
 }
 
 void read_ahead::seek(std::uint64_t offset) noexcept {
-  let_go();
+  cancel_reads();
   view_.restart(offset);
   next_offset_ = direct_ ? round_down(offset) : offset;
-  unwanted_ = static_cast<std::size_t>(offset - next_offset_);
+  bytes_to_drop_ = static_cast<std::size_t>(offset - next_offset_);
   ended_ = false;
 }
 

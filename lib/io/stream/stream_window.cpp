@@ -6,21 +6,23 @@
 
 namespace leat::detail {
 
-void window::copy(std::byte* to, const std::byte* from, std::size_t count) noexcept {
+void stream_window::copy(std::byte* to, const std::byte* from, std::size_t count) noexcept {
   if (count > 0) std::memcpy(to, from, count);
   copied_ += count;
 }
 
-window::room window::room_for(chunk_pool& pool, const demand& d, std::size_t size) const {
+stream_window::free_space stream_window::reserve(chunk_pool& pool, const request& d,
+                                                 std::size_t size) const {
   // What is copied is no more than what came last: so the copying stays linear.
   if (current_ && d.carried > std::min(fresh_, pool.headroom())) {
     std::byte* const at = current_->body() + (data_ + size_ - current_->body());
-    if (const std::size_t left = current_->room_from(at); left > 0) return {current_, at, left};
+    if (const std::size_t left = current_->capacity_from(at); left > 0) return {current_, at, left};
   }
-  return chunk_for(pool, d, size);
+  return reserve_chunk(pool, d, size);
 }
 
-window::room window::chunk_for(chunk_pool& pool, const demand& d, std::size_t size) {
+stream_window::free_space stream_window::reserve_chunk(chunk_pool& pool, const request& d,
+                                                       std::size_t size) {
   chunk_reference c;
   if (d.carried <= pool.headroom()) {
     c = pool.take();
@@ -38,7 +40,7 @@ window::room window::chunk_for(chunk_pool& pool, const demand& d, std::size_t si
   return {std::move(c), at, room_size};
 }
 
-void window::slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh) {
+void stream_window::slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh) {
   const std::size_t carried = d.carried;
   const std::byte* const kept = data_ + (size_ - carried);
   // Not by the place: another chunk may begin where this one ends.
@@ -49,7 +51,7 @@ void window::slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh)
     copy(start, kept, carried);
     current_ = std::move(r.in);
     data_ = start;
-  } else if (current_->room_from(kept + carried) >= fresh) {
+  } else if (current_->capacity_from(kept + carried) >= fresh) {
     // A record longer than a chunk: piece after piece goes behind what is there ...
     copy(current_->body() + (kept - current_->body()) + carried, r.at, fresh);
     data_ = kept;
@@ -69,12 +71,12 @@ void window::slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh)
   fresh_ = fresh;
 }
 
-void window::shrink(std::size_t carried) noexcept {
+void stream_window::shrink(std::size_t carried) noexcept {
   data_ += size_ - carried;
   size_ = carried;
 }
 
-void window::restart(std::uint64_t offset) noexcept {
+void stream_window::restart(std::uint64_t offset) noexcept {
   current_ = {};
   data_ = nullptr;
   size_ = 0;

@@ -26,20 +26,22 @@ std::string partial_name(const std::string& prefix, std::size_t index, const std
 }
 
 void check(const sharded_tfrecord_writer_options& o, const std::string& prefix) {
-  const auto refuse = [&](const std::string& what) {
+  const auto throw_error = [&](const std::string& what) {
     throw failure(errc::invalid_argument, prefix + ": sharded_tfrecord_writer_options::" + what);
   };
-  if (o.max_records == 0) refuse("max_records is 0");
-  if (o.max_bytes == 0) refuse("max_bytes is 0");
+  if (o.max_records == 0) throw_error("max_records is 0");
+  if (o.max_bytes == 0) throw_error("max_bytes is 0");
   if (o.shard_count > max_open_shards) {
-    refuse("shard_count is " + std::to_string(o.shard_count) + ", must be at most " +
-           std::to_string(max_open_shards));
+    throw_error("shard_count is " + std::to_string(o.shard_count) + ", must be at most " +
+                std::to_string(max_open_shards));
   }
   const bool limited = o.max_records != UINT64_MAX || o.max_bytes != UINT64_MAX;
   if (o.shard_count > 0 && limited) {
-    refuse("shard_count says how many files there are: then neither max_records nor max_bytes can");
+    throw_error(
+        "shard_count says how many files there are: then neither max_records nor max_bytes can");
   }
-  if (o.suffix.find('/') != std::string::npos) refuse("suffix is no part of a name: " + o.suffix);
+  if (o.suffix.find('/') != std::string::npos)
+    throw_error("suffix is no part of a name: " + o.suffix);
   detail::check(o.file, prefix);
 }
 
@@ -93,8 +95,8 @@ bool sharded_tfrecord_writer::is_full(const shard& s, std::size_t payload_size) 
 }
 
 // The index of the shard that the next record goes to.
-std::size_t sharded_tfrecord_writer::shard_for(std::size_t payload_size) {
-  if (is_dealt()) return records_ % options_.shard_count;
+std::size_t sharded_tfrecord_writer::choose_shard(std::size_t payload_size) {
+  if (is_round_robin()) return records_ % options_.shard_count;
   if (is_full(shards_.back(), payload_size)) add_shard();
   return shards_.size() - 1;
 }
@@ -103,20 +105,20 @@ std::size_t sharded_tfrecord_writer::shard_for(std::size_t payload_size) {
 task<void> sharded_tfrecord_writer::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, prefix_ + ": write after close");
   const detail::exclusive_use::guard guard(in_use_);
-  const std::size_t index = shard_for(payload.size());
+  const std::size_t index = choose_shard(payload.size());
   shard& s = shards_[index];
   detail::append_record(*s.output, s.index, payload);
   ++s.records;
   ++records_;
   bytes_ += payload.size() + tfrecord_overhead;
-  if (!is_dealt()) co_await finish_before(index);
+  if (!is_round_robin()) co_await finish_before(index);
   if (s.output->full()) co_await drain(index, deflate_flush::none);
 }
 
 task<void> sharded_tfrecord_writer::flush() {
   if (closing_) throw failure(errc::failed_precondition, prefix_ + ": flush after close");
   const detail::exclusive_use::guard guard(in_use_);
-  if (!is_dealt()) co_await finish_before(shards_.size() - 1);
+  if (!is_round_robin()) co_await finish_before(shards_.size() - 1);
   for (std::size_t i = finished_; i < shards_.size(); ++i) {
     co_await drain(i, options_.file.flush_mode);
   }
@@ -127,16 +129,15 @@ task<void> sharded_tfrecord_writer::close() {
   const detail::exclusive_use::guard guard(in_use_);
   closing_ = true;
   co_await finish_before(shards_.size());
-  co_await publish();
+  co_await commit();
   co_await detail::sync_parent_directory(prefix_);
   closed_ = true;
 }
 
 task<void> sharded_tfrecord_writer::create_file(std::size_t index) {
-  std::optional<detail::partial_file>& file = shards_[index].file;
+  std::optional<detail::atomic_file>& file = shards_[index].file;
   if (file) co_return;
-  file.emplace(
-      co_await detail::partial_file::create(partial_name(prefix_, index, options_.suffix)));
+  file.emplace(co_await detail::atomic_file::create(partial_name(prefix_, index, options_.suffix)));
 }
 
 task<void> sharded_tfrecord_writer::drain(std::size_t index, deflate_flush flush) {
@@ -162,30 +163,30 @@ task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
 }
 
 // All of them get their names, or none.
-task<void> sharded_tfrecord_writer::publish() {
+task<void> sharded_tfrecord_writer::commit() {
   const std::vector<std::string> names = paths();
   try {
-    co_await publish_all(names);
+    co_await commit_all(names);
   } catch (...) {
     for (shard& s : shards_) {
-      s.file->withdraw();
-      if (s.index) s.index->withdraw();
+      s.file->roll_back();
+      if (s.index) s.index->roll_back();
     }
     throw;
   }
   for (shard& s : shards_) {
-    s.file->keep();
-    if (s.index) s.index->keep();
+    s.file->release();
+    if (s.index) s.index->release();
   }
 }
 
 // The files last: with them all is there.
-task<void> sharded_tfrecord_writer::publish_all(const std::vector<std::string>& names) {
+task<void> sharded_tfrecord_writer::commit_all(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    std::optional<detail::index_beside>& index = shards_[i].index;
-    if (index) co_await index->publish(tfrecord_index_path(names[i]));
+    std::optional<detail::sidecar_index>& index = shards_[i].index;
+    if (index) co_await index->commit(tfrecord_index_path(names[i]));
   }
-  for (std::size_t i = 0; i < names.size(); ++i) co_await shards_[i].file->publish(names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) co_await shards_[i].file->commit(names[i]);
 }
 
 std::vector<std::string> sharded_tfrecord_writer::paths() const {

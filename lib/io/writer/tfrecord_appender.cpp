@@ -20,7 +20,7 @@ namespace {
 
 using op = file_request::operation;
 
-std::string note_path_of(const std::string& path) { return path + ".append"; }
+std::string make_note_path(const std::string& path) { return path + ".append"; }
 
 // "1234\n". None: it was not all on the device when the machine stopped; what is not is missing at
 // its end, or zero. Errors: data_loss for what no appender has written.
@@ -44,7 +44,7 @@ std::optional<std::uint64_t> parse_note(std::string_view text, const std::string
 
 // Of a file that is whole; else an error. They go into the index, where there is one.
 task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options,
-                                  std::optional<detail::index_beside>& index) {
+                                  std::optional<detail::sidecar_index>& index) {
   tfrecord_reader_options how;
   how.checks = options.checks;
   how.max_record_size = options.max_record_size;
@@ -104,7 +104,7 @@ class tfrecord_appender::note {
  public:
   static task<std::unique_ptr<note>> make(std::string path) {
     auto n = std::make_unique<note>();
-    n->path_ = note_path_of(path);
+    n->path_ = make_note_path(path);
     try {
       n->file_ = co_await file::open(n->path_, open_mode::write_new);
     } catch (const failure& e) {
@@ -126,7 +126,7 @@ class tfrecord_appender::note {
     file_request request;
     request.what = op::remove;
     request.path = path_.c_str();
-    handle_->run_anywhere(request);  // an error leaves it: then it says what is to be done
+    handle_->run_without_scheduler(request);  // an error leaves it: then it says what is to be done
   }
 
   // On the device, before anything is appended.
@@ -160,7 +160,7 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
   auto n = co_await note::make(path);
   file f = co_await file::open(std::move(path), open_mode::read_write);
   co_await check_kind(f);
-  std::optional<detail::index_beside> index;
+  std::optional<detail::sidecar_index> index;
   if (options.index) {
     index.emplace();
     co_await check_index(tfrecord_index_path(f.path()));
@@ -171,7 +171,7 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
 }
 
 tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
-                                     std::optional<detail::index_beside> index,
+                                     std::optional<detail::sidecar_index> index,
                                      const tfrecord_appender_options& options)
     : note_(std::move(n)),
       file_(std::move(f)),
@@ -189,7 +189,7 @@ tfrecord_appender::~tfrecord_appender() {
     request.what = what;
     request.handle = file_.open_handle()->number;
     request.offset = bytes_before_;
-    file_.open_handle()->run_anywhere(request);
+    file_.open_handle()->run_without_scheduler(request);
     return request.result == 0;
   };
   // The note goes only when the file is on the device as it was.
@@ -217,24 +217,24 @@ task<void> tfrecord_appender::close() {
   if (!note_->done()) {
     co_await output_.drain(file_, deflate_flush::none);
     co_await file_.sync();
-    if (index_) co_await publish_index();
+    if (index_) co_await commit_index();
     co_await note_->remove();
   }
-  if (index_) index_->keep();
+  if (index_) index_->release();
   co_await file_.close();
   co_await detail::sync_parent_directory(file_.path());
   closed_ = true;
 }
 
 // Before the note goes: with that all is there.
-task<void> tfrecord_appender::publish_index() {
+task<void> tfrecord_appender::commit_index() {
   const std::string index_path = tfrecord_index_path(file_.path());
   co_await index_->finish(file_.path(), index_path);
-  co_await index_->publish(index_path);
+  co_await index_->commit(index_path);
 }
 
 task<bool> roll_back_append(std::string path) {
-  const std::string note_path = note_path_of(path);
+  const std::string note_path = make_note_path(path);
   file n;
   try {
     n = co_await file::open(note_path);

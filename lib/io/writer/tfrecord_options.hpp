@@ -17,7 +17,7 @@ void check_size(std::size_t value, std::size_t least, const char* option, const 
 void check(const tfrecord_writer_options& options, const std::string& path);
 
 /// Adds a record to what is to be written, and to the index where there is one. Errors: as
-/// index_beside::add(); std::bad_alloc; then nothing was added.
-void append_record(output_buffer& to, std::optional<index_beside>& index, byte_view payload);
+/// sidecar_index::add(); std::bad_alloc; then nothing was added.
+void append_record(output_buffer& to, std::optional<sidecar_index>& index, byte_view payload);
 
 }  // namespace leat::detail

@@ -38,7 +38,7 @@ void detail::check(const tfrecord_writer_options& options, const std::string& pa
 }
 
 // Both or neither.
-void detail::append_record(output_buffer& to, std::optional<index_beside>& index,
+void detail::append_record(output_buffer& to, std::optional<sidecar_index>& index,
                            byte_view payload) {
   const std::size_t before = to.input().size();
   append_tfrecord(to.input(), payload);
@@ -55,11 +55,11 @@ task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_op
   detail::check(options, path);
   detail::output_buffer output(options.compression_type, options.deflate, options.buffer_size,
                                options.output_buffer_size);
-  auto file = co_await detail::partial_file::create(path);
+  auto file = co_await detail::atomic_file::create(path);
   co_return tfrecord_writer(std::move(file), std::move(output), std::move(path), options);
 }
 
-tfrecord_writer::tfrecord_writer(detail::partial_file f, detail::output_buffer output,
+tfrecord_writer::tfrecord_writer(detail::atomic_file f, detail::output_buffer output,
                                  std::string path, const tfrecord_writer_options& options)
     : file_(std::move(f)),
       output_(std::move(output)),
@@ -90,21 +90,21 @@ task<void> tfrecord_writer::close() {
     co_await output_.drain(file_.contents(), deflate_flush::finish);
     co_await file_.finish();
   }
-  co_await publish();
+  co_await commit();
   co_await detail::sync_parent_directory(path_);
   closed_ = true;
 }
 
 // The file last: with it all is there.
-task<void> tfrecord_writer::publish() {
+task<void> tfrecord_writer::commit() {
   if (index_) {
     const std::string index_path = tfrecord_index_path(path_);
     co_await index_->finish(file_.partial_path(), index_path);
-    co_await index_->publish(index_path);
+    co_await index_->commit(index_path);
   }
-  co_await file_.publish(path_);
-  file_.keep();
-  if (index_) index_->keep();
+  co_await file_.commit(path_);
+  file_.release();
+  if (index_) index_->release();
 }
 
 }  // namespace leat

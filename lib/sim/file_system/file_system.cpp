@@ -188,7 +188,7 @@ void file_system::submit(file_request& request) noexcept {
     p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
     if (moves_bytes(request)) watch(p);
     line_up(std::move(p));
-    leat::detail::hand_over(request);
+    leat::detail::mark_kernel_owned(request);
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
     request.completion_scheduler->post(request);
@@ -265,7 +265,7 @@ std::string file_system::complete(std::size_t index) {
   // From here on the operation completes, whatever the memory.
   const pending p = std::move(*at);
   pending_.erase(at);
-  leat::detail::take_back(r);
+  leat::detail::mark_user_owned(r);
   try {
     if (moves_bytes(r)) check_watched(p);
     r.result = p.cancelled ? -ECANCELED : perform(r, p.what);

@@ -337,7 +337,7 @@ checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy) {
 
 task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot, bool durable,
                             bool& has_name) {
-  partial_file f = co_await partial_file::create(path);
+  atomic_file f = co_await atomic_file::create(path);
   checkpoint_table& table = snapshot.table;
   const std::uint64_t begin =
       table.entries.empty() ? table.file_size() : table.entries.front().offset;
@@ -350,8 +350,8 @@ task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot, bool
   co_await f.contents().write_at(0, head);
   co_await f.finish(durable);
   std::string name = path;
-  co_await f.publish(std::move(name));
-  f.keep();  // what had the name before is gone
+  co_await f.commit(std::move(name));
+  f.release();  // what had the name before is gone
   has_name = true;
   if (durable) co_await sync_parent_directory(std::move(path));
 }

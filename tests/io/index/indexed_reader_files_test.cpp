@@ -256,12 +256,12 @@ TEST_CASE("indexed_reader: an inode tells nothing where files are numbered as th
   struct statfs on{};
   REQUIRE(::statfs(dir.path().c_str(), &on) == 0);
   on.f_type = 0xEF53;  // ext4
-  CHECK(leat::detail::keeps_inodes(on));
+  CHECK(leat::detail::has_stable_inodes(on));
   for (const std::uint32_t type : {0x65735546U, 0xFF534D42U, 0xFE534D42U}) {
     on.f_type = static_cast<decltype(on.f_type)>(type);
-    CHECK_FALSE(leat::detail::keeps_inodes(on));
+    CHECK_FALSE(leat::detail::has_stable_inodes(on));
     on.f_type = static_cast<std::int32_t>(type);  // as a kernel of 32 bits has it
-    CHECK_FALSE(leat::detail::keeps_inodes(on));
+    CHECK_FALSE(leat::detail::has_stable_inodes(on));
   }
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("range_checksums: look-alikes of headers cost in proportion to the fil
     range_checksums seen;
     std::size_t refuted = 0;
     for (std::size_t at = 0; at < bytes.size(); at += leat::tfrecord_header_size) {
-      if (framing.refutes(seen, byte_view(bytes).subspan(at), at)) ++refuted;
+      if (framing.contradicts(seen, byte_view(bytes).subspan(at), at)) ++refuted;
     }
     CHECK(refuted + 2 >= count / 3);
     CHECK(seen.summed() <= bytes.size() + refuted * 2 * range_checksums::block);
@@ -96,15 +96,15 @@ TEST_CASE("range_checksums: a record is refuted when it is whole and its payload
   leat::append_tfrecord(bytes, arbitrary_bytes(1000));
   const byte_view all = bytes;
   range_checksums seen;
-  CHECK_FALSE(framing.refutes(seen, all, 3));
-  CHECK_FALSE(framing.refutes(seen, all.first(all.size() - 1), 3));
+  CHECK_FALSE(framing.contradicts(seen, all, 3));
+  CHECK_FALSE(framing.contradicts(seen, all.first(all.size() - 1), 3));
   bytes[500] ^= std::byte{1};
   range_checksums of_another;
-  CHECK(framing.refutes(of_another, all, 3));
-  CHECK_FALSE(framing.refutes(of_another, all.first(all.size() - 1), 3));
+  CHECK(framing.contradicts(of_another, all, 3));
+  CHECK_FALSE(framing.contradicts(of_another, all.first(all.size() - 1), 3));
   const leat::detail::tfrecord_framing trusting({.checks = leat::tfrecord_checks::header_only},
                                                 "f");
-  CHECK_FALSE(trusting.refutes(of_another, all, 3));
+  CHECK_FALSE(trusting.contradicts(of_another, all, 3));
 }
 
 }  // namespace range_checksums_test

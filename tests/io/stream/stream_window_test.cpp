@@ -20,7 +20,7 @@ namespace stream_window_test {
 
 using leat::task;
 using leat::detail::chunk_pool;
-using leat::detail::window;
+using leat::detail::stream_window;
 using leat_test::noise;
 
 constexpr std::size_t kibibyte = 1024;
@@ -41,10 +41,10 @@ struct pool_of_chunks {
 std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64_t needed,
                          bool certain) {
   const pool_of_chunks chunks;
-  window view;
+  stream_window view;
   for (std::size_t at = 0; at < text.size();) {
-    const window::demand d{.carried = view.size(), .needed = needed, .certain = certain};
-    window::room r = view.room_for(*chunks.pool, d, chunk_size);
+    const stream_window::request d{.carried = view.size(), .needed = needed, .certain = certain};
+    stream_window::free_space r = view.reserve(*chunks.pool, d, chunk_size);
     const std::size_t fresh = std::min({piece, r.size, text.size() - at});
     std::memcpy(r.at, text.data() + at, fresh);
     view.slide(*chunks.pool, std::move(r), d, fresh);
@@ -55,7 +55,7 @@ std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64
   return view.copied();
 }
 
-TEST_CASE("window: what grows in it in small pieces is copied twice at most", "[io]") {
+TEST_CASE("stream_window: what grows in it in small pieces is copied twice at most", "[io]") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const std::size_t piece : {4 * kibibyte, 64 * kibibyte, chunk_size + 1}) {
     CHECK(copied_for(text, piece, 0, false) < 2 * text.size());
@@ -64,11 +64,11 @@ TEST_CASE("window: what grows in it in small pieces is copied twice at most", "[
   }
 }
 
-TEST_CASE("window: a chunk that begins where another one ends is kept for itself", "[io]") {
+TEST_CASE("stream_window: a chunk that begins where another one ends is kept for itself", "[io]") {
   const pool_of_chunks chunks(0);
-  window view;
+  stream_window view;
   for (int i = 0; i < 3; ++i) {
-    window::room r = view.room_for(*chunks.pool, {}, chunk_size);
+    stream_window::free_space r = view.reserve(*chunks.pool, {}, chunk_size);
     const leat::detail::chunk_reference next = r.in;
     view.slide(*chunks.pool, std::move(r), {}, chunk_size);
     CHECK(&*view.keeper() == &*next);
@@ -76,32 +76,32 @@ TEST_CASE("window: a chunk that begins where another one ends is kept for itself
   }
 }
 
-TEST_CASE("window: there is room for what is certain, and for no more", "[io]") {
+TEST_CASE("stream_window: there is room for what is certain, and for no more", "[io]") {
   const pool_of_chunks chunks;
   constexpr std::size_t long_record = std::size_t{1} << 26;
-  window view;
-  window::demand d;
-  window::room r = view.room_for(*chunks.pool, d, chunk_size);
+  stream_window view;
+  stream_window::request d;
+  stream_window::free_space r = view.reserve(*chunks.pool, d, chunk_size);
   CHECK(r.size == chunk_size);
   view.slide(*chunks.pool, std::move(r), d, chunk_size);
   d = {.carried = chunk_size, .needed = long_record, .certain = true};
-  CHECK(view.room_for(*chunks.pool, d, chunk_size).size == long_record - chunk_size);
+  CHECK(view.reserve(*chunks.pool, d, chunk_size).size == long_record - chunk_size);
   d.certain = false;
-  CHECK(view.room_for(*chunks.pool, d, chunk_size).size == chunk_size);
+  CHECK(view.reserve(*chunks.pool, d, chunk_size).size == chunk_size);
   d.needed = chunk_size + 1;
-  CHECK(view.room_for(*chunks.pool, d, chunk_size / 4).size == chunk_size / 4);
+  CHECK(view.reserve(*chunks.pool, d, chunk_size / 4).size == chunk_size / 4);
 }
 
 // What comes from a file is copied into view where it was read ahead: once.
-TEST_CASE("window: what was read elsewhere is put together in one place", "[io]") {
+TEST_CASE("stream_window: what was read elsewhere is put together in one place", "[io]") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const bool certain : {false, true}) {
     const pool_of_chunks chunks;
-    window view;
+    stream_window view;
     for (std::size_t at = 0; at < text.size();) {
-      const window::demand d{
+      const stream_window::request d{
           .carried = view.size(), .needed = certain ? text.size() : 0, .certain = certain};
-      window::room r = window::chunk_for(*chunks.pool, {}, chunk_size);
+      stream_window::free_space r = stream_window::reserve_chunk(*chunks.pool, {}, chunk_size);
       const std::size_t fresh = std::min(r.size, text.size() - at);
       std::memcpy(r.at, text.data() + at, fresh);
       view.slide(*chunks.pool, std::move(r), d, fresh);
@@ -113,14 +113,14 @@ TEST_CASE("window: what was read elsewhere is put together in one place", "[io]"
   }
 }
 
-TEST_CASE("byte_stream: a long record from a pipe is not copied with each piece", "[io]") {
+TEST_CASE("decompressed_stream: a long record from a pipe is not copied with each piece", "[io]") {
   const std::string text = noise(std::size_t{4} << 20);
   leat::sim::world w(1);
   w.files().make_pipe("/f");
   w.run([&](leat::sim::world& here) -> task<> {
     leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
-    leat::detail::byte_stream stream(f, {}, headroom);
-    const window& view = stream.view();
+    leat::detail::decompressed_stream stream(f, {}, headroom);
+    const stream_window& view = stream.view();
     const auto where = std::source_location::current();
     for (std::size_t at = 0; at < text.size(); at += 4 * kibibyte) {
       here.files().write_pipe("/f", std::string_view(text).substr(at, 4 * kibibyte));
@@ -133,13 +133,13 @@ TEST_CASE("byte_stream: a long record from a pipe is not copied with each piece"
   });
 }
 
-TEST_CASE("byte_stream: nor is one from what compresses badly", "[io]") {
+TEST_CASE("decompressed_stream: nor is one from what compresses badly", "[io]") {
   const std::string text = noise(std::size_t{8} << 20);
   leat::sim::world w(1);
   w.files().write_file("/f", leat_test::zlib_deflated(text, {.level = 1}));
   w.run([&](leat::sim::world&) -> task<> {
     leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
-    leat::detail::byte_stream stream(
+    leat::detail::decompressed_stream stream(
         f, {.read = {.chunk_size = 64 * kibibyte}, .compression_type = leat::compression::gzip},
         headroom);
     const auto where = std::source_location::current();
@@ -156,9 +156,9 @@ TEST_CASE("byte_stream: nor is one from what compresses badly", "[io]") {
 class counting_framing : public leat::detail::line_framing {
  public:
   using line_framing::line_framing;
-  [[nodiscard]] leat::detail::framing_step find(const leat::detail::framing_run& run,
-                                                std::vector<view>& lines) const {
-    looked_at += run.bytes.size() - run.known;
+  [[nodiscard]] leat::detail::framing_result find(const leat::detail::framing_input& run,
+                                                  std::vector<view>& lines) const {
+    looked_at += run.bytes.size() - run.searched;
     return line_framing::find(run, lines);
   }
   inline static std::uint64_t looked_at = 0;

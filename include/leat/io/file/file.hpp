@@ -30,7 +30,7 @@ class [[nodiscard]] file_operation final : public wait_operation {
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
                  const std::source_location& where) noexcept;
   ~file_operation() {
-    if (is_dying()) end_dying();
+    if (is_dying()) finish_abandoned();
   }
 
   bool await_ready() noexcept;
@@ -38,8 +38,8 @@ class [[nodiscard]] file_operation final : public wait_operation {
   [[nodiscard]] std::int64_t await_resume() const noexcept { return completion_.result; }
 
  private:
-  bool refused() noexcept;
-  [[gnu::cold]] void end_dying() noexcept;
+  bool reject_if_stopped() noexcept;
+  [[gnu::cold]] void finish_abandoned() noexcept;
 
   struct completion : file_request {
     file_operation* owner = nullptr;
@@ -68,7 +68,7 @@ class file_handle {
   ~file_handle();
 
   /// Carries out a request outside of the scheduler, which may be gone.
-  void run_anywhere(file_request& request) const noexcept;
+  void run_without_scheduler(file_request& request) const noexcept;
 
   /// True on its scheduler, and where none runs.
   [[nodiscard]] bool is_at_home() const noexcept {
@@ -78,16 +78,16 @@ class file_handle {
 
   /// An operation of the file that is under way. Keeps the handle; until it ends the file must not
   /// be closed, since its descriptor could be another file's by then.
-  class use {
+  class operation_guard {
    public:
-    explicit use(std::shared_ptr<file_handle> h) noexcept : handle_(std::move(h)) {
+    explicit operation_guard(std::shared_ptr<file_handle> h) noexcept : handle_(std::move(h)) {
       LEAT_ASSERT(handle_->is_at_home(),
                   "a file is used on another scheduler than the one on which it was opened");
       ++handle_->under_way_;
     }
-    use(const use&) = delete;
-    use& operator=(const use&) = delete;
-    ~use() { --handle_->under_way_; }
+    operation_guard(const operation_guard&) = delete;
+    operation_guard& operator=(const operation_guard&) = delete;
+    ~operation_guard() { --handle_->under_way_; }
 
     file_handle* operator->() const noexcept { return handle_.get(); }
 
@@ -101,7 +101,7 @@ class file_handle {
   const bool is_descriptor;
   // A read was answered from the page cache: so the file is on none of those file systems, such as
   // of the network, that may take their time to close one that was only read.
-  bool answers_at_once = false;
+  bool was_read_from_cache = false;
   std::int64_t sync_error = 0;  // of the first sync that failed; no later one is believed
 
  private:
@@ -197,7 +197,7 @@ class file {
   }
 
  private:
-  [[nodiscard]] detail::file_handle::use opened() const;
+  [[nodiscard]] detail::file_handle::operation_guard begin_operation() const;
 
   std::shared_ptr<detail::file_handle> open_;
   std::string path_;

@@ -115,7 +115,7 @@ class epoch_order {
 
   /// The position of the next step.
   [[nodiscard]] std::uint64_t next(std::uint64_t position) const noexcept {
-    return position + (has_own_order() ? 1 : shard_.world_size);
+    return position + (has_rank_order() ? 1 : shard_.world_size);
   }
 
   /// True at a position at which the epoch is over for all ranks; by files, for this one.
@@ -142,24 +142,26 @@ class epoch_order {
     shared_files shared;
     std::vector<permutation> orders;
   };
-  struct dealt_part {
+  struct resharded_part {
     epoch_part part;
-    permutation order;         // of its epoch, by records
-    std::uint64_t begin;       // its first position
-    std::size_t of_ranks = 0;  // by files: which of these it is of
+    permutation order;                  // of its epoch, by records
+    std::uint64_t begin;                // its first position
+    std::size_t rank_orders_index = 0;  // by files: which of these it is of
   };
 
   [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
   // Of this epoch: else all ranks go through the same one.
-  [[nodiscard]] bool has_own_order() const noexcept { return by_files() && parts_.empty(); }
+  [[nodiscard]] bool has_rank_order() const noexcept { return by_files() && parts_.empty(); }
   // Positions of an epoch, of all ranks or, by files, of this one.
-  [[nodiscard]] std::uint64_t places() const noexcept {
+  [[nodiscard]] std::uint64_t position_count() const noexcept {
     return parts_.empty() ? order_.size() : parts_.back().begin + parts_.back().part.count;
   }
-  [[nodiscard]] std::uint64_t ordinal_at(std::uint64_t place) const noexcept;
-  [[nodiscard]] std::uint64_t ordinal_at(const dealt_part& d, std::uint64_t place) const noexcept;
-  [[nodiscard]] std::uint64_t ordinal_of(std::uint64_t item, const std::vector<std::size_t>& files,
-                                         const std::vector<std::uint64_t>& firsts) const noexcept;
+  [[nodiscard]] std::uint64_t global_index_at(std::uint64_t order_position) const noexcept;
+  [[nodiscard]] std::uint64_t global_index_at(const resharded_part& d,
+                                              std::uint64_t order_position) const noexcept;
+  [[nodiscard]] std::uint64_t global_index_of(
+      std::uint64_t item, const std::vector<std::size_t>& files,
+      const std::vector<std::uint64_t>& firsts) const noexcept;
 
   [[nodiscard]] shares shares_from(std::uint64_t position) const noexcept;
   [[nodiscard]] std::uint64_t records_of(std::size_t file) const noexcept {
@@ -167,7 +169,7 @@ class epoch_order {
   }
   void choose_files(std::uint64_t epoch);
   [[nodiscard]] shared_files share_files(std::uint64_t epoch, std::uint64_t ranks) const;
-  [[nodiscard]] rank_orders orders_of(std::uint64_t epoch, std::uint64_t ranks) const;
+  [[nodiscard]] rank_orders make_rank_orders(std::uint64_t epoch, std::uint64_t ranks) const;
 
   std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file; the end
   bool shuffle_;
@@ -175,13 +177,13 @@ class epoch_order {
   shard_options shard_;
   std::uint64_t epoch_ = 0;
   permutation order_;  // of all records, or of those of this rank's files
-  std::vector<dealt_part> parts_;
-  std::vector<rank_orders> of_ranks_;  // of parts by files
+  std::vector<resharded_part> parts_;
+  std::vector<rank_orders> rank_orders_;  // of parts by files
 
   // By files.
-  std::vector<std::size_t> with_records_;
-  std::vector<std::size_t> files_;         // of this rank
-  std::vector<std::uint64_t> own_firsts_;  // as firsts_, of files_
+  std::vector<std::size_t> nonempty_files_;
+  std::vector<std::size_t> files_;          // of this rank
+  std::vector<std::uint64_t> rank_firsts_;  // as firsts_, of files_
   std::uint64_t least_ = 0;
   std::uint64_t most_ = 0;
 };

@@ -25,7 +25,7 @@
 namespace leat {
 
 namespace detail {
-class piece_reads;
+class batched_reads;
 }
 
 /// How an indexed_reader goes over its records.
@@ -180,13 +180,13 @@ class indexed_reader {
 
  private:
   struct block;
-  struct finding;
-  struct verdict;
-  struct place {
+  struct bad_record;
+  struct batch_outcome;
+  struct epoch_position {
     std::uint64_t epoch = 0;
     std::uint64_t position = 0;
   };
-  struct dealt_epoch {
+  struct resharded_epoch {
     std::uint64_t epoch = 0;
     std::vector<epoch_part> parts = {};  // none: it is a whole one
   };
@@ -194,32 +194,32 @@ class indexed_reader {
   void check_ranks() const;
   void check_files(const indexed_reader_state& s) const;
   void check_state(const indexed_reader_state& s) const;
-  void take_up(indexed_reader_state s);
+  void restore_from(indexed_reader_state s);
   void begin_epoch(epoch_order& order, std::uint64_t epoch) const;
 
-  [[nodiscard]] bool at_end(const place& p) const noexcept;
+  [[nodiscard]] bool at_end(const epoch_position& p) const noexcept;
   [[nodiscard]] std::shared_ptr<block> plan();
-  void begin_planned();
-  [[nodiscard]] bool has_room(const block& b) const noexcept;
-  void look_ahead();
-  void forget_ahead() noexcept;
+  void start_planned();
+  [[nodiscard]] bool has_capacity_for(const block& b) const noexcept;
+  void start_reads_ahead();
+  void drop_reads_ahead() noexcept;
 
-  [[nodiscard]] task<void> bring(std::shared_ptr<block> b, std::source_location where);
-  [[nodiscard]] task<std::vector<finding>> check(const block& b, std::source_location where);
-  [[nodiscard]] verdict judge(const block& b, const std::vector<finding>& found) const;
-  void give(const block& b, const verdict& v, record_selection& batch);
-  [[nodiscard]] task<void> tell(std::vector<corruption_report> reports);
+  [[nodiscard]] task<void> fetch(std::shared_ptr<block> b, std::source_location where);
+  [[nodiscard]] task<std::vector<bad_record>> check(const block& b, std::source_location where);
+  [[nodiscard]] batch_outcome decide(const block& b, const std::vector<bad_record>& found) const;
+  void deliver(const block& b, const batch_outcome& v, record_selection& batch);
+  [[nodiscard]] task<void> deliver_reports(std::vector<corruption_report> reports);
 
   const std::vector<std::unique_ptr<tfrecord_file>> files_;
   const indexed_reader_options options_;
   detail::exclusive_use in_use_;
   epoch_order order_;  // in the epoch of ahead_
-  dealt_epoch dealt_;
+  resharded_epoch resharded_;
   indexed_reader_state identity_;  // at the beginning
   std::shared_ptr<const void> paths_;
-  std::shared_ptr<detail::piece_reads> reads_;
-  place next_;                                 // behind what was delivered
-  place ahead_;                                // behind what is in blocks
+  std::shared_ptr<detail::batched_reads> reads_;
+  epoch_position next_;                        // behind what was delivered
+  epoch_position ahead_;                       // behind what is in blocks
   std::deque<std::shared_ptr<block>> blocks_;  // begun, and not given yet
   std::shared_ptr<block> planned_;             // for which there is no room yet
   bool has_common_order_ = false;              // of a state; else the options have to tell it

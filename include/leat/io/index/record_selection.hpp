@@ -34,12 +34,12 @@ class record_selection {
 
   /// Of the file of the first record; empty where there is none.
   [[nodiscard]] std::string_view path() const noexcept {
-    return empty() ? std::string_view() : *places_[0].path;
+    return empty() ? std::string_view() : *entries_[0].path;
   }
 
   /// Where the i-th record stands in its file. Cost: O(1).
   [[nodiscard]] record_position position(std::size_t i) const noexcept {
-    return {*places_[i].path, places_[i].offset, places_[i].index};
+    return {*entries_[i].path, entries_[i].offset, entries_[i].index};
   }
 
   /// Keeps what the paths of all positions are views of.
@@ -47,7 +47,7 @@ class record_selection {
 
   /// The number of the i-th record among those of all files that were read from, from 0; of one
   /// file, its index.
-  [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return places_[i].ordinal; }
+  [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return entries_[i].ordinal; }
 
   /// `count` records from `first` on; they share the memory. Precondition: there are as many.
   /// Cost: O(count), two allocations.
@@ -59,7 +59,7 @@ class record_selection {
     };
     const auto n = static_cast<std::ptrdiff_t>(count);
     part.records_.assign(of(records_), of(records_) + n);
-    part.places_.assign(of(places_), of(places_) + n);
+    part.entries_.assign(of(entries_), of(entries_) + n);
     part.memory_ = memory_;
     part.paths_ = paths_;
     return part;
@@ -75,7 +75,7 @@ class record_selection {
   friend class indexed_reader;
   friend class tfrecord_file;
 
-  struct place {
+  struct entry {
     std::uint64_t offset;
     std::uint64_t index;
     std::uint64_t ordinal;
@@ -84,11 +84,11 @@ class record_selection {
 
   void forget() noexcept {
     records_.clear();
-    places_.clear();
+    entries_.clear();
   }
 
   std::vector<byte_view> records_;
-  std::vector<place> places_;
+  std::vector<entry> entries_;
   detail::aligned_bytes memory_;
   std::shared_ptr<const void> paths_;
 };

@@ -18,10 +18,10 @@
 namespace leat {
 
 namespace detail {
-struct damage;
-struct file_piece;
+struct record_corruption;
+struct file_range;
 struct record_frame;
-class open_files;
+class open_file_cache;
 }  // namespace detail
 
 /// How records of a TFRecord file are read by index.
@@ -118,28 +118,31 @@ class tfrecord_file {
  private:
   friend class indexed_reader;
 
-  using wanted = detail::record_frame;
-  using piece = detail::file_piece;
+  using requested_record = detail::record_frame;
+  using range = detail::file_range;
 
   static void check_options(const tfrecord_file_options& options, const std::string& path);
-  [[nodiscard]] wanted find(std::uint64_t i, std::size_t position) const;
-  [[nodiscard]] std::string place(const wanted& w) const;
+  [[nodiscard]] requested_record find(std::uint64_t i, std::size_t position) const;
+  [[nodiscard]] std::string position_text(const requested_record& w) const;
   [[nodiscard]] task<void> reopen(std::source_location where);
-  [[nodiscard]] task<void> fill(std::vector<wanted> all, record_selection& selection,
+  [[nodiscard]] task<void> fill(std::vector<requested_record> all, record_selection& selection,
                                 std::source_location where);
-  [[nodiscard]] task<void> fetch(std::span<const wanted> all, std::span<const piece> pieces,
-                                 std::byte* memory, std::source_location where);
-  [[nodiscard]] task<void> check(std::span<const wanted> all, std::byte* memory,
+  [[nodiscard]] task<void> fetch(std::span<const requested_record> all,
+                                 std::span<const range> ranges, std::byte* memory,
                                  std::source_location where);
-  [[nodiscard]] task<bool> read_again(const wanted& w, std::span<std::byte> frame,
+  [[nodiscard]] task<void> check(std::span<const requested_record> all, std::byte* memory,
+                                 std::source_location where);
+  [[nodiscard]] task<bool> read_again(const requested_record& w, std::span<std::byte> frame,
                                       std::source_location where);
-  [[nodiscard]] task<void> mend(const wanted& w, std::span<std::byte> frame,
-                                std::source_location where);
-  [[nodiscard]] bool is_too_large(const wanted& w) const noexcept;
-  [[nodiscard]] detail::damage too_large(const wanted& w) const;
-  [[nodiscard]] detail::damage fault_of(const wanted& w, byte_view frame) const;
-  [[noreturn]] void refuse(const wanted& w, const detail::damage& d) const;
-  [[noreturn]] void fail(const wanted& w, std::int64_t error) const;
+  [[nodiscard]] task<void> reread_or_throw(const requested_record& w, std::span<std::byte> frame,
+                                           std::source_location where);
+  [[nodiscard]] bool is_too_large(const requested_record& w) const noexcept;
+  [[nodiscard]] detail::record_corruption too_large(const requested_record& w) const;
+  [[nodiscard]] detail::record_corruption find_corruption(const requested_record& w,
+                                                          byte_view frame) const;
+  [[noreturn]] void throw_corruption(const requested_record& w,
+                                     const detail::record_corruption& d) const;
+  [[noreturn]] void throw_read_error(const requested_record& w, std::int64_t error) const;
 
   file file_;
   std::shared_ptr<const std::string> path_;
@@ -147,7 +150,7 @@ class tfrecord_file {
   const tfrecord_file_options options_;
   reader_statistics statistics_;
   // Of an indexed_reader that closes some of its files for a while; else null.
-  std::shared_ptr<detail::open_files> reader_files_;
+  std::shared_ptr<detail::open_file_cache> reader_files_;
   std::size_t number_ = 0;  // of those
 };
 

@@ -75,18 +75,18 @@ struct corruption_options {
 namespace detail {
 
 /// The report of a file that cannot be read at all.
-[[nodiscard]] corruption_report report_of_file(std::string_view path,
-                                               const std::exception_ptr& error);
+[[nodiscard]] corruption_report make_file_report(std::string_view path,
+                                                 const std::exception_ptr& error);
 
-/// The exception for damage at `place`, "record 3", that a reader does not leave out.
-[[nodiscard]] failure refusal(errc reason, const corruption_report& report, std::string_view place,
-                              std::string_view hint);
+/// The exception for damage at `position`, "record 3", that a reader does not leave out.
+[[nodiscard]] failure corruption_error(errc reason, const corruption_report& report,
+                                       std::string_view position, std::string_view hint);
 
 /// What is said of a record behind which a reader does not go on, after so many reports.
-[[nodiscard]] std::string hint_of_limit(std::uint64_t reports);
+[[nodiscard]] std::string limit_hint(std::uint64_t reports);
 
 /// What is said of what may be a record, and is too long to be held.
-[[nodiscard]] std::string hint_of_too_long(std::uint64_t offset);
+[[nodiscard]] std::string too_long_hint(std::uint64_t offset);
 
 }  // namespace detail
 }  // namespace leat

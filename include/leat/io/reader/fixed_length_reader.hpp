@@ -37,20 +37,20 @@ class fixed_length_framing {
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
-  static constexpr bool ends_are_searched = false;
+  static constexpr bool search_finds_end = false;
 
   fixed_length_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] decompressed_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return options_.header_size; }
-  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] framing_result find(const framing_input& input, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
-  [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string position_text(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 
  private:
-  [[nodiscard]] framing_step end(const framing_run& run, std::size_t next,
-                                 std::size_t delivered) const;
+  [[nodiscard]] framing_result end(const framing_input& input, std::size_t next,
+                                   std::size_t delivered) const;
 
   options options_;
 };

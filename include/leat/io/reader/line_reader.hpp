@@ -35,19 +35,19 @@ class line_framing {
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
-  static constexpr bool ends_are_searched = true;
+  static constexpr bool search_finds_end = true;
 
   line_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] decompressed_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
-  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& lines) const;
+  [[nodiscard]] framing_result find(const framing_input& input, std::vector<view>& lines) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view bytes) noexcept;
-  [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string position_text(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 
  private:
-  [[nodiscard]] damage too_long(std::size_t size) const;
+  [[nodiscard]] record_corruption too_long(std::size_t size) const;
 
   options options_;
 };

@@ -123,7 +123,7 @@ class basic_record_reader {
 
     // Whoever reads the report knows of the first that what follows may lie within a record.
     void note_too_long(std::uint64_t offset) {
-      if (++too_long == 1) report.what += detail::hint_of_too_long(offset);
+      if (++too_long == 1) report.what += detail::too_long_hint(offset);
     }
   };
 
@@ -134,50 +134,54 @@ class basic_record_reader {
   [[nodiscard]] bool stream_failed() const noexcept;
   void drop(std::size_t count) noexcept;
   void skip() noexcept;
-  [[nodiscard]] bool at_candidate();
-  [[nodiscard]] bool is_refuted();
-  [[nodiscard]] byte_view trusted();
-  void leave_candidate() noexcept;
-  [[nodiscard]] task<void> look_ahead(std::source_location where);
+  [[nodiscard]] bool at_possible_record();
+  [[nodiscard]] bool is_contradicted();
+  [[nodiscard]] byte_view searchable_bytes();
+  void skip_possible_record() noexcept;
+  [[nodiscard]] task<void> verify_ahead(std::source_location where);
   [[nodiscard]] bool find(batch_type& batch);
-  void count(const detail::framing_step& step, batch_type& batch);
-  void settle(std::uint64_t offset);
-  [[nodiscard]] corruption_report report_of(const detail::damage& d) const;
-  [[nodiscard]] task<void> bring_more(std::source_location where);
-  [[nodiscard]] task<void> deal_with(detail::damage d, std::source_location where);
-  [[nodiscard]] task<bool> ends_there(std::uint64_t size, std::source_location where);
-  [[nodiscard]] task<bool> read_again(const detail::damage& d, std::source_location where);
-  [[nodiscard]] task<bool> is_as_read(std::optional<std::uint64_t> size,
-                                      std::source_location where);
-  void check_policy(const detail::damage& d) const;
+  void count(const detail::framing_result& result, batch_type& batch);
+  void clear_doubt(std::uint64_t offset);
+  [[nodiscard]] corruption_report make_report(const detail::record_corruption& d) const;
+  [[nodiscard]] task<void> read_more(std::source_location where);
+  [[nodiscard]] task<void> handle_corruption(detail::record_corruption d,
+                                             std::source_location where);
+  [[nodiscard]] task<bool> is_end_confirmed(std::uint64_t size, std::source_location where);
+  [[nodiscard]] task<bool> reread_once(const detail::record_corruption& d,
+                                       std::source_location where);
+  [[nodiscard]] task<bool> is_same_in_file(std::optional<std::uint64_t> size,
+                                           std::source_location where);
+  void check_policy(const detail::record_corruption& d) const;
   void end_file();
-  [[nodiscard]] task<void> tell(corruption_report report);
-  [[nodiscard]] task<void> tell_before_batch();
+  [[nodiscard]] task<void> deliver_report(corruption_report report);
+  [[nodiscard]] task<void> deliver_report_before_batch();
   void end_search(std::uint64_t offset);
 
   file file_;
   std::shared_ptr<const std::string> path_;
   Framing framing_;
   const corruption_options corruption_;
-  detail::byte_stream stream_;
+  detail::decompressed_stream stream_;
   detail::exclusive_use in_use_;
   std::size_t unread_ = 0;     // bytes at the end of the view that are not delivered
   std::uint64_t offset_ = 0;   // of the first of these
   std::uint64_t to_skip_ = 0;  // bytes from there to the next record
   std::uint64_t index_ = 0;    // of the next record
   std::uint64_t needed_ = 0;   // bytes of that one, where it is known that more will come
-  std::size_t known_ = 0;      // bytes of what is unread in which no record ends
+  std::size_t searched_ = 0;   // bytes of what is unread in which no record ends
   bool at_end_ = false;        // nothing comes behind what is unread
   bool ended_ = false;
-  std::optional<detail::damage> fault_;  // of the next record
+  std::optional<detail::record_corruption> fault_;  // of the next record
   std::optional<search> search_;
-  detail::range_checksums seen_;           // of what headers promised that are not believed
-  std::uint64_t doubt_to_ = 0;             // what was said to be a damaged record ends here
-  std::optional<std::uint64_t> promise_;   // of the next record: its bytes, to be looked at ahead
-  std::optional<std::uint64_t> right_at_;  // a record that was: it only has to be brought into view
-  std::optional<corruption_report> doubted_;  // damage that was read again
-  std::optional<corruption_report> to_tell_;  // before the batch is delivered
-  std::exception_ptr error_;                  // for the next call
+  detail::range_checksums checksums_;  // of what headers promised that are not believed
+  std::uint64_t doubtful_until_ = 0;   // what was said to be a damaged record ends here
+  // of the next record: its bytes, to be looked at ahead
+  std::optional<std::uint64_t> size_to_verify_;
+  // a record that was: it only has to be brought into view
+  std::optional<std::uint64_t> verified_at_;
+  std::optional<corruption_report> reread_report_;   // damage that was read again
+  std::optional<corruption_report> pending_report_;  // before the batch is delivered
+  std::exception_ptr error_;                         // for the next call
   reader_statistics statistics_;
 };
 

@@ -44,31 +44,31 @@ class tfrecord_framing {
   static constexpr std::size_t headroom = std::size_t{128} << 10;
   static constexpr std::size_t frame = tfrecord_header_size;
   static constexpr std::size_t overlap = tfrecord_header_size - 1;
-  static constexpr bool ends_are_searched = false;
-  static constexpr std::size_t confirming = tfrecord_header_size;
+  static constexpr bool search_finds_end = false;
+  static constexpr std::size_t record_start_size = tfrecord_header_size;
 
   tfrecord_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] decompressed_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
-  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] framing_result find(const framing_input& input, std::vector<view>& records) const;
   [[nodiscard]] std::optional<std::size_t> search(byte_view bytes) const noexcept {
     return find_tfrecord(bytes, options_.max_record_size);
   }
-  [[nodiscard]] std::optional<wrong_checksum> refutes(range_checksums& seen, byte_view bytes,
-                                                      std::uint64_t offset) const;
-  [[nodiscard]] static bool confirms(byte_view bytes) noexcept;
-  [[nodiscard]] bool promises_too_much(byte_view bytes) const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
-                                                     std::uint64_t left) const noexcept;
-  [[nodiscard]] static task<std::optional<wrong_checksum>> look_at(byte_stream& stream,
-                                                                   range_checksums& seen,
-                                                                   std::uint64_t offset,
-                                                                   std::uint64_t size,
-                                                                   std::source_location where);
-  [[nodiscard]] static damage fault_of(std::uint64_t size, const wrong_checksum& wrong);
-  [[nodiscard]] static byte_view front(byte_view bytes) noexcept;
-  [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] std::optional<checksum_mismatch> contradicts(range_checksums& checksums,
+                                                             byte_view bytes,
+                                                             std::uint64_t offset) const;
+  [[nodiscard]] static bool starts_record(byte_view bytes) noexcept;
+  [[nodiscard]] bool exceeds_limit(byte_view bytes) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> declared_size(byte_view bytes,
+                                                           std::uint64_t left) const noexcept;
+  [[nodiscard]] static task<std::optional<checksum_mismatch>> verify_out_of_band(
+      decompressed_stream& stream, range_checksums& checksums, std::uint64_t offset,
+      std::uint64_t size, std::source_location where);
+  [[nodiscard]] static record_corruption make_corruption(std::uint64_t size,
+                                                         const checksum_mismatch& wrong);
+  [[nodiscard]] static byte_view leading_record(byte_view bytes) noexcept;
+  [[nodiscard]] static std::string position_text(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 
  private:

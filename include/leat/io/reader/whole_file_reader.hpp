@@ -34,15 +34,15 @@ class whole_file_framing {
   static constexpr std::size_t headroom = 0;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
-  static constexpr bool ends_are_searched = false;
+  static constexpr bool search_finds_end = false;
 
   whole_file_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] decompressed_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
-  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] framing_result find(const framing_input& input, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
-  [[nodiscard]] static std::string place(std::uint64_t) { return "the whole file"; }
+  [[nodiscard]] static std::string position_text(std::uint64_t) { return "the whole file"; }
   [[nodiscard]] static std::string key(const record_position& p);
 
  private:

@@ -131,8 +131,8 @@ class whole_files {
   struct entry;
 
   void find_backend();
-  void line_up(std::string path);
-  void begin_first_again();
+  void append_entry(std::string path);
+  void restart_first();
   [[nodiscard]] bool read_or_add(std::string path, whole_file& out);
 
   source source_;

@@ -100,24 +100,24 @@ class sharded_tfrecord_writer {
 
  private:
   struct shard {
-    std::optional<detail::partial_file> file;     // from the first write on
+    std::optional<detail::atomic_file> file;      // from the first write on
     std::optional<detail::output_buffer> output;  // until it is finished
-    std::optional<detail::index_beside> index;
+    std::optional<detail::sidecar_index> index;
     std::uint64_t records = 0;
   };
 
   sharded_tfrecord_writer(std::string prefix, sharded_tfrecord_writer_options options);
 
   // True: to a fixed number of shards in turn. Else one shard is written after the other.
-  [[nodiscard]] bool is_dealt() const noexcept { return options_.shard_count > 0; }
+  [[nodiscard]] bool is_round_robin() const noexcept { return options_.shard_count > 0; }
   [[nodiscard]] bool is_full(const shard& s, std::size_t payload_size) const noexcept;
-  [[nodiscard]] std::size_t shard_for(std::size_t payload_size);
+  [[nodiscard]] std::size_t choose_shard(std::size_t payload_size);
   void add_shard();
   [[nodiscard]] task<void> create_file(std::size_t index);
   [[nodiscard]] task<void> drain(std::size_t index, deflate_flush flush);
   [[nodiscard]] task<void> finish_before(std::size_t end);
-  [[nodiscard]] task<void> publish_all(const std::vector<std::string>& names);
-  [[nodiscard]] task<void> publish();
+  [[nodiscard]] task<void> commit_all(const std::vector<std::string>& names);
+  [[nodiscard]] task<void> commit();
 
   detail::exclusive_use in_use_;
   std::string prefix_;

@@ -95,15 +95,15 @@ class tfrecord_appender {
   class note;
 
   tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
-                    std::optional<detail::index_beside> index,
+                    std::optional<detail::sidecar_index> index,
                     const tfrecord_appender_options& options);
-  [[nodiscard]] task<void> publish_index();
+  [[nodiscard]] task<void> commit_index();
 
   detail::exclusive_use in_use_;
   std::unique_ptr<note> note_;
   file file_;
   detail::output_buffer output_;
-  std::optional<detail::index_beside> index_;
+  std::optional<detail::sidecar_index> index_;
   std::uint64_t records_before_;
   std::uint64_t bytes_before_;
   std::uint64_t records_ = 0;

@@ -90,16 +90,16 @@ class tfrecord_writer {
   [[nodiscard]] std::uint64_t file_size() const noexcept { return output_.file_size(); }
 
  private:
-  tfrecord_writer(detail::partial_file f, detail::output_buffer output, std::string path,
+  tfrecord_writer(detail::atomic_file f, detail::output_buffer output, std::string path,
                   const tfrecord_writer_options& options);
-  [[nodiscard]] task<void> publish();
+  [[nodiscard]] task<void> commit();
 
   detail::exclusive_use in_use_;
-  detail::partial_file file_;
+  detail::atomic_file file_;
   detail::output_buffer output_;
   std::string path_;
   deflate_flush flush_mode_;
-  std::optional<detail::index_beside> index_;
+  std::optional<detail::sidecar_index> index_;
   std::uint64_t records_ = 0;
   bool closing_ = false;
   bool closed_ = false;

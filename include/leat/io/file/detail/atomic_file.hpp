@@ -12,20 +12,20 @@ namespace leat::detail {
 /// A file that is written under a name of its own and gets the wanted one when it is complete.
 ///
 /// Its own name is the wanted one with ".partial" behind it (".partial1", ... if there is one
-/// already). Until publish() what has the wanted name stays; dropped before keep() it is removed.
+/// already). Until commit() what has the wanted name stays; dropped before release() it is removed.
 ///
-/// finish() and publish() can be called again after an error, and do what is left to do; where the
+/// finish() and commit() can be called again after an error, and do what is left to do; where the
 /// sync failed finish() fails again.
 /// Thread safety: thread-bound to the scheduler on which it was created.
-class partial_file {
+class atomic_file {
  public:
   /// Errors: invalid_argument where something that is no regular file has the name;
   ///         permission_denied, not_found for a missing directory, ...
-  [[nodiscard]] static task<partial_file> create(std::string path);
+  [[nodiscard]] static task<atomic_file> create(std::string path);
 
-  partial_file(partial_file&&) noexcept = default;
-  partial_file& operator=(partial_file&&) = delete;
-  ~partial_file();
+  atomic_file(atomic_file&&) noexcept = default;
+  atomic_file& operator=(atomic_file&&) = delete;
+  ~atomic_file();
 
   [[nodiscard]] file& contents() noexcept { return file_; }
 
@@ -37,23 +37,23 @@ class partial_file {
 
   /// Gives the finished file its name, in one step; what has that name is replaced. Who is to count
   /// on the name calls sync_parent_directory() as well.
-  [[nodiscard]] task<void> publish(std::string path);
+  [[nodiscard]] task<void> commit(std::string path);
 
   /// Takes the name away again, here and now.
-  void withdraw() noexcept;
+  void roll_back() noexcept;
 
   /// From now on the file stays.
-  void keep() noexcept { kept_ = true; }
+  void release() noexcept { released_ = true; }
 
  private:
-  partial_file(file f, std::string path) noexcept;
+  atomic_file(file f, std::string path) noexcept;
 
   file file_;
   std::shared_ptr<file_handle> handle_;  // for what happens when the file is closed
   std::string partial_path_;
-  std::string published_as_;  // empty: has not got its name
+  std::string committed_path_;  // empty: has not got its name
   bool finished_ = false;
-  bool kept_ = false;
+  bool released_ = false;
 };
 
 /// Writes a whole file that appears under its name only when it is on the device; when it is

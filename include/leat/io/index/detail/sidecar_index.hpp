@@ -18,7 +18,7 @@ namespace leat::detail {
 ///
 /// After an error all can be called again.
 /// Thread safety: thread-bound.
-class index_beside {
+class sidecar_index {
  public:
   /// The record that comes next. Errors: as tfrecord_index_builder::add().
   void add(std::uint64_t payload_size) { builder_.add(payload_size); }
@@ -27,15 +27,15 @@ class index_beside {
   /// `path`, as far as that is not done. Errors: of the system.
   [[nodiscard]] task<void> finish(std::string data, std::string path);
 
-  /// As partial_file; after finish().
-  [[nodiscard]] task<void> publish(std::string path) { return file_->publish(std::move(path)); }
-  void withdraw() noexcept { file_->withdraw(); }
-  void keep() noexcept { file_->keep(); }
+  /// As atomic_file; after finish().
+  [[nodiscard]] task<void> commit(std::string path) { return file_->commit(std::move(path)); }
+  void roll_back() noexcept { file_->roll_back(); }
+  void release() noexcept { file_->release(); }
 
  private:
   tfrecord_index_builder builder_;
   std::vector<std::byte> bytes_;  // from the time on at which the file is finished
-  std::optional<partial_file> file_;
+  std::optional<atomic_file> file_;
   bool finished_ = false;
 };
 

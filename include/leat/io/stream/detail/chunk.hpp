@@ -36,7 +36,7 @@ class chunk : public file_request, public awaited_read {
   }
 
   /// Bytes from `at` to the end of the body.
-  [[nodiscard]] std::size_t room_from(const std::byte* at) const noexcept {
+  [[nodiscard]] std::size_t capacity_from(const std::byte* at) const noexcept {
     return static_cast<std::size_t>(body() + body_size() - at);
   }
 
@@ -108,7 +108,7 @@ class chunk_pool {
 
   chunk_pool(std::size_t headroom, std::size_t body) noexcept : headroom_(headroom), body_(body) {}
   ~chunk_pool();
-  void give_back(chunk& c) noexcept;
+  void return_chunk(chunk& c) noexcept;
   std::unique_ptr<chunk> make_chunk(std::size_t headroom, std::size_t body);
 
   thread_mutex mutex_;
@@ -121,6 +121,6 @@ class chunk_pool {
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
-inline void chunk::recycle() noexcept { pool_.give_back(*this); }
+inline void chunk::recycle() noexcept { pool_.return_chunk(*this); }
 
 }  // namespace leat::detail

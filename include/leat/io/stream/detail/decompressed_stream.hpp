@@ -20,7 +20,7 @@
 namespace leat::detail {
 
 /// How the bytes in which records lie come out of a file.
-struct byte_stream_options {
+struct decompressed_stream_options {
   read_options read = {};
   std::optional<compression> compression_type = compression::none;  ///< empty: find out
   inflate_options inflate = {};
@@ -33,18 +33,18 @@ struct byte_stream_options {
 inline constexpr std::size_t inflated_chunks = 3;
 
 /// Errors: invalid_argument for options out of range; the message begins with `owner`.
-void check(const byte_stream_options& options, std::string_view owner);
+void check(const decompressed_stream_options& options, std::string_view owner);
 
 /// The bytes of a file as its records lie in them: inflated where they are compressed.
 ///
 /// Thread safety: thread-bound.
-class byte_stream {
+class decompressed_stream {
  public:
   /// Errors: invalid_argument for options out of range; std::bad_alloc.
-  byte_stream(file& f, const byte_stream_options& options, std::size_t headroom);
-  byte_stream(const byte_stream&) = delete;
-  byte_stream& operator=(const byte_stream&) = delete;
-  ~byte_stream();
+  decompressed_stream(file& f, const decompressed_stream_options& options, std::size_t headroom);
+  decompressed_stream(const decompressed_stream&) = delete;
+  decompressed_stream& operator=(const decompressed_stream&) = delete;
+  ~decompressed_stream();
 
   /// Brings the next bytes into view, behind the last `carried` of those that are. False at the
   /// end, or at damage in what is compressed: then just these are in view. `needed`: see
@@ -57,35 +57,37 @@ class byte_stream {
     return inflation_ ? inflate(carried, needed, where) : source_.advance(carried, needed, where);
   }
 
-  [[nodiscard]] const window& view() const noexcept;
+  [[nodiscard]] const stream_window& view() const noexcept;
 
   /// Why nothing comes behind what is in view, where that is not the end.
-  [[nodiscard]] const std::optional<damage>& fault() const noexcept { return fault_; }
+  [[nodiscard]] const std::optional<record_corruption>& fault() const noexcept { return fault_; }
 
   /// Set at the end if the compressed stream is truncated and that is tolerated.
-  [[nodiscard]] const std::optional<damage>& truncation() const noexcept { return truncation_; }
+  [[nodiscard]] const std::optional<record_corruption>& truncation() const noexcept {
+    return truncation_;
+  }
 
   /// True once the file is known to be compressed.
   [[nodiscard]] bool is_inflated() const noexcept { return inflation_ != nullptr; }
 
   /// Bytes of the stream, where that is known before its end.
   [[nodiscard]] std::uint64_t size() const noexcept {
-    return can_jump() ? file_.status().size : unknown_size;
+    return can_seek_directly() ? file_.status().size : unknown_size;
   }
 
   /// True: the file is read past the page cache.
   [[nodiscard]] bool is_direct() const noexcept { return source_.is_direct(); }
 
   /// True: seek() costs no more than to read on.
-  [[nodiscard]] bool can_jump() const noexcept {
+  [[nodiscard]] bool can_seek_directly() const noexcept {
     return type_ == compression::none && file_.status().size > 0;
   }
 
   /// Reads elsewhere in the stream, of which nothing changes: at most `to`, less at its end.
-  /// Precondition: can_jump(). Errors, cancellation: as file::read_at().
-  [[nodiscard]] task<std::size_t> read_beside(std::uint64_t offset, std::span<std::byte> to,
-                                              std::source_location where) {
-    return source_.read_beside(offset, to, where);
+  /// Precondition: can_seek_directly(). Errors, cancellation: as file::read_at().
+  [[nodiscard]] task<std::size_t> read_out_of_band(std::uint64_t offset, std::span<std::byte> to,
+                                                   std::source_location where) {
+    return source_.read_out_of_band(offset, to, where);
   }
 
   /// Goes on as near before `offset` as can be, and gives where; nothing is in view then.
@@ -99,17 +101,17 @@ class byte_stream {
   [[nodiscard]] task<bool> begin(std::source_location where);
   [[nodiscard]] task<bool> inflate(std::size_t carried, std::uint64_t needed,
                                    std::source_location where);
-  [[nodiscard]] bool inflate_some(const window::demand& d);
+  [[nodiscard]] bool inflate_some(const stream_window::request& d);
   void end_stream(const inflate_result& r);
 
   file& file_;
-  const byte_stream_options options_;
+  const decompressed_stream_options options_;
   const std::size_t headroom_;
   read_ahead source_;
   std::optional<compression> type_;       // once it is known
   std::unique_ptr<inflation> inflation_;  // where there is one
-  std::optional<damage> fault_;
-  std::optional<damage> truncation_;
+  std::optional<record_corruption> fault_;
+  std::optional<record_corruption> truncation_;
 };
 
 }  // namespace leat::detail

@@ -66,40 +66,40 @@ class read_ahead {
   void seek(std::uint64_t offset) noexcept;
 
   /// Reads elsewhere in the file, as file::read_at(): what is in view and under way stays.
-  [[nodiscard]] task<std::size_t> read_beside(std::uint64_t offset, std::span<std::byte> to,
-                                              std::source_location where);
+  [[nodiscard]] task<std::size_t> read_out_of_band(std::uint64_t offset, std::span<std::byte> to,
+                                                   std::source_location where);
 
   /// True: it is read past the page cache. No more so once the file system has refused a read.
   [[nodiscard]] bool is_direct() const noexcept { return direct_; }
 
   /// What is in view of the file.
-  [[nodiscard]] const window& view() const noexcept { return view_; }
+  [[nodiscard]] const stream_window& view() const noexcept { return view_; }
 
  private:
   [[nodiscard]] bool has_size() const noexcept { return file_.status().size > 0; }
-  class through_cache;
+  class buffered_io_scope;
 
-  [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
-  [[nodiscard]] std::size_t in_file(const chunk& c) const noexcept;
-  void let_go() noexcept;
-  chunk_reference fresh(const window::demand& d);
+  [[nodiscard]] std::uint64_t bytes_to_request() const noexcept;
+  [[nodiscard]] std::size_t bytes_in_file(const chunk& c) const noexcept;
+  void cancel_reads() noexcept;
+  chunk_reference prepare_chunk(const stream_window::request& d);
   void submit(chunk& c) noexcept;
-  void end_here(std::size_t got, const chunk& c) noexcept;
-  void read_again_from(std::uint64_t offset) noexcept;
-  [[nodiscard]] task<void> fetch(window::demand d, std::source_location where);
+  void end_early(std::size_t got, const chunk& c) noexcept;
+  void restart_from(std::uint64_t offset) noexcept;
+  [[nodiscard]] task<void> fetch(stream_window::request d, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
-  [[nodiscard]] std::size_t leave_out(chunk& c, std::size_t got) noexcept;
+  [[nodiscard]] std::size_t drop_leading_bytes(chunk& c, std::size_t got) noexcept;
 
   file& file_;
   exclusive_use in_use_;
   const std::size_t chunk_size_;
   const std::size_t depth_;
-  const bool asked_direct_;
+  const bool requested_direct_;
   bool direct_;
   chunk_pool* pool_;
-  window view_;
+  stream_window view_;
   std::uint64_t next_offset_ = 0;  // to ask for
-  std::size_t unwanted_ = 0;       // bytes at the beginning of the next chunk
+  std::size_t bytes_to_drop_ = 0;  // bytes at the beginning of the next chunk
   bool ended_ = false;
   std::deque<chunk_reference> under_way_;
 };

@@ -11,7 +11,7 @@
 namespace leat::detail {
 
 /// Why the record at the beginning of a run of bytes cannot be delivered.
-struct damage {
+struct record_corruption {
   errc reason = errc::data_loss;
   std::string what;
   std::optional<std::uint32_t> expected_crc = {};
@@ -24,7 +24,7 @@ struct damage {
 };
 
 /// Why something is no record after all.
-struct wrong_checksum {
+struct checksum_mismatch {
   std::uint32_t expected = 0;
   std::uint32_t actual = 0;
 };
@@ -33,19 +33,19 @@ struct wrong_checksum {
 inline constexpr std::uint64_t unknown_size = UINT64_MAX;
 
 /// A run of bytes in which records are sought; it begins at one.
-struct framing_run {
+struct framing_input {
   byte_view bytes;
   /// Bytes left of the stream, or unknown_size; where it is bytes.size(), nothing comes behind.
   std::uint64_t left = unknown_size;
   std::uint64_t missing = 0;  ///< bytes of the header by which the stream is too short
   std::uint64_t index = 0;    ///< of the next record
   /// Bytes at its beginning that were sought through before, and hold no whole record.
-  std::size_t known = 0;
+  std::size_t searched = 0;
   bool inflated = false;  ///< the stream was inflated from a compressed file
 };
 
 /// What a framing found in a run, besides the records.
-struct framing_step {
+struct framing_result {
   /// Bytes up to the next record; may be more than there are.
   std::uint64_t consumed = 0;
   /// Records before those found that were left out, such as header lines.
@@ -55,7 +55,7 @@ struct framing_step {
   /// Bytes of the record behind those found, where that is known and more than there are.
   std::uint64_t needed = 0;
   /// Of the record behind those found; none where it is only cut off.
-  std::optional<damage> fault = {};
+  std::optional<record_corruption> fault = {};
 };
 
 // A framing says how records lie in a stream of bytes:
@@ -65,29 +65,33 @@ struct framing_step {
 //   static constexpr std::size_t headroom;    bytes of a record that are usually carried over
 //   static constexpr std::size_t frame;       bytes of a record before its data
 //   static constexpr bool one_record_a_file;
-//   static constexpr bool ends_are_searched;  a search finds the end of the record itself
+//   static constexpr bool search_finds_end;  a search finds the end of the record itself
 //
 //   framing(const options&, path)             throws invalid_argument
-//   byte_stream_options stream(const file_status&)   how a file is best read
+//   decompressed_stream_options stream(const file_status&)   how a file is best read
 //   std::uint64_t first_record()              bytes before it
-//   framing_step find(run, records)           appends the whole records at the beginning of a run
-//   std::optional<std::size_t> search(bytes)  where the next record can begin
+//   framing_result find(input, records)           appends the whole records at the beginning of the
+//   input std::optional<std::size_t> search(bytes)  where the next record can begin
 //   std::size_t overlap                       bytes to be searched again with those that follow
-//   std::optional<wrong_checksum> refutes(range_checksums&, bytes, offset)   where search() only
+//   std::optional<checksum_mismatch> contradicts(range_checksums&, bytes, offset)   where search()
+//   only
 //                                             finds what may be one: why no record begins at these,
 //                                             also when all come; none where one may
-//   bool promises_too_much(bytes)             true, the one that would begin at these is too long
+//   bool exceeds_limit(bytes)             true, the one that would begin at these is too long
 //                                             to be held, and can only be checked by that
-//   std::optional<std::uint64_t> promise(bytes, left)  and the bytes of the one that would begin at
+//   std::optional<std::uint64_t> declared_size(bytes, left)  and the bytes of the one that would
+//   begin at
 //                                             these, where it is too long to be held for a check
-//   task<std::optional<wrong_checksum>> look_at(byte_stream&, range_checksums&, offset, size,
+//   task<std::optional<checksum_mismatch>> verify_out_of_band(decompressed_stream&,
+//   range_checksums&, offset, size,
 //                                             where)  the same of that one, by reading it beside
-//   damage fault_of(size, wrong_checksum)     of such a one
-//   byte_view front(bytes)                    the record in front alone; empty: it is not whole
-//   std::size_t confirming                    where damage says itself where it ends, and
-//   bool confirms(bytes)                      may be wrong: whether another record can begin with
+//   damage make_corruption(size, checksum_mismatch)     of such a one
+//   byte_view leading_record(bytes)                    the record in front alone; empty: it is not
+//   whole std::size_t record_start_size                    where damage says itself where it ends,
+//   and bool starts_record(bytes)                      may be wrong: whether another record can
+//   begin with
 //                                             so many bytes
-//   std::string place(index)                  "record 3"
+//   std::string position_text(index)                  "record 3"
 //   std::string key(position)                 "a.tfrecord:48"
 
 }  // namespace leat::detail

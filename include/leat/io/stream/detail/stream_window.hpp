@@ -12,7 +12,7 @@ namespace leat::detail {
 /// chunk by chunk, and keeps at its beginning what has not been dealt with.
 ///
 /// Thread safety: thread-bound.
-class window {
+class stream_window {
  public:
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -27,14 +27,14 @@ class window {
   [[nodiscard]] std::uint64_t copied() const noexcept { return copied_; }
 
   /// What is to stay in view when more comes.
-  struct demand {
+  struct request {
     std::size_t carried = 0;   ///< bytes at the end of the view
     std::uint64_t needed = 0;  ///< bytes wanted in view, from the first of these on; 0: unknown
     bool certain = false;      ///< these will come: there is room for them at once
   };
 
   /// Memory that is not in view.
-  struct room {
+  struct free_space {
     chunk_reference in;
     std::byte* at = nullptr;
     std::size_t size = 0;
@@ -42,14 +42,15 @@ class window {
 
   /// Room for what comes next, behind the view where there is some and to copy what is carried is
   /// not worth it. `size` is the usual size of a chunk. Errors: std::bad_alloc.
-  [[nodiscard]] room room_for(chunk_pool& pool, const demand& d, std::size_t size) const;
+  [[nodiscard]] free_space reserve(chunk_pool& pool, const request& d, std::size_t size) const;
 
   /// The same, in a chunk of its own.
-  [[nodiscard]] static room chunk_for(chunk_pool& pool, const demand& d, std::size_t size);
+  [[nodiscard]] static free_space reserve_chunk(chunk_pool& pool, const request& d,
+                                                std::size_t size);
 
   /// Brings the first `fresh` bytes of the room into view, behind the carried ones. All the copying
   /// is linear in what comes into view. Errors: std::bad_alloc, then nothing has changed.
-  void slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh);
+  void slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh);
 
   /// Keeps the last `carried` bytes in view.
   void shrink(std::size_t carried) noexcept;

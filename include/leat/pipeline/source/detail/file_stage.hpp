@@ -274,7 +274,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       refuse_state(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
                              std::to_string(*source_.num_epochs));
     }
-    if (s.epoch > most_epochs) {
+    if (s.epoch > max_epochs) {
       refuse_state(name,
                    "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
     }
@@ -326,7 +326,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
     const std::uint64_t last = std::ranges::max(epochs);
     for (std::size_t i = 0; i < of_ranks.size(); ++i) {
-      const std::string why = too_far_behind(i, of_ranks.size(), last - epochs[i]);
+      const std::string why = epoch_gap_error(i, of_ranks.size(), last - epochs[i]);
       if (!why.empty()) refuse_state(this->metrics().name(), why);
       for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
         begin_order({i, of_ranks.size()});
