@@ -37,8 +37,8 @@ leat::task<std::size_t> read_records(std::string path, leat::read_options how) {
 }
 
 leat::task<std::size_t> read_files(std::vector<std::string> paths, bool direct) {
-  leat::whole_files files(std::move(paths), {.direct = direct});
-  leat::whole_file file;
+  leat::file_prefetcher files(std::move(paths), {.direct = direct});
+  leat::loaded_file file;
   std::size_t bytes = 0;
   while (co_await files.next(file)) bytes += file.contents().size();
   co_return bytes;

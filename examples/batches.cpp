@@ -31,7 +31,8 @@ struct adults {
       const bool wanted = person["age"].value<std::int64_t>() >= 18;
       co_return leat::maybe_element{std::move(person), wanted};
     } catch (const leat::decode_error& e) {
-      throw e.at(leat::line_place(line->position()));  // "people.csv:3 at offset 27, byte 7 ..."
+      throw e.at(
+          leat::format_line_position(line->position()));  // "people.csv:3 at offset 27, byte 7 ..."
     }
   }
 };

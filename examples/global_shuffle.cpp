@@ -47,7 +47,7 @@ leat::task<bool> read_some(leat::indexed_reader& reader, int batches, fingerprin
     const bool more = co_await reader.read_batch(batch);
     if (!more) co_return false;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      epochs[reader.epoch()].add(batch.ordinal(i), batch[i]);
+      epochs[reader.epoch()].add(batch.global_index(i), batch[i]);
     }
   }
   co_return true;

@@ -47,11 +47,12 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   std::string obstacle() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
-    stage_state s{.kind = "read_indexed",
-                  .name = metrics().name(),
-                  .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.last)}},
-                  .rank = options_.shard.rank,
-                  .world_size = options_.shard.world_size};
+    stage_state s{
+        .kind = "read_indexed",
+        .name = metrics().name(),
+        .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.remainder)}},
+        .rank = options_.shard.rank,
+        .world_size = options_.shard.world_size};
     detail::add_reader_settings(options_.file, s.settings);
     detail::add_reader_settings(options_, s.settings);
     stages.push_back(std::move(s));
@@ -75,7 +76,8 @@ class indexed_stage final : public detail::stage<record_selection> {
       const std::uint64_t step = has_rank_order ? 1 : s.world_size;
       s.position += had * step;
       if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
-      s.position = std::min(s.position, s.places());  // the last step may have been of a few ranks
+      // the last step may have been of a few ranks
+      s.position = std::min(s.position, s.position_count());
     }
     stages.back().reader = s.to_bytes();
     stages.back().marks = marks();
@@ -170,8 +172,8 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
   // Of files that are read by their numbers, wherever they stand.
-  [[nodiscard]] std::vector<detail::file_mark> marks() const {
-    std::vector<detail::file_mark> all;
+  [[nodiscard]] std::vector<detail::saved_file_version> marks() const {
+    std::vector<detail::saved_file_version> all;
     for (const auto& f : reader_->files()) {
       const tfrecord_fingerprint& s = f->index().fingerprint();
       all.push_back({.read = true, .size = s.size, .modified_ns = s.modified_ns});
@@ -180,8 +182,8 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
   // The reader knows the sum of all files only.
-  void name_what_has_changed(const std::vector<detail::file_mark>& saved) const {
-    const std::vector<detail::file_mark> now = marks();
+  void name_what_has_changed(const std::vector<detail::saved_file_version>& saved) const {
+    const std::vector<detail::saved_file_version> now = marks();
     if (now.size() != saved.size()) return;
     const auto [here, then] = std::ranges::mismatch(now, saved);
     if (here == now.end()) return;
@@ -215,7 +217,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     std::uint64_t position = same_epoch ? at.before.position : 0;
     std::vector<std::uint64_t> behind;
     for (std::size_t i = 0; i < run.size(); ++i) {
-      while (order.at(position).ordinal != run.ordinal(i)) position = order.next(position);
+      while (order.at(position).global_index != run.global_index(i))
+        position = order.next(position);
       position = order.next(position);
       behind.push_back(position);
     }
@@ -226,7 +229,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     std::vector<origin>& all = journal_.last().origins;
     all.reserve(run.size());
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto file = std::ranges::upper_bound(firsts_, run.ordinal(i)) - firsts_.begin() - 1;
+      const auto file =
+          std::ranges::upper_bound(firsts_, run.global_index(i)) - firsts_.begin() - 1;
       const record_position at = run.position(i);
       all.push_back({static_cast<std::uint32_t>(file), at.offset, at.index, 0});
     }
@@ -237,7 +241,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   const std::uint64_t initial_seed_;  // of the orders, as declared
   std::uint64_t seed_;
   std::unique_ptr<indexed_reader> reader_;
-  std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file
+  std::vector<std::uint64_t> firsts_;  // global index of the first record of each file
   detail::run_journal<place> journal_;
   bool noting_ = false;
 };

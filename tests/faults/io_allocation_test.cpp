@@ -68,7 +68,7 @@ task<> shuffled_program(std::vector<std::string> paths) {
       if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
       batch.clear();  // as it was where not even the call had memory
     }
-    for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.ordinal(i), batch[i]);
+    for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.global_index(i), batch[i]);
   }
   if (seen.count() != 2 * reader->size()) throw std::logic_error("records are lost");
 }

@@ -249,7 +249,7 @@ task<void> check_reader(const texts& states, std::size_t some) {
   }
   leat::indexed_reader_state left;
   try {
-    left = leat::indexed_reader_state::left_of(ranks, std::array<std::uint64_t, 2>{5, 3},
+    left = leat::indexed_reader_state::reshard(ranks, std::array<std::uint64_t, 2>{5, 3},
                                                leat::shard_remainder::keep, "fuzz");
   } catch (const leat::failure& e) {
     require(e.code() == errc::failed_precondition);

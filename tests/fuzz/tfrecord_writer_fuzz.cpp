@@ -54,7 +54,7 @@ task<> write_and_read(const texts& records, const how& h) {
   if (h.appends) {
     auto appender =
         co_await leat::tfrecord_appender::open("/f", {.buffer_size = h.options.buffer_size});
-    require(appender.records_before() == half);
+    require(appender.original_record_count() == half);
     co_await write_all(appender, records, half, records.size(), h.flush_each);
   }
   leat::tfrecord_reader_options options;

@@ -83,14 +83,14 @@ void rough_backend::submit(file_request& request) noexcept {
   stand_in& s = take_stand_in();
   static_cast<file_request&>(s) = request;
   s.original = &request;
-  request.scratch = &s;
+  request.backend_data = &s;
   if (request.what == op::read || request.what == op::write) s.size = scaled_count(s.size);
   s.run_ = [](leat::work_item& item) noexcept {
     auto& done = static_cast<stand_in&>(static_cast<file_request&>(item));
     rough_backend& self = *done.self;
     file_request& original = *done.original;
     original.result = done.result;
-    original.scratch = nullptr;
+    original.backend_data = nullptr;
     if (original.what == op::open && done.result >= 0) {
       self.paths_[static_cast<int>(done.result)] = original.path;
     }
@@ -103,20 +103,20 @@ void rough_backend::submit(file_request& request) noexcept {
 
 void rough_backend::cancel(file_request& request) noexcept {
   request.cancelled = true;
-  if (request.scratch) real_.cancel(*static_cast<stand_in*>(request.scratch));
+  if (request.backend_data) real_.cancel(*static_cast<stand_in*>(request.backend_data));
 }
 
-bool rough_backend::try_now(file_request& request) noexcept {
+bool rough_backend::try_complete(file_request& request) noexcept {
   if (happens(rates_.not_cached)) return false;
   if (request.what == op::open) {
-    const bool opened = real_.try_now(request);
+    const bool opened = real_.try_complete(request);
     if (opened && request.result >= 0) paths_[static_cast<int>(request.result)] = request.path;
     return opened;
   }
-  if (request.what != op::read) return real_.try_now(request);
+  if (request.what != op::read) return real_.try_complete(request);
   const std::size_t wanted = request.size;
   request.size = scaled_count(wanted);
-  const bool done = real_.try_now(request);
+  const bool done = real_.try_complete(request);
   request.size = wanted;
   return done;
 }

@@ -49,9 +49,11 @@ class rough_backend final : public leat::file_backend {
 
   [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
   void submit(leat::file_request& request) noexcept override;
-  bool try_now(leat::file_request& request) noexcept override;
+  bool try_complete(leat::file_request& request) noexcept override;
   void cancel(leat::file_request& request) noexcept override;
-  void run_now(leat::file_request& request) noexcept override { real_.run_now(request); }
+  void execute_blocking(leat::file_request& request) noexcept override {
+    real_.execute_blocking(request);
+  }
   int set_direct(int handle, bool direct) noexcept override {
     return real_.set_direct(handle, direct);
   }

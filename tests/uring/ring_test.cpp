@@ -123,7 +123,7 @@ TEST_CASE("io_uring: more completes at a time than the completion queue holds", 
       r.handle = f.open_handle()->number;
       r.data = &b;
       r.size = 1;
-      r.offset = leat::next_byte;
+      r.offset = leat::at_stream_position;
       f.open_handle()->backend.submit(r);
     }
     co_await leat::sleep_for(1ms);
@@ -154,7 +154,7 @@ TEST_CASE("io_uring: requests that nobody wants any more end, a thousand pipes a
       r.handle = f.open_handle()->number;
       r.data = &b;
       r.size = 1;
-      r.offset = leat::next_byte;
+      r.offset = leat::at_stream_position;
       f.open_handle()->backend.submit(r);
       requests.push_back(&r);
     }

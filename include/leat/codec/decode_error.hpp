@@ -30,7 +30,7 @@ class decode_error : public failure {
   }
 
   /// The same for who knows where the record stands: its message begins with that place, in the
-  /// place of "record 3". Stages of pipelines do it; see record_place().
+  /// place of "record 3". Stages of pipelines do it; see format_record_position().
   /// Errors: std::bad_alloc.
   [[nodiscard]] decode_error at(const std::string& position) const {
     decode_error e(record_, position, *message_, code());

@@ -264,7 +264,7 @@ class queue_reader {
 
   void took(std::size_t count) {
     produced_ += count;
-    if constexpr (Reader::one_record_a_file) finish_file();
+    if constexpr (Reader::is_one_record_per_file) finish_file();
   }
 
   // A name that was taken stays pending until its file is open, or has failed to be.

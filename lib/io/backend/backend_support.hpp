@@ -42,7 +42,7 @@ void execute(file_request& request) noexcept;
 
 /// True for a read or write that has to wait until its stream has data or room.
 [[nodiscard]] inline bool is_stream_transfer(const file_request& r) noexcept {
-  return r.offset == next_byte &&
+  return r.offset == at_stream_position &&
          (r.what == file_request::operation::read || r.what == file_request::operation::write);
 }
 

@@ -95,12 +95,12 @@ std::int64_t carry_out(file_request& r) noexcept {
     case op::list: return list(r);
     case op::read:
       return retry_on_eintr([&]() -> std::int64_t {
-        if (r.offset == next_byte) return ::read(r.handle, r.data, r.size);
+        if (r.offset == at_stream_position) return ::read(r.handle, r.data, r.size);
         return ::pread(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::write:
       return retry_on_eintr([&]() -> std::int64_t {
-        if (r.offset == next_byte) return ::write(r.handle, r.data, r.size);
+        if (r.offset == at_stream_position) return ::write(r.handle, r.data, r.size);
         return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::sync: return r.path ? open_and_sync(r.path) : sync(r.handle);

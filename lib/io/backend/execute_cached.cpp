@@ -41,7 +41,7 @@ bool status_of(file_request& r) noexcept {
 }
 
 bool read(file_request& r) noexcept {
-  if (r.offset == next_byte) return false;
+  if (r.offset == at_stream_position) return false;
   iovec buffer{r.data, r.size};
   const ssize_t n = ::preadv2(r.handle, &buffer, 1, static_cast<off_t>(r.offset), RWF_NOWAIT);
   if (n < 0) return false;  // not cached, or not known here: the slower way tells

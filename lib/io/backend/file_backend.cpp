@@ -70,13 +70,13 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
 
 }  // namespace
 
-bool file_request::submit_again(file_backend& backend) noexcept {
+bool file_request::resubmit(file_backend& backend) noexcept {
   constexpr unsigned most = 1000;
   const bool repeatable =
       what == operation::read || what == operation::write || what == operation::sync;
   const bool again = result == -EINTR || result == -EAGAIN || (result == -ECANCELED && repeatable);
   // What a read without a position has taken is gone.
-  const bool taken = result == -ECANCELED && offset == next_byte;
+  const bool taken = result == -ECANCELED && offset == at_stream_position;
   if (cancelled && again) result = -ECANCELED;
   if (cancelled || !again || taken || retries == most) return false;
   ++retries;
@@ -93,7 +93,7 @@ int file_backend::set_direct(int handle, bool direct) noexcept {
   return ::fcntl(handle, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 ? 0 : -errno;
 }
 
-std::string file_backend::process_name() const {
+std::string file_backend::owner_text() const {
   std::array<char, HOST_NAME_MAX + 1> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   return "process " + std::to_string(::getpid()) + " on host " + host.data();

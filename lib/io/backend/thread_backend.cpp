@@ -10,13 +10,13 @@ class thread_backend final : public file_backend {
 
   void submit(file_request& request) noexcept override { workers_.submit(request); }
 
-  bool try_now(file_request& request) noexcept override { return execute_cached(request); }
+  bool try_complete(file_request& request) noexcept override { return execute_cached(request); }
 
   void cancel(file_request& request) noexcept override { workers_.cancel(request); }
 
   void complete_without_loop(scheduler& sched) noexcept override { workers_.cancel_streams(sched); }
 
-  void run_now(file_request& request) noexcept override { execute(request); }
+  void execute_blocking(file_request& request) noexcept override { execute(request); }
 
  private:
   worker_pool& workers_ = worker_pool::instance();  // here, where its making may fail

@@ -76,9 +76,9 @@ class uring_backend final : public file_backend {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
 
-  bool try_now(file_request& request) noexcept override { return execute_cached(request); }
+  bool try_complete(file_request& request) noexcept override { return execute_cached(request); }
 
-  void run_now(file_request& request) noexcept override { execute(request); }
+  void execute_blocking(file_request& request) noexcept override { execute(request); }
 
   void cancel(file_request& request) noexcept override {
     request.cancelled = true;
@@ -153,7 +153,7 @@ class uring_backend final : public file_backend {
 
   // Has nothing of the caller's in the kernel's hands.
   static bool is_poll(const file_request& r) noexcept {
-    return is_stream_transfer(r) && r.scratch == nullptr;
+    return is_stream_transfer(r) && r.backend_data == nullptr;
   }
 
   // Fills the submission queue; what finds no place stays in line.

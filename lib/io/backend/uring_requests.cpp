@@ -21,7 +21,7 @@ using op = file_request::operation;
 
 constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask for more
 
-// What `scratch` of a stream's request points to while its stream is ready.
+// What `backend_data` of a stream's request points to while its stream is ready.
 char stream_is_ready;
 
 // IORING_OP_LAST: there is none.
@@ -77,13 +77,13 @@ bool uring_requests::begin(file_request& r) const noexcept {
   const io_uring_op code = code_of(r);
   if (code == IORING_OP_LAST || !known_[code]) return false;
   if (r.what != op::status) return true;
-  r.scratch = new (std::nothrow) struct statx;
-  return r.scratch != nullptr;
+  r.backend_data = new (std::nothrow) struct statx;
+  return r.backend_data != nullptr;
 }
 
 void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
   const auto size = static_cast<unsigned>(std::min(r.size, max_transfer));
-  if (is_stream_transfer(r) && !r.scratch) {
+  if (is_stream_transfer(r) && !r.backend_data) {
     ::io_uring_prep_poll_add(&sqe, r.handle, static_cast<unsigned>(poll_events(r)));
     ::io_uring_sqe_set_data(&sqe, &r);
     return;
@@ -92,7 +92,7 @@ void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
     case op::open: ::io_uring_prep_openat(&sqe, AT_FDCWD, r.path, open_flags(r), 0666); break;
     case op::status:
       ::io_uring_prep_statx(&sqe, AT_FDCWD, r.path, 0, STATX_BASIC_STATS,
-                            static_cast<struct statx*>(r.scratch));
+                            static_cast<struct statx*>(r.backend_data));
       break;
     case op::list:
     case op::truncate:
@@ -115,8 +115,8 @@ uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t r
     if (result == -EAGAIN) return next_step::workers;  // see execute()
     if (result >= 0) r.result = finish_open(r, static_cast<int>(result));
   } else if (r.what == op::status) {
-    const std::unique_ptr<struct statx> known(static_cast<struct statx*>(r.scratch));
-    r.scratch = nullptr;
+    const std::unique_ptr<struct statx> known(static_cast<struct statx*>(r.backend_data));
+    r.backend_data = nullptr;
     if (result < 0) return next_step::none;
     const struct stat s = to_stat(*known);
     if (may_misreport_size(s)) return next_step::workers;
@@ -128,9 +128,9 @@ uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t r
 // The stream is polled before it is read: a pipe to which nobody has written yet would be at its
 // end, and a buffer would be the kernel's for as long as there is nothing to read.
 uring_requests::next_step uring_requests::finish_stream_transfer(file_request& r) noexcept {
-  const bool was_ready = std::exchange(r.scratch, nullptr) != nullptr;
+  const bool was_ready = std::exchange(r.backend_data, nullptr) != nullptr;
   if (!was_ready && r.result >= 0) {
-    r.scratch = &stream_is_ready;
+    r.backend_data = &stream_is_ready;
     return next_step::ring;
   }
   return was_ready && r.result == -EAGAIN ? next_step::ring : next_step::none;

@@ -101,7 +101,7 @@ void batched_reads::submit(slot& s) noexcept {
 }
 
 void batched_reads::complete(slot& s) noexcept {
-  if (s.submit_again(range_of(s).from->backend)) return;
+  if (s.resubmit(range_of(s).from->backend)) return;
   --under_way_;
   if (s.what == file_request::operation::open) {
     finish_open(s);

@@ -27,7 +27,7 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
   completion_.owner = this;
   completion_.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<completion&>(static_cast<file_request&>(item));
-    if (self.submit_again(self.owner->backend_)) return;
+    if (self.resubmit(self.owner->backend_)) return;
     self.owner->under_way_ = false;
     self.owner->wake();
   };
@@ -35,7 +35,7 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
 
 // The task is destroyed with its scheduler. The kernel may still use the buffer.
 void file_operation::finish_abandoned() noexcept {
-  if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
+  if (under_way_ && completion_.offset == at_stream_position) backend_.cancel(completion_);
   while (under_way_ && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
   withdraw_wakeup();
@@ -43,7 +43,7 @@ void file_operation::finish_abandoned() noexcept {
   file_request close;
   close.what = file_request::operation::close;
   close.handle = static_cast<int>(completion_.result);
-  backend_.run_now(close);
+  backend_.execute_blocking(close);
 }
 
 // A task that was asked to stop begins nothing new; what is open it may close.
@@ -54,7 +54,7 @@ bool file_operation::reject_if_stopped() noexcept {
 }
 
 bool file_operation::await_ready() noexcept {
-  ended_ = reject_if_stopped() || backend_.try_now(completion_);
+  ended_ = reject_if_stopped() || backend_.try_complete(completion_);
   return ended_ && (!bound() || context_->get_scheduler().consume_budget());
 }
 
@@ -73,7 +73,8 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
 
 void file_operation::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<file_operation&>(w);
-  if (!self.ended_ && self.completion_.offset == next_byte) self.backend_.cancel(self.completion_);
+  if (!self.ended_ && self.completion_.offset == at_stream_position)
+    self.backend_.cancel(self.completion_);
 }
 
 void file_operation::describe(const wait_operation& w, std::ostream& out) {
@@ -86,7 +87,7 @@ void file_operation::describe(const wait_operation& w, std::ostream& out) {
 }
 
 std::string detail::offset_text(std::uint64_t offset) {
-  return offset == next_byte ? std::string() : " at offset " + std::to_string(offset);
+  return offset == at_stream_position ? std::string() : " at offset " + std::to_string(offset);
 }
 
 std::exception_ptr detail::file_error(std::int64_t negative_errno, std::string_view path,
@@ -156,7 +157,7 @@ void detail::file_handle::run_without_scheduler(file_request& request) const noe
   if (is_descriptor) {
     execute(request);
   } else {
-    backend.run_now(request);
+    backend.execute_blocking(request);
   }
 }
 
@@ -217,10 +218,10 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
     file_request request = make_handle_request(op::read, open->number);
     request.data = to.data() + done;
     request.size = to.size() - done;
-    request.offset = offset == next_byte ? next_byte : offset + done;
+    request.offset = offset == at_stream_position ? at_stream_position : offset + done;
     const auto n = co_await file_operation(open->backend, request, path_, where);
     const bool stopped =
-        n == -ECANCELED && offset == next_byte && done > 0;  // what was taken stays
+        n == -ECANCELED && offset == at_stream_position && done > 0;  // what was taken stays
     if (n < 0 && !stopped) {
       detail::throw_file_error(n, path_, "cannot read" + detail::offset_text(request.offset));
     }
@@ -238,7 +239,7 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
     file_request request = make_handle_request(op::write, open->number);
     request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
     request.size = from.size() - done;
-    request.offset = offset == next_byte ? next_byte : offset + done;
+    request.offset = offset == at_stream_position ? at_stream_position : offset + done;
     const auto n = co_await file_operation(open->backend, request, path_, where);
     if (n < 0) {
       detail::throw_file_error(n, path_, "cannot write" + detail::offset_text(request.offset));

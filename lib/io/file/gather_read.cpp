@@ -41,7 +41,7 @@ bool gather_read::await_suspend(std::coroutine_handle<> h) noexcept {
     s.handle = file_.open_handle()->number;
     s.run_ = [](work_item& item) noexcept {
       auto& self = static_cast<slot&>(static_cast<file_request&>(item));
-      if (!self.submit_again(self.owner->file_.open_handle()->backend)) self.owner->complete(self);
+      if (!self.resubmit(self.owner->file_.open_handle()->backend)) self.owner->complete(self);
     };
     begin_next(s);
   }
@@ -113,7 +113,8 @@ cached_ranges gather_cached(std::span<const file_range> ranges, open_file_cache*
     now.data = p.to;
     now.size = p.size;
     now.offset = p.offset;
-    done.missed = !p.from->backend.try_now(now) || now.result != static_cast<std::int64_t>(p.size);
+    done.missed =
+        !p.from->backend.try_complete(now) || now.result != static_cast<std::int64_t>(p.size);
     if (done.missed) break;
     spent += p.size + price_of_read;
   }

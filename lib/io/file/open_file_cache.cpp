@@ -93,7 +93,7 @@ bool open_file_cache::is_same_file(std::size_t n, const file_handle& opened,
   file_status then = files_at_open_[n].then;
   if (is_unchanged(then, found)) return true;
   struct statfs on{};
-  if (!opened.backend.gives_descriptors() || ::fstatfs(opened.number, &on) != 0 ||
+  if (!opened.backend.uses_descriptors() || ::fstatfs(opened.number, &on) != 0 ||
       has_stable_inodes(on)) {
     return false;
   }
@@ -122,7 +122,7 @@ bool open_file_cache::try_open(std::size_t n) noexcept {
   file_request request;
   file_status found;
   prepare_open(n, request, found);
-  return handles_[n]->backend.try_now(request) && adopt(n, request.result, found) == 0;
+  return handles_[n]->backend.try_complete(request) && adopt(n, request.result, found) == 0;
 }
 
 task<std::int64_t> open_file_cache::open(std::size_t n, std::source_location where) {

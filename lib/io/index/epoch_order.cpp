@@ -129,8 +129,8 @@ epoch_order::rank_orders epoch_order::make_rank_orders(std::uint64_t epoch,
   return o;
 }
 
-std::vector<std::uint64_t> epoch_order::begins_of_ranks(std::uint64_t epoch,
-                                                        std::uint64_t ranks) const {
+std::vector<std::uint64_t> epoch_order::rank_begin_positions(std::uint64_t epoch,
+                                                             std::uint64_t ranks) const {
   std::vector<std::uint64_t> begins = share_files(epoch, ranks).begins;
   begins.resize(static_cast<std::size_t>(ranks) + 1, begins.back());
   return begins;
@@ -172,9 +172,9 @@ epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexc
   return {rounds + (shard_.rank < rest ? 1 : 0), rounds, rounds + (rest > 0 ? 1 : 0)};
 }
 
-shard_counts epoch_order::left_from(std::uint64_t position) const noexcept {
+shard_counts epoch_order::remaining_from(std::uint64_t position) const noexcept {
   const shares s = shares_from(position);
-  switch (shard_.last) {
+  switch (shard_.remainder) {
     case shard_remainder::keep: break;
     case shard_remainder::drop: return {.records = s.least, .dropped = s.own - s.least};
     case shard_remainder::repeat:
@@ -186,8 +186,8 @@ shard_counts epoch_order::left_from(std::uint64_t position) const noexcept {
 }
 
 bool epoch_order::ended(std::uint64_t position) const noexcept {
-  const bool uneven = !has_rank_order() && shard_.last == shard_remainder::keep;
-  return uneven ? position >= position_count() : left_from(position).records == 0;
+  const bool uneven = !has_rank_order() && shard_.remainder == shard_remainder::keep;
+  return uneven ? position >= position_count() : remaining_from(position).records == 0;
 }
 
 std::uint64_t epoch_order::global_index_of(
@@ -223,9 +223,9 @@ epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
   const std::uint64_t all = position_count();
   entry e;
   e.repeated = order_position >= all;
-  e.ordinal = global_index_at(order_position % all);
-  e.file = find_list(e.ordinal, firsts_);
-  e.index = e.ordinal - firsts_[e.file];
+  e.global_index = global_index_at(order_position % all);
+  e.file = find_list(e.global_index, firsts_);
+  e.index = e.global_index - firsts_[e.file];
   return e;
 }
 

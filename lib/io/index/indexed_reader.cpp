@@ -19,7 +19,7 @@ struct indexed_reader::block : detail::range_batch {
   struct item {
     detail::record_frame frame;
     std::uint64_t position;  // in the epoch's order
-    std::uint64_t ordinal;
+    std::uint64_t global_index;
     bool repeated;
     bool too_large;  // it is not read
   };
@@ -52,7 +52,7 @@ indexed_reader::~indexed_reader() { reads_->cancel_all(); }
 shard_counts indexed_reader::counts() const {
   epoch_order present = order_;
   begin_epoch(present, next_.epoch);
-  return present.left_from(0);
+  return present.remaining_from(0);
 }
 
 // ----------------------------------------------------------------------------------- what to read
@@ -69,7 +69,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
       begin_epoch(order_, ahead_.epoch);
       reads_ahead_ = false;  // by now it may all be in the page cache
     }
-    if (order_.left_from(ahead_.position).records > 0) break;
+    if (order_.remaining_from(ahead_.position).records > 0) break;
     ahead_ = {ahead_.epoch + 1, 0};
   }
 
@@ -78,7 +78,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   std::vector<detail::record_frame> wanted;
   std::uint64_t bytes = 0;
   std::uint64_t position = ahead_.position;
-  while (b->items.size() < options_.batch_size && order_.left_from(position).records > 0) {
+  while (b->items.size() < options_.batch_size && order_.remaining_from(position).records > 0) {
     const epoch_order::entry e = order_.at(position);
     const tfrecord_file& file = *files_[e.file];
     const tfrecord_index::entry at = file.index()[e.index];
@@ -93,7 +93,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
       if (!b->items.empty() && bytes > options_.max_bytes / 2) break;
       wanted.push_back(frame);
     }
-    b->items.push_back({frame, position, e.ordinal, e.repeated, too_large});
+    b->items.push_back({frame, position, e.global_index, e.repeated, too_large});
     position = order_.next(position);
   }
   detail::gather_plan layout = detail::make_gather_plan(wanted, reads_->files().handles(),
@@ -103,7 +103,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   b->size = layout.size;
   b->end = order_.ended(position) ? epoch_position{ahead_.epoch + 1, 0}
                                   : epoch_position{ahead_.epoch, position};
-  const shard_counts left = order_.left_from(position);
+  const shard_counts left = order_.remaining_from(position);
   if (left.records == 0) b->dropped = left.dropped;
   ahead_ = {b->epoch, position};
   return b;
@@ -204,7 +204,7 @@ task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location 
       co_await this_task::yield();
     }
   }
-  co_await detail::read_wait(*b, options_.name, next_byte, where);
+  co_await detail::read_wait(*b, options_.name, at_stream_position, where);
   if (b->result.error == 0) co_return;
   const detail::file_range& hit = b->ranges[b->result.range];
   const auto is_hit = [&](const block::item& i) {
@@ -286,7 +286,7 @@ void indexed_reader::deliver(const block& b, const batch_outcome& v, record_sele
     const detail::record_frame& frame = item.frame;
     batch.records_.push_back(frame.payload(b.memory.data()));
     batch.entries_.push_back(
-        {frame.offset, frame.index, item.ordinal, files_[frame.file]->path_.get()});
+        {frame.offset, frame.index, item.global_index, files_[frame.file]->path_.get()});
     if (item.repeated) ++repeated;
   }
   batch.memory_ = b.memory;

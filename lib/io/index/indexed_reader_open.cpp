@@ -58,7 +58,7 @@ void indexed_reader::check_ranks() const {
   const std::uint64_t parts = by_files ? static_cast<std::uint64_t>(std::ranges::count_if(
                                              files_, [](const auto& f) { return f->size() > 0; }))
                                        : size();
-  const bool repeats = !by_files && shard.last == shard_remainder::repeat;
+  const bool repeats = !by_files && shard.remainder == shard_remainder::repeat;
   if (size() == 0 || repeats || shard.world_size <= parts) return;
   throw failure(errc::invalid_argument,
                 options_.name + ": there are " + std::to_string(parts) +
@@ -166,8 +166,8 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
   if (ranks.size() == options_.shard.world_size) {
     return restore_from(std::move(ranks[static_cast<std::size_t>(options_.shard.rank)]));
   }
-  restore_from(
-      indexed_reader_state::left_of(ranks, records_of(files_), options_.shard.last, options_.name));
+  restore_from(indexed_reader_state::reshard(ranks, records_of(files_), options_.shard.remainder,
+                                             options_.name));
 }
 
 void indexed_reader::restore_from(indexed_reader_state s) {
@@ -230,7 +230,7 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
     throw_error(std::string("the state is in the middle of an epoch that is shared by ") +
                 (by_files ? "files" : "records"));
   }
-  if (s.in_own_order() && s.world_size != options_.shard.world_size) {
+  if (s.is_within_rank_order() && s.world_size != options_.shard.world_size) {
     throw_error("the state is in the middle of an epoch whose files are shared by " +
                 std::to_string(s.world_size) + " ranks, here by " +
                 std::to_string(options_.shard.world_size) +

@@ -35,10 +35,10 @@ class file_rank_orders {
  public:
   // Of the files of a state by files. Errors: failed_precondition for others.
   file_rank_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
-                   std::uint64_t ranks, shard_remainder last, std::string_view reader)
+                   std::uint64_t ranks, shard_remainder remainder, std::string_view reader)
       : files_(records_of_files, s.shuffle, s.seed, {.by = shard_by::files}),
         ranks_(ranks),
-        drops_(last == shard_remainder::drop) {
+        drops_(remainder == shard_remainder::drop) {
     if (files_.size() == s.records) return;
     throw failure(errc::failed_precondition,
                   std::string(reader) + ": the states are of " + std::to_string(s.records) +
@@ -48,7 +48,7 @@ class file_rank_orders {
   // Goes over to an epoch. `is_over`: what ranks drop at the end of it is nobody's.
   void begin(std::uint64_t epoch, bool is_over) {
     epoch_ = epoch;
-    begins_ = files_.begins_of_ranks(epoch, ranks_);
+    begins_ = files_.rank_begin_positions(epoch, ranks_);
     most_ = UINT64_MAX;
     if (!is_over || !drops_) return;
     for (std::size_t r = 0; r < ranks_; ++r) most_ = std::min(most_, begins_[r + 1] - begins_[r]);
@@ -123,19 +123,20 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
 
 }  // namespace
 
-std::uint64_t indexed_reader_state::places() const noexcept {
+std::uint64_t indexed_reader_state::position_count() const noexcept {
   return parts.empty() ? records : count_positions(parts);
 }
 
-indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reader_state> ranks,
+indexed_reader_state indexed_reader_state::reshard(std::span<const indexed_reader_state> ranks,
                                                    std::span<const std::uint64_t> records_of_files,
-                                                   shard_remainder last, std::string_view reader) {
+                                                   shard_remainder remainder,
+                                                   std::string_view reader) {
   const auto position_of = [](const indexed_reader_state& s) {
     return std::tuple(s.epoch, s.position);
   };
   indexed_reader_state left = *std::ranges::max_element(ranks, {}, position_of);
   const auto is_there = [&left](const indexed_reader_state& s) { return s == left; };
-  if (!left.in_own_order() && std::ranges::all_of(ranks, is_there)) return left;
+  if (!left.is_within_rank_order() && std::ranges::all_of(ranks, is_there)) return left;
   require_one_order(ranks, reader);
   const std::uint64_t world_size = ranks.size();
   for (std::uint64_t rank = 0; rank < world_size; ++rank) {
@@ -144,11 +145,12 @@ indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reade
     if (!why.empty()) throw failure(errc::failed_precondition, std::string(reader) + ": " + why);
   }
   std::optional<file_rank_orders> own;
-  if (left.by == shard_by::files) own.emplace(left, records_of_files, world_size, last, reader);
+  if (left.by == shard_by::files)
+    own.emplace(left, records_of_files, world_size, remainder, reader);
 
   const part_list farthest = epoch_parts(left);
   const bool has_begun = left.position > 0 || !left.parts.empty();
-  const std::uint64_t reached = std::min(left.position, left.places());
+  const std::uint64_t reached = std::min(left.position, left.position_count());
   part_list all;
   for (std::uint64_t e = std::ranges::min_element(ranks, {}, position_of)->epoch; e <= left.epoch;
        ++e) {
@@ -165,19 +167,19 @@ indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reade
       }
       const part_list parts_in_epoch = is_last ? farthest : is_whole ? whole_epoch(s, e) : s.parts;
       std::uint64_t end = is_last ? reached : count_positions(parts_in_epoch);
-      const bool drops = !is_last && last == shard_remainder::drop;
+      const bool drops = !is_last && remainder == shard_remainder::drop;
       if (drops) end -= (end - std::min(from, end)) % world_size;
       add_positions(parts_in_epoch, from + rank, world_size, end, all);
     }
   }
-  if (left.in_own_order() && all.empty()) {  // nobody has any of it left
+  if (left.is_within_rank_order() && all.empty()) {  // nobody has any of it left
     if (left.epoch < detail::max_epochs) ++left.epoch;
     left.position = 0;
   }
   if (all.empty()) return left;
   if (!has_begun) {
     --left.epoch;  // nobody has begun the next one
-  } else if (!left.in_own_order()) {
+  } else if (!left.is_within_rank_order()) {
     add_positions(farthest, reached, 1, count_positions(farthest), all);
   }
   left.position = 0;

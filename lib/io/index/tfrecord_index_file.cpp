@@ -66,7 +66,7 @@ class header_scan {
     now.data = page_.data();
     now.size = page_.size();
     now.offset = next_offset();
-    cached_ = file_.open_handle()->backend.try_now(now) &&
+    cached_ = file_.open_handle()->backend.try_complete(now) &&
               now.result == static_cast<std::int64_t>(page_.size());
     if (!cached_) {
       const std::size_t got = co_await file_.read_at(next_offset(), page_, where_);
@@ -216,7 +216,7 @@ std::string tfrecord_index_path(std::string_view path) {
   return std::string(path) + std::string(index_suffix);
 }
 
-task<std::vector<std::string>> without_tfrecord_indexes(std::vector<std::string> paths) {
+task<std::vector<std::string>> exclude_tfrecord_indexes(std::vector<std::string> paths) {
   const std::set<std::string, std::less<>> all(paths.begin(), paths.end());
   std::vector<std::string> kept;
   for (std::string& path : paths) {

@@ -1,4 +1,4 @@
-#include "leat/io/reader/whole_files.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -35,10 +35,10 @@ constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
 //
 // What comes next is never held back but by others that are under way, and these retry_held it: so
 // the reading goes on, however short descriptors and memory are.
-struct whole_files::shared {
-  explicit shared(const whole_files_options& o) : options(o) {
+struct file_prefetcher::shared {
+  explicit shared(const file_prefetcher_options& o) : options(o) {
     if (o.depth < 1 || o.depth > max_depth) {
-      throw failure(errc::invalid_argument, "whole_files_options::depth is " +
+      throw failure(errc::invalid_argument, "file_prefetcher_options::depth is " +
                                                 std::to_string(o.depth) + ", must be 1 to " +
                                                 std::to_string(max_depth));
     }
@@ -58,7 +58,7 @@ struct whole_files::shared {
   // Closes the files that wait for memory: true when that has freed descriptors.
   bool postpone_waiting() noexcept;
 
-  const whole_files_options options;
+  const file_prefetcher_options options;
   detail::chunk_pool* pool;
   file_backend* backend = nullptr;
   const entry* first = nullptr;  // comes next
@@ -74,9 +74,9 @@ struct whole_files::shared {
 };
 
 // One file: opened, read and closed by one request after the other.
-struct whole_files::entry final : file_request,
-                                  detail::awaited_read,
-                                  std::enable_shared_from_this<entry> {
+struct file_prefetcher::entry final : file_request,
+                                      detail::awaited_read,
+                                      std::enable_shared_from_this<entry> {
   entry(std::string p, std::shared_ptr<shared> s, scheduler& here)
       : name(std::move(p)), all(std::move(s)) {
     completion_scheduler = &here;
@@ -110,7 +110,7 @@ struct whole_files::entry final : file_request,
     return advance();
   }
 
-  void deliver(whole_file& out) {
+  void deliver(loaded_file& out) {
     --all->begun;
     all->bytes -= counted;
     out.path_ = std::move(name);
@@ -177,7 +177,7 @@ struct whole_files::entry final : file_request,
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
     flags = flags_of_open;
-    is_blocking = !all->backend->gives_descriptors();
+    is_blocking = !all->backend->uses_descriptors();
     is_direct = false;
     at = state::opening;
   }
@@ -305,7 +305,7 @@ struct whole_files::entry final : file_request,
 
   // True: the result is there.
   bool issue() noexcept {
-    if (!(is_direct && what == op::read) && all->backend->try_now(*this)) {
+    if (!(is_direct && what == op::read) && all->backend->try_complete(*this)) {
       if (what != op::read) return true;
       file->was_read_from_cache = true;
       all->copied += static_cast<std::size_t>(result);
@@ -333,7 +333,7 @@ struct whole_files::entry final : file_request,
   }
 
   void on_complete() noexcept {
-    if (submit_again(*all->backend)) return;
+    if (resubmit(*all->backend)) return;
     std::shared_ptr<entry> alive = std::move(self);
     scheduler& here = *completion_scheduler;
     if (!std::exchange(paused, false)) --all->under_way;
@@ -361,24 +361,26 @@ struct whole_files::entry final : file_request,
   bool paused = false;            // the result is there, but others have their turn first
 };
 
-void whole_files::shared::retry_held() noexcept {
+void file_prefetcher::shared::retry_held() noexcept {
   std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->advance(); });
 }
 
 // May be called from within retry_held(): then some places of the list are empty.
-bool whole_files::shared::postpone_waiting() noexcept {
+bool file_prefetcher::shared::postpone_waiting() noexcept {
   bool any = false;
   for (const std::shared_ptr<entry>& e : held) any = (e && e->postpone()) || any;
   return any;
 }
 
-whole_files::whole_files(source paths, const whole_files_options& options)
+file_prefetcher::file_prefetcher(source paths, const file_prefetcher_options& options)
     : source_(std::move(paths)), shared_(std::make_shared<shared>(options)) {}
 
-whole_files::whole_files(const whole_files_options& options) : whole_files(source(), options) {}
+file_prefetcher::file_prefetcher(const file_prefetcher_options& options)
+    : file_prefetcher(source(), options) {}
 
-whole_files::whole_files(std::vector<std::string> paths, const whole_files_options& options)
-    : whole_files(
+file_prefetcher::file_prefetcher(std::vector<std::string> paths,
+                                 const file_prefetcher_options& options)
+    : file_prefetcher(
           [all = std::move(paths), index = std::size_t{0}]() mutable -> std::optional<std::string> {
             if (index == all.size()) return std::nullopt;
             // What is read of a file drives the paths out of the processor's caches.
@@ -388,29 +390,29 @@ whole_files::whole_files(std::vector<std::string> paths, const whole_files_optio
           },
           options) {}
 
-whole_files::~whole_files() {
+file_prefetcher::~file_prefetcher() {
   shared_->abandoned = true;
   shared_->held.clear();
   for (const auto& file : files_) file->cancel_read();
 }
 
-bool whole_files::has_room() const noexcept {
+bool file_prefetcher::has_capacity() const noexcept {
   return files_.empty() || (files_.size() < shared_->options.depth && shared_->under_way > 0);
 }
 
-void whole_files::find_backend() {
+void file_prefetcher::find_backend() {
   scheduler* const here = scheduler::current();
-  LEAT_ASSERT(here != nullptr, "whole_files::add() is called from a task");
+  LEAT_ASSERT(here != nullptr, "file_prefetcher::add() is called from a task");
   if (!shared_->backend) shared_->backend = &get_file_backend(*here);
 }
 
-void whole_files::append_entry(std::string path) {
+void file_prefetcher::append_entry(std::string path) {
   if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
   files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
   shared_->first = files_.front().get();
 }
 
-void whole_files::add(std::string path) {
+void file_prefetcher::add(std::string path) {
   find_backend();
   append_entry(std::move(path));
   shared_->held.push_back(files_.back());
@@ -418,8 +420,8 @@ void whole_files::add(std::string path) {
 }
 
 // Reads a file again whose error was thrown.
-void whole_files::restart_first() {
-  whole_file failed;
+void file_prefetcher::restart_first() {
+  loaded_file failed;
   auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
   std::exchange(files_.front(), again)->deliver(failed);
   shared_->first = again.get();
@@ -430,7 +432,7 @@ void whole_files::restart_first() {
 
 // A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
 // own: true, `out` has it. Else it is added, and goes on where this has come to.
-bool whole_files::read_or_add(std::string path, whole_file& out) {
+bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
   find_backend();
   shared& all = *shared_;
   file_status found;
@@ -440,7 +442,8 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
   r.path = path.c_str();
   r.status = &found;
   const bool others = !files_.empty() || all.copied >= max_bytes_per_turn || all.options.direct;
-  if (others || path.find('\0') != std::string::npos || !all.backend->try_now(r) || r.result < 0) {
+  if (others || path.find('\0') != std::string::npos || !all.backend->try_complete(r) ||
+      r.result < 0) {
     add(std::move(path));
     return false;
   }
@@ -458,7 +461,7 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
     r.data = memory->body();
     r.size = static_cast<std::size_t>(found.size);
     r.offset = 0;
-    if (all.backend->try_now(r) && r.result == static_cast<std::int64_t>(r.size)) {
+    if (all.backend->try_complete(r) && r.result == static_cast<std::int64_t>(r.size)) {
       all.copied += r.size;
       out.path_ = std::move(path);
       out.contents_ = byte_view(memory->body(), r.size);
@@ -473,12 +476,12 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
   return false;
 }
 
-task<bool> whole_files::next(whole_file& out, std::source_location where) {
+task<bool> file_prefetcher::next(loaded_file& out, std::source_location where) {
   const detail::exclusive_use::guard guard(in_use_);
   out = {};
-  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
+  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "file_prefetcher: next");
   if (first_has_failed_) restart_first();
-  while (source_ && has_room()) {
+  while (source_ && has_capacity()) {
     std::optional<std::string> path = source_();
     if (!path) {
       source_ = nullptr;
@@ -487,8 +490,8 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
     }
   }
   if (files_.empty()) co_return false;
-  co_await detail::read_wait(*files_.front(), files_.front()->name, next_byte, where);
-  if (files_.front()->error && shared_->options.first_error_ends) {
+  co_await detail::read_wait(*files_.front(), files_.front()->name, at_stream_position, where);
+  if (files_.front()->error && shared_->options.stop_on_first_error) {
     first_has_failed_ = true;
     std::rethrow_exception(files_.front()->error);
   }

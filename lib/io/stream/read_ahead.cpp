@@ -129,7 +129,7 @@ chunk_reference read_ahead::prepare_chunk(const stream_window::request& d) {
   const std::uint64_t wanted = direct_ ? round_up(bytes_to_request()) : bytes_to_request();
   const std::uint64_t room = direct_ ? round_down(r.size) : r.size;
   c->size = static_cast<std::size_t>(std::min(room, wanted));
-  c->offset = file_.status().is_stream ? next_byte : next_offset_;
+  c->offset = file_.status().is_stream ? at_stream_position : next_offset_;
   return c;
 }
 
@@ -137,7 +137,7 @@ chunk_reference read_ahead::prepare_chunk(const stream_window::request& d) {
 void read_ahead::submit(chunk& c) noexcept {
   c.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
-    if (self.submit_again(self.file_->backend)) return;
+    if (self.resubmit(self.file_->backend)) return;
     scheduler& sched = *self.completion_scheduler;
     self.file_.reset();
     self.end();
@@ -158,7 +158,7 @@ void read_ahead::submit(chunk& c) noexcept {
 // failed: the error may have been transient. A stream continues with its next byte.
 void read_ahead::restart_from(std::uint64_t offset) noexcept {
   cancel_reads();
-  if (offset != next_byte) next_offset_ = offset;
+  if (offset != at_stream_position) next_offset_ = offset;
 }
 
 // What the read of a chunk has brought, and the rest of it where it was cut short.
@@ -177,7 +177,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   }
   const std::size_t wanted = bytes_in_file(c);
   std::size_t got = refused ? 0 : std::min(static_cast<std::size_t>(c.result), wanted);
-  if (got < wanted && (got > 0 || refused) && c.offset != next_byte) {
+  if (got < wanted && (got > 0 || refused) && c.offset != at_stream_position) {
     const buffered_io_scope rest(*this);
     got += co_await file_.read_at(c.offset + got, {c.data + got, wanted - got}, where);
   }
@@ -196,7 +196,7 @@ std::size_t read_ahead::drop_leading_bytes(chunk& c, std::size_t got) noexcept {
 void read_ahead::end_early(std::size_t got, const chunk& c) noexcept {
   cancel_reads();
   if (has_size()) ended_ = true;
-  if (c.offset != next_byte) next_offset_ = c.offset + got;
+  if (c.offset != at_stream_position) next_offset_ = c.offset + got;
 }
 
 // Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
@@ -208,7 +208,7 @@ task<void> read_ahead::fetch(stream_window::request d, std::source_location wher
     chunk& c = *under_way_.emplace_back(prepare_chunk(d));
     file_handle& open = *file_.open_handle();
     // Past the page cache there is nothing that needs no waiting.
-    if (!direct_ && open.backend.try_now(c) && c.result > 0) {
+    if (!direct_ && open.backend.try_complete(c) && c.result > 0) {
       open.was_read_from_cache = true;
       next_offset_ += bytes_in_file(c);
       co_return;

@@ -170,15 +170,16 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
   co_return tfrecord_appender(std::move(n), std::move(f), records, std::move(index), options);
 }
 
-tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f,
+                                     std::uint64_t original_record_count,
                                      std::optional<detail::sidecar_index> index,
                                      const tfrecord_appender_options& options)
     : note_(std::move(n)),
       file_(std::move(f)),
       output_(compression::none, {}, options.buffer_size, 0, file_.status().size),
       index_(std::move(index)),
-      records_before_(records_before),
-      bytes_before_(file_.status().size) {}
+      original_record_count_(original_record_count),
+      original_size_(file_.status().size) {}
 
 tfrecord_appender::tfrecord_appender(tfrecord_appender&&) noexcept = default;
 
@@ -188,7 +189,7 @@ tfrecord_appender::~tfrecord_appender() {
     file_request request;
     request.what = what;
     request.handle = file_.open_handle()->number;
-    request.offset = bytes_before_;
+    request.offset = original_size_;
     file_.open_handle()->run_without_scheduler(request);
     return request.result == 0;
   };

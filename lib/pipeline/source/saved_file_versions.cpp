@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-std::string change_of(const file_mark& saved, std::uint64_t size) {
+std::string change_of(const saved_file_version& saved, std::uint64_t size) {
   if (saved.size != size) {
     return "it has " + std::to_string(size) + " bytes, and had " + std::to_string(saved.size) +
            " when it was read";
@@ -27,7 +27,8 @@ void file_marks::note(std::size_t i, const file_status& status) noexcept {
   marks_[i].modified_ns = status.modified_ns;
 }
 
-task<void> file_marks::require(const std::vector<file_mark>& saved, std::string_view stage) {
+task<void> file_marks::require(const std::vector<saved_file_version>& saved,
+                               std::string_view stage) {
   if (saved.size() != paths_.size()) {
     refuse_state(stage, "there are " + std::to_string(paths_.size()) + " files, and were " +
                             std::to_string(saved.size()) + " when it was saved");

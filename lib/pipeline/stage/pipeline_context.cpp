@@ -50,7 +50,7 @@ task<std::vector<std::string>> find_files(std::vector<std::string> patterns, std
 task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patterns,
                                                    std::string stage) {
   std::vector<std::string> all = co_await find_files(std::move(patterns), std::move(stage));
-  co_return co_await without_tfrecord_indexes(std::move(all));
+  co_return co_await exclude_tfrecord_indexes(std::move(all));
 }
 
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage) {

@@ -90,17 +90,17 @@ void write(pbf_writer& to, const dealt_files& d) {
   for (const std::uint64_t f : d.files) files.add_element(f);
 }
 
-void write(pbf_writer& to, const std::vector<file_mark>& all) {
+void write(pbf_writer& to, const std::vector<saved_file_version>& all) {
   {
     protozero::packed_field_fixed32 paths(to, of_files::paths);
-    for (const file_mark& f : all) paths.add_element(f.path);
+    for (const saved_file_version& f : all) paths.add_element(f.path);
   }
   {
     protozero::packed_field_uint64 sizes(to, of_files::sizes);
-    for (const file_mark& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
+    for (const saved_file_version& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
   }
   protozero::packed_field_sfixed64 times(to, of_files::times);
-  for (const file_mark& f : all) times.add_element(f.modified_ns);
+  for (const saved_file_version& f : all) times.add_element(f.modified_ns);
 }
 
 void write(pbf_writer to, const files_state& s) {
@@ -230,17 +230,18 @@ files_state read_files(pbf_reader from) {
         break;
       case of_bytes(of_files::place): s.places.push_back(read_place(from.get_message())); break;
       case of_bytes(of_files::paths):
-        read_column(from.get_packed_fixed32(), s.files, [](file_mark& f, auto v) { f.path = v; });
+        read_column(from.get_packed_fixed32(), s.files,
+                    [](saved_file_version& f, auto v) { f.path = v; });
         break;
       case of_bytes(of_files::sizes):
-        read_column(from.get_packed_uint64(), s.files, [](file_mark& f, auto v) {
+        read_column(from.get_packed_uint64(), s.files, [](saved_file_version& f, auto v) {
           f.read = v > 0;
           f.size = v > 0 ? v - 1 : 0;
         });
         break;
       case of_bytes(of_files::times):
         read_column(from.get_packed_sfixed64(), s.files,
-                    [](file_mark& f, auto v) { f.modified_ns = v; });
+                    [](saved_file_version& f, auto v) { f.modified_ns = v; });
         break;
       default: throw unknown_field();
     }

@@ -118,11 +118,11 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
     case fault::slow: return r.what != op::close;
     case fault::short_transfer: return moves_bytes(r) && r.size > 1;
     case fault::cancelled_late:
-      return (moves_bytes(r) && r.offset != next_byte) || r.what == op::sync;
+      return (moves_bytes(r) && r.offset != at_stream_position) || r.what == op::sync;
     case fault::bit_flip: return r.what == op::read && r.size > 0;
-    case fault::truncated: return r.what == op::read && r.offset != next_byte;
+    case fault::truncated: return r.what == op::read && r.offset != at_stream_position;
     case fault::replaced:
-      return (r.what == op::read && r.offset != next_byte) || r.what == op::open;
+      return (r.what == op::read && r.offset != at_stream_position) || r.what == op::open;
     case fault::no_space:
       return r.what == op::write || r.what == op::make_directory ||
              (r.what == op::open && (r.flags & O_CREAT) != 0);
@@ -202,9 +202,9 @@ void file_system::line_up(pending p) {
 }
 
 // In the cache, or not.
-bool file_system::try_now(file_request& request) noexcept {
+bool file_system::try_complete(file_request& request) noexcept {
   const allocation_faults::spared own;
-  const bool may_be_cached = (request.what == op::read && request.offset != next_byte) ||
+  const bool may_be_cached = (request.what == op::read && request.offset != at_stream_position) ||
                              request.what == op::status ||
                              (request.what == op::open && !changes_something(request));
   if (!may_be_cached || crashed_) return false;
@@ -226,7 +226,7 @@ bool file_system::try_now(file_request& request) noexcept {
   }
 }
 
-void file_system::run_now(file_request& request) noexcept {
+void file_system::execute_blocking(file_request& request) noexcept {
   const allocation_faults::spared own;
   try {
     request.result = perform(request, fault::none);
@@ -252,7 +252,7 @@ std::string file_system::text_of(const file_request& r) const {
   const auto f = open_.find(r.handle);
   if (f == open_.end()) return text;
   text.append(" '").append(f->second.path).append("'");
-  if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
+  if (moves_bytes(r) && r.offset != at_stream_position) text += " at " + std::to_string(r.offset);
   return text;
 }
 
@@ -372,7 +372,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   if (refuses(r, f)) return -EINVAL;
   if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
   std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
-  const std::uint64_t from = r.offset == next_byte ? position : r.offset;
+  const std::uint64_t from = r.offset == at_stream_position ? position : r.offset;
   if (from >= data.size() || r.size == 0) return 0;
   std::size_t count = std::min<std::size_t>(r.size, data.size() - from);
   if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short read");
@@ -381,7 +381,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
     const std::uint32_t bit = choices_.choose(count * 8, "bit");
     r.data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
   }
-  if (r.offset == next_byte) position += count;
+  if (r.offset == at_stream_position) position += count;
   return static_cast<std::int64_t>(count);
 }
 
@@ -391,7 +391,7 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
   open_file& f = found->second;
   if (!f.target || !f.writes) return -EBADF;
   node& n = *f.target;
-  const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
+  const std::uint64_t from = r.offset == at_stream_position ? f.position : r.offset;
   std::size_t count = r.size;
   if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short write");
   if (from + count > n.data.size()) {
@@ -407,7 +407,7 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
     n.lost.erase(s);
   }
   n.modified_ns = wall_ns_;
-  if (r.offset == next_byte) f.position += count;
+  if (r.offset == at_stream_position) f.position += count;
   return static_cast<std::int64_t>(count);
 }
 

@@ -37,7 +37,7 @@ void file_system::close_pipe(const std::string& path) {
 
 // A read of a pipe that is empty and has a writer.
 bool file_system::waits_for_data(const file_request& r) const {
-  if (r.what != op::read || r.offset != next_byte) return false;
+  if (r.what != op::read || r.offset != at_stream_position) return false;
   const auto found = open_.find(r.handle);
   if (found == open_.end() || !found->second.target) return false;
   const node& n = *found->second.target;

@@ -72,7 +72,7 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
   }
   scheduler& sched = co_await this_task::get_scheduler();
   const std::string note =
-      get_file_backend(sched).process_name() + " since " + to_text(sched.wall_time()) + "\n";
+      get_file_backend(sched).owner_text() + " since " + to_text(sched.wall_time()) + "\n";
   directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));
   std::exception_ptr error;
   try {

@@ -15,8 +15,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/io/backend/file_backend.hpp"
 #include "leat/io/file/file.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/io/reader/whole_files.hpp"
 #include "support/descriptors.hpp"
 #include "support/loops.hpp"
 #include "support/temp_dir.hpp"
@@ -52,7 +52,7 @@ void warm_up(const temp_dir& dir) {
     group.spawn_on(loop.get_scheduler(), [](std::string path) -> task<> {
       leat::file f = co_await leat::file::open(path);
       std::byte one[1];
-      static_cast<void>(co_await f.read_at(leat::next_byte, one));
+      static_cast<void>(co_await f.read_at(leat::at_stream_position, one));
     }(dir / "warm"));
     while (group.live_tasks() > 0) loop.run_ready();
     group.wait_join();
@@ -64,7 +64,7 @@ void warm_up(const temp_dir& dir) {
 task<> read_stream(std::string path) {
   leat::file f = co_await leat::file::open(path);
   std::byte some[100];
-  static_cast<void>(co_await f.read_at(leat::next_byte, some));
+  static_cast<void>(co_await f.read_at(leat::at_stream_position, some));
 }
 
 TEMPLATE_TEST_CASE("files and scheduler: a read of a pipe that nobody writes to", "[io]", asio_loop,
@@ -145,8 +145,8 @@ task<> work(std::string path, std::string other) {
     co_await out.write_at(0, some);
     co_await out.sync();
     static_cast<void>(co_await leat::get_status(other));
-    leat::whole_files files({path, other, path});
-    leat::whole_file one;
+    leat::file_prefetcher files({path, other, path});
+    leat::loaded_file one;
     static_cast<void>(co_await files.next(one));
     co_await out.close();
     co_await leat::remove_file(other);

@@ -41,7 +41,7 @@ void read_under_way(std::size_t first, std::size_t size, std::size_t from, std::
     leat::task_group group;
     group.spawn([](std::string name, std::span<std::byte> into) -> task<> {
       leat::file f = co_await leat::file::open(name);
-      co_await f.read_at(leat::next_byte, into);
+      co_await f.read_at(leat::at_stream_position, into);
     }(p, std::span(buffer).subspan(first, size)));
     while (!is_poisoned(buffer.data() + from, to - from)) {
       co_await leat::sleep_for(std::chrono::milliseconds(1));

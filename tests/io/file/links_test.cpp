@@ -11,11 +11,11 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "leat/io/reader/whole_files.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "support/outcome_of.hpp"
@@ -53,8 +53,8 @@ task<std::string> first_by_index(std::string path) {
 }
 
 task<std::string> first_whole(std::string path) {
-  leat::whole_files files(std::vector<std::string>{std::move(path)});
-  leat::whole_file file;
+  leat::file_prefetcher files(std::vector<std::string>{std::move(path)});
+  leat::loaded_file file;
   co_await files.next(file);
   co_return std::string(leat::as_text(file.contents()));
 }

@@ -36,16 +36,16 @@ numbers cut(std::uint64_t n) {
 
 // What a rank reads from a position on.
 struct reading {
-  numbers ordinals = {};
+  numbers global_indexes = {};
   std::uint64_t repeated = 0;
   std::uint64_t end = 0;
 };
 
 reading read_from(const epoch_order& order, std::uint64_t position) {
   reading r{.end = position};
-  while (order.left_from(r.end).records > 0) {
+  while (order.remaining_from(r.end).records > 0) {
     const epoch_order::entry e = order.at(r.end);
-    r.ordinals.push_back(e.ordinal);
+    r.global_indexes.push_back(e.global_index);
     if (e.repeated) ++r.repeated;
     r.end = order.next(r.end);
   }
@@ -56,7 +56,8 @@ reading read_from(const epoch_order& order, std::uint64_t position) {
 numbers times(std::uint64_t n, const std::vector<reading>& ranks) {
   numbers all(static_cast<std::size_t>(n));
   for (const reading& r : ranks) {
-    for (const std::uint64_t ordinal : r.ordinals) ++all.at(static_cast<std::size_t>(ordinal));
+    for (const std::uint64_t global_index : r.global_indexes)
+      ++all.at(static_cast<std::size_t>(global_index));
   }
   return all;
 }
@@ -75,8 +76,8 @@ TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "
           epoch_order order(files, true, seed, {.rank = rank, .world_size = world, .by = by});
           order.begin(n);
           ranks.push_back(read_from(order, 0));
-          const shard_counts counts{.records = ranks.back().ordinals.size()};
-          REQUIRE(order.left_from(0) == counts);
+          const shard_counts counts{.records = ranks.back().global_indexes.size()};
+          REQUIRE(order.remaining_from(0) == counts);
           if (by == shard_by::records) REQUIRE(counts.records == (n + world - 1 - rank) / world);
         }
         REQUIRE(times(n, ranks) == numbers(static_cast<std::size_t>(n), 1));
@@ -97,11 +98,11 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "
           bool any_without = false;  // a rank that has no file
           for (std::uint64_t rank = 0; rank < world; ++rank) {
             epoch_order order(files, true, seed,
-                              {.rank = rank, .world_size = world, .by = by, .last = last});
+                              {.rank = rank, .world_size = world, .by = by, .remainder = last});
             order.begin(n);
             ranks.push_back(read_from(order, 0));
-            const shard_counts counts = order.left_from(0);
-            REQUIRE(counts.records == ranks.back().ordinals.size());
+            const shard_counts counts = order.remaining_from(0);
+            REQUIRE(counts.records == ranks.back().global_indexes.size());
             REQUIRE(counts.repeated == ranks.back().repeated);
             dropped += counts.dropped;
             repeated += counts.repeated;
@@ -109,7 +110,7 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "
           }
           if (!any_without) {
             for (const reading& r : ranks) {
-              REQUIRE(r.ordinals.size() == ranks[0].ordinals.size());
+              REQUIRE(r.global_indexes.size() == ranks[0].global_indexes.size());
             }
           }
           const numbers seen = times(n, ranks);
@@ -140,8 +141,8 @@ TEST_CASE("epoch_order: another number of ranks goes on where the first one stop
           for (std::uint64_t rank = 0; rank < ranks; ++rank) {
             const epoch_order order(files, true, seed, {.rank = rank, .world_size = ranks});
             parts.push_back(read_from(order, from));
-            auto& ordinals = parts.back().ordinals;
-            ordinals.resize(std::min(ordinals.size(), static_cast<std::size_t>(most)));
+            auto& global_indexes = parts.back().global_indexes;
+            global_indexes.resize(std::min(global_indexes.size(), static_cast<std::size_t>(most)));
           }
         };
         read(world, 0, steps);
@@ -158,14 +159,15 @@ TEST_CASE("epoch_order: a rank that goes on reads what it would have read", "[io
     for (const auto last :
          {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
       const epoch_order order(files, true, seed,
-                              {.rank = 1, .world_size = 3, .by = by, .last = last});
+                              {.rank = 1, .world_size = 3, .by = by, .remainder = last});
       const reading whole = read_from(order, 0);
       std::uint64_t position = 0;
-      for (std::size_t had = 0; had <= whole.ordinals.size(); ++had) {
+      for (std::size_t had = 0; had <= whole.global_indexes.size(); ++had) {
         const reading rest = read_from(order, position);
-        REQUIRE(std::ranges::equal(rest.ordinals, std::span(whole.ordinals).subspan(had)));
-        REQUIRE(order.left_from(position).records == whole.ordinals.size() - had);
-        if (had < whole.ordinals.size()) {
+        REQUIRE(
+            std::ranges::equal(rest.global_indexes, std::span(whole.global_indexes).subspan(had)));
+        REQUIRE(order.remaining_from(position).records == whole.global_indexes.size() - had);
+        if (had < whole.global_indexes.size()) {
           REQUIRE_FALSE(order.ended(position));
           position = order.next(position);
         }
@@ -181,9 +183,9 @@ TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[
       bool any_left = false;
       for (std::uint64_t rank = 0; rank < 4; ++rank) {
         const epoch_order order(numbers{10, 11}, true, seed,
-                                {.rank = rank, .world_size = 4, .last = last});
+                                {.rank = rank, .world_size = 4, .remainder = last});
         ended.insert(order.ended(position));
-        any_left = any_left || order.left_from(position).records > 0;
+        any_left = any_left || order.remaining_from(position).records > 0;
       }
       REQUIRE(ended == std::set<bool>{!any_left});
     }
@@ -199,7 +201,7 @@ TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", 
     CHECK(order.epoch() == epoch);
     numbers seen(files.size());
     std::set<std::size_t> mine;
-    for (std::uint64_t k = 0; k < order.left_from(0).records; ++k) {
+    for (std::uint64_t k = 0; k < order.remaining_from(0).records; ++k) {
       const epoch_order::entry e = order.at(k);
       REQUIRE(e.index < files[e.file]);
       ++seen[e.file];
@@ -216,17 +218,17 @@ TEST_CASE("epoch_order: without a shuffle it is the order of the files", "[io]")
   const numbers files = {2, 0, 3, 4};
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     const epoch_order whole(files, false, seed, {.by = by});
-    CHECK(read_from(whole, 0).ordinals == numbers{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK(read_from(whole, 0).global_indexes == numbers{0, 1, 2, 3, 4, 5, 6, 7, 8});
     CHECK(whole.at(4).file == 2);
     CHECK(whole.at(4).index == 2);
     CHECK(whole.at(5).file == 3);
     CHECK(whole.at(5).index == 0);
   }
   const epoch_order second(files, false, seed, {.rank = 1, .world_size = 2});
-  CHECK(read_from(second, 0).ordinals == numbers{1, 3, 5, 7});
+  CHECK(read_from(second, 0).global_indexes == numbers{1, 3, 5, 7});
   const epoch_order by_files(files, false, seed,
                              {.rank = 1, .world_size = 2, .by = shard_by::files});
-  CHECK(read_from(by_files, 0).ordinals == numbers{2, 3, 4});
+  CHECK(read_from(by_files, 0).global_indexes == numbers{2, 3, 4});
 }
 
 TEST_CASE("epoch_order: shards that cannot be", "[io]") {

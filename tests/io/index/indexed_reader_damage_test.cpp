@@ -31,19 +31,20 @@ indexed_reader_options one_epoch(leat::corruption_policy policy) {
 }
 
 // At which place of the epoch a record comes.
-std::uint64_t place_of(std::uint64_t ordinal) {
-  return leat::permutation(records, seed).index_of(ordinal);
+std::uint64_t place_of(std::uint64_t global_index) {
+  return leat::permutation(records, seed).index_of(global_index);
 }
 
 // Records with a wrong bit in their payload: of a header nothing can be made, not even an index.
 data make_damaged(world& w, const numbers& damaged) {
   data d = data::make(w, numbers{20, 40});
-  std::size_t ordinal = 0;
+  std::size_t global_index = 0;
   for (const std::string& path : d.paths) {
     std::string bytes = w.files().read_file(path).value();
-    for (std::size_t at = 0; at < bytes.size(); ++ordinal) {
-      if (std::ranges::count(damaged, ordinal) > 0) bytes[at + leat::tfrecord_header_size] ^= 1;
-      at += leat::tfrecord_overhead + d.records[ordinal].size();
+    for (std::size_t at = 0; at < bytes.size(); ++global_index) {
+      if (std::ranges::count(damaged, global_index) > 0)
+        bytes[at + leat::tfrecord_header_size] ^= 1;
+      at += leat::tfrecord_overhead + d.records[global_index].size();
     }
     w.files().write_file(path, bytes);
   }
@@ -53,30 +54,31 @@ data make_damaged(world& w, const numbers& damaged) {
 numbers order_without(const numbers& left_out) {
   numbers all;
   for (std::uint64_t i = 0; i < records; ++i) {
-    const std::uint64_t ordinal = leat::permutation(records, seed)[i];
-    if (std::ranges::count(left_out, ordinal) == 0) all.push_back(ordinal);
+    const std::uint64_t global_index = leat::permutation(records, seed)[i];
+    if (std::ranges::count(left_out, global_index) == 0) all.push_back(global_index);
   }
   return all;
 }
 
 TEST_CASE("indexed_reader: the records before a damaged one are delivered, then it is told",
           "[io]") {
-  for (std::uint64_t ordinal = 0; ordinal < records; ++ordinal) {
+  for (std::uint64_t global_index = 0; global_index < records; ++global_index) {
     in_world([&](world& w) -> task<> {
-      const data d = make_damaged(w, numbers{ordinal});
+      const data d = make_damaged(w, numbers{global_index});
       const auto reader = co_await open(d, one_epoch(leat::corruption_policy::fail));
       reading before;
       for (int again = 0; again < 3; ++again) {
         const outcome o = co_await outcome_of(read(*reader, d, before));
         REQUIRE(o.code == errc::data_loss);
-        const std::string record = std::to_string(ordinal < 20 ? ordinal : ordinal - 20);
-        REQUIRE(
-            contains(o.text, d.paths[ordinal < 20 ? 0 : 1] + ", record " + record + " at offset "));
+        const std::string record =
+            std::to_string(global_index < 20 ? global_index : global_index - 20);
+        REQUIRE(contains(
+            o.text, d.paths[global_index < 20 ? 0 : 1] + ", record " + record + " at offset "));
         REQUIRE(contains(o.text, "the checksum of the payload of "));
         numbers expected = order_without({});
-        expected.resize(static_cast<std::size_t>(place_of(ordinal)));
-        REQUIRE(before.ordinals == expected);
-        REQUIRE(reader->state().position == place_of(ordinal));
+        expected.resize(static_cast<std::size_t>(place_of(global_index)));
+        REQUIRE(before.global_indexes == expected);
+        REQUIRE(reader->state().position == place_of(global_index));
       }
     });
   }
@@ -95,7 +97,7 @@ TEST_CASE("indexed_reader: damaged records are left out and reported", "[io]") {
       const auto reader = co_await open(d, o);
       reading all;
       co_await read(*reader, d, all);
-      CHECK(all.ordinals == order_without(damaged));
+      CHECK(all.global_indexes == order_without(damaged));
       CHECK(reader->statistics().reports == 4);
       CHECK(reader->statistics().records == records - 4);
       REQUIRE(reports.size() == 4);
@@ -123,7 +125,7 @@ TEST_CASE("indexed_reader: a batch of damaged records only, and the limit of rep
     const auto whole = co_await open(d, o);
     reading all;
     co_await read(*whole, d, all);
-    CHECK(all.ordinals == order_without(damaged));
+    CHECK(all.global_indexes == order_without(damaged));
 
     o.corruption.max_reports = 12;
     const auto limited = co_await open(d, o);
@@ -131,7 +133,7 @@ TEST_CASE("indexed_reader: a batch of damaged records only, and the limit of rep
     const outcome r = co_await outcome_of(read(*limited, d, some));
     CHECK(r.code == errc::data_loss);
     CHECK(contains(r.text, "; 12 were left out before: the limit is"));
-    CHECK(some.ordinals.size() == 10);
+    CHECK(some.global_indexes.size() == 10);
     CHECK(limited->statistics().reports == 12);
     CHECK(limited->state().position == 22);
   });
@@ -151,13 +153,13 @@ TEST_CASE("indexed_reader: a record above the limit is refused without being rea
     CHECK(r.code == errc::resource_exhausted);
     CHECK(contains(r.text, "/1.tfrecord, record 10 at offset "));
     CHECK(contains(r.text, "a length of 5000 bytes is above the limit max_record_size of 1000"));
-    CHECK(some.ordinals.size() == place_of(30));
+    CHECK(some.global_indexes.size() == place_of(30));
 
     o.corruption.policy = leat::corruption_policy::skip_record;
     const auto tolerant = co_await open(d, o);
     reading all;
     co_await read(*tolerant, d, all);
-    CHECK(all.ordinals == order_without({30}));
+    CHECK(all.global_indexes == order_without({30}));
   });
 }
 
@@ -215,7 +217,7 @@ TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]
           reading all;
           co_await read(reader, d, all);
           const leat::indexed_reader_statistics& s2 = reader.statistics();
-          REQUIRE(all.ordinals.size() + s2.reports == records);
+          REQUIRE(all.global_indexes.size() + s2.reports == records);
           REQUIRE(reported == s2.transient);
           transient += s2.transient;
           told += s2.reports;
@@ -248,7 +250,7 @@ TEST_CASE("indexed_reader: the n-th call fails, for every n: it is told, and the
         REQUIRE(contains(o.text, "cannot read"));
         co_await read(*reader, d, all);
       }
-      REQUIRE(all.ordinals == order_without({}));
+      REQUIRE(all.global_indexes == order_without({}));
     });
     reached = w.files().calls() >= n;
   }

@@ -69,7 +69,7 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
             co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(300)));
             REQUIRE(w.files().open_files() <= most);
           }
-          REQUIRE(all.ordinals == expected.ordinals);
+          REQUIRE(all.global_indexes == expected.global_indexes);
         },
         seed, {.files = {.faults = passing}});
   }
@@ -89,9 +89,9 @@ TEST_CASE("indexed_reader: a thousand shards, of which 32 may be open", "[io]") 
       REQUIRE(w.files().open_files() <= 32);
       add_batch(all, *reader, batch, d);
     }
-    std::ranges::sort(all.ordinals);
-    REQUIRE(all.ordinals.size() == 2000);
-    for (std::size_t i = 0; i < 2000; ++i) REQUIRE(all.ordinals[i] == i);
+    std::ranges::sort(all.global_indexes);
+    REQUIRE(all.global_indexes.size() == 2000);
+    for (std::size_t i = 0; i < 2000; ++i) REQUIRE(all.global_indexes[i] == i);
   });
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("indexed_reader: where descriptors are short fewer files are open", "[
           const auto reader = co_await open(d, with_files(256));
           reading all;
           co_await read(*reader, d, all);
-          REQUIRE(all.ordinals.size() == 160);
+          REQUIRE(all.global_indexes.size() == 160);
         },
         seed, {.files = {.faults = without_delay, .max_open_files = 6 + seed % 5}});
   }
@@ -133,7 +133,7 @@ TEST_CASE("indexed_reader: files are opened again after stops, and none is left 
               if (!ended) ++stops;
             }
           }
-          REQUIRE(all.ordinals == expected.ordinals);
+          REQUIRE(all.global_indexes == expected.global_indexes);
           const auto left = co_await open(d, with_files(3, 9));  // it goes while it reads
           leat::record_selection batch;
           for (auto n = w.random().uniform_below(6); n > 0; --n) {
@@ -175,7 +175,7 @@ TEST_CASE("indexed_reader: files() may be read out of turn, those that are close
           co_await check_records(*reader->files()[3], d, 15);
           reading all;
           co_await read(*reader, d, all);
-          REQUIRE(all.ordinals.size() == 120);
+          REQUIRE(all.global_indexes.size() == 120);
           REQUIRE(w.files().open_files() <= 2);
         },
         seed, {.files = {.faults = passing}});
@@ -206,7 +206,7 @@ TEST_CASE("indexed_reader: a file that was replaced while it was closed is refus
     const outcome gone = co_await outcome_of(read(*reader, d, all, 1));
     CHECK(gone.code == errc::not_found);
     CHECK(contains(gone.text, "/1.tfrecord"));
-    CHECK(all.ordinals == numbers{0, 1, 2});
+    CHECK(all.global_indexes == numbers{0, 1, 2});
   });
 }
 
@@ -279,7 +279,7 @@ task<std::size_t> count_records(const data& d) {
   const auto reader = co_await open(d, with_files(256, 1));
   reading all;
   co_await read(*reader, d, all);
-  co_return all.ordinals.size();
+  co_return all.global_indexes.size();
 }
 
 TEST_CASE("indexed_reader: a thousand real shards with few descriptors", "[io]") {

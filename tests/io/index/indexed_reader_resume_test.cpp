@@ -36,7 +36,7 @@ void add(std::vector<epoch_fingerprint>& epochs, const indexed_reader& from,
   if (batch.empty()) return;
   epochs.resize(std::max<std::size_t>(epochs.size(), from.epoch() + 1));
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    epochs[from.epoch()].add(batch.ordinal(i), batch[i]);
+    epochs[from.epoch()].add(batch.global_index(i), batch[i]);
   }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("indexed_reader: saved after any batch, restored in a fresh reader, no
         o.shard.rank = 2;
         o.shard.world_size = 3;
         o.shard.by = by;
-        o.shard.last = last;
+        o.shard.remainder = last;
         const auto uninterrupted = co_await open(d, o);
         reading whole;
         co_await read(*uninterrupted, d, whole);
@@ -86,7 +86,7 @@ TEST_CASE("indexed_reader: saved after any batch, restored in a fresh reader, no
           REQUIRE(second->serialize_state() == state);
           REQUIRE(state.size() < 120);
           co_await read(*second, d, both);
-          REQUIRE(both.ordinals == whole.ordinals);
+          REQUIRE(both.global_indexes == whole.global_indexes);
           REQUIRE(both.epochs == whole.epochs);
         }
       });
@@ -130,12 +130,12 @@ TEST_CASE("indexed_reader: equal ranks give equally many records, and count the 
           o.shard.rank = rank;
           o.shard.world_size = 4;
           o.shard.by = by;
-          o.shard.last = last;
+          o.shard.remainder = last;
           const auto reader = co_await open(d, o);
           reading all;
           co_await read(*reader, d, all);
-          REQUIRE(reader->statistics().records == all.ordinals.size());
-          counts.push_back(all.ordinals.size());
+          REQUIRE(reader->statistics().records == all.global_indexes.size());
+          counts.push_back(all.global_indexes.size());
           dropped += reader->statistics().dropped;
           repeated += reader->statistics().repeated;
         }
@@ -161,7 +161,7 @@ TEST_CASE("indexed_reader: another number of ranks goes on from the state of any
             indexed_reader_options o = some_epochs(2, 3);
             o.shard.rank = rank;
             o.shard.world_size = before;
-            o.shard.last = shard_remainder::drop;
+            o.shard.remainder = shard_remainder::drop;
             co_await read_fingerprints(d, o, {}, batches, all, states[rank]);
           }
           for (std::string& state : states) REQUIRE(state == states[0]);
@@ -311,8 +311,8 @@ TEST_CASE("indexed_reader: restored, it reads to the end of num_epochs, counted 
         second->restore_state(state.to_bytes());
         co_await read(*second, d, both);
         const auto expected = static_cast<std::ptrdiff_t>(count * records);
-        REQUIRE(both.ordinals ==
-                numbers(whole.ordinals.begin(), whole.ordinals.begin() + expected));
+        REQUIRE(both.global_indexes ==
+                numbers(whole.global_indexes.begin(), whole.global_indexes.begin() + expected));
         REQUIRE(both.epochs == numbers(whole.epochs.begin(), whole.epochs.begin() + expected));
       }
     }

@@ -58,7 +58,7 @@ inline task<std::unique_ptr<indexed_reader>> open(const data& d, indexed_reader_
 
 /// Records by their numbers, as they came, and the epoch of each.
 struct reading {
-  numbers ordinals = {};
+  numbers global_indexes = {};
   numbers epochs = {};
 };
 
@@ -66,9 +66,9 @@ struct reading {
 inline void add_batch(reading& to, const indexed_reader& from, const leat::record_selection& batch,
                       const data& d) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const std::uint64_t ordinal = batch.ordinal(i);
-    REQUIRE(leat::as_text(batch[i]) == d.records.at(static_cast<std::size_t>(ordinal)));
-    to.ordinals.push_back(ordinal);
+    const std::uint64_t global_index = batch.global_index(i);
+    REQUIRE(leat::as_text(batch[i]) == d.records.at(static_cast<std::size_t>(global_index)));
+    to.global_indexes.push_back(global_index);
     to.epochs.push_back(from.epoch());
   }
 }

@@ -53,7 +53,7 @@ TEST_CASE("indexed_reader: each epoch is a permutation of all records of all fil
     CHECK(reader->counts().records == 137);
     reading all;
     co_await read(*reader, d, all);
-    CHECK(all.ordinals == expected_order(137, 17, 3));
+    CHECK(all.global_indexes == expected_order(137, 17, 3));
     for (std::size_t i = 0; i < all.epochs.size(); ++i) REQUIRE(all.epochs[i] == i / 137);
     CHECK(reader->statistics().records == 3 * 137);
     leat::record_selection batch;
@@ -78,7 +78,7 @@ TEST_CASE("indexed_reader: positions say where a record stands", "[io]") {
         const leat::record_position p = batch.position(i);
         const auto file = static_cast<std::size_t>(p.path[1] - '0');
         REQUIRE(p.path == d.paths[file]);
-        REQUIRE(batch.ordinal(i) == firsts[file] + p.index);
+        REQUIRE(batch.global_index(i) == firsts[file] + p.index);
       }
     }
   });
@@ -92,8 +92,9 @@ TEST_CASE("indexed_reader: without a shuffle the order is that of the files", "[
     const auto reader = co_await open(d, o);
     reading all;
     co_await read(*reader, d, all);
-    REQUIRE(all.ordinals.size() == 2 * 137);
-    for (std::size_t i = 0; i < all.ordinals.size(); ++i) REQUIRE(all.ordinals[i] == i % 137);
+    REQUIRE(all.global_indexes.size() == 2 * 137);
+    for (std::size_t i = 0; i < all.global_indexes.size(); ++i)
+      REQUIRE(all.global_indexes[i] == i % 137);
   });
 }
 
@@ -120,11 +121,11 @@ TEST_CASE("indexed_reader: the same records in the same batches, whatever the de
             batches.push_back(batch.size());
             if (w.random().uniform_below(3) == 0) kept = batch;
             for (std::size_t i = 0; i < kept.size(); ++i) {
-              const auto ordinal = static_cast<std::size_t>(kept.ordinal(i));
-              REQUIRE(leat::as_text(kept[i]) == d.records[ordinal]);
+              const auto global_index = static_cast<std::size_t>(kept.global_index(i));
+              REQUIRE(leat::as_text(kept[i]) == d.records[global_index]);
             }
           }
-          REQUIRE(all.ordinals == expected_order(137, 17, 2));
+          REQUIRE(all.global_indexes == expected_order(137, 17, 2));
           if (sizes.empty()) sizes.push_back(batches);
           REQUIRE(batches == sizes[0]);
         },
@@ -152,7 +153,7 @@ TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
             co_await group.join();
             if (!ended) ++stops;
           }
-          REQUIRE(all.ordinals == expected_order(137, 17, 2));
+          REQUIRE(all.global_indexes == expected_order(137, 17, 2));
         },
         seed, {.files = {.faults = {.short_transfer = 0.3, .interrupted = 0.1, .again = 0.1}}});
   }
@@ -173,7 +174,7 @@ TEST_CASE("indexed_reader: may end while it reads", "[io]") {
           }
           for (std::size_t i = 0; i < batch.size(); ++i) {  // outlives the reader
             REQUIRE(leat::as_text(batch[i]) ==
-                    d.records[static_cast<std::size_t>(batch.ordinal(i))]);
+                    d.records[static_cast<std::size_t>(batch.global_index(i))]);
           }
         },
         seed, {.files = {.faults = passing}});
@@ -200,7 +201,7 @@ TEST_CASE("indexed_reader: batches and what is read ahead keep to max_bytes", "[
       REQUIRE((size <= 4000 || batch.size() == 1));
       ++batches;
     }
-    CHECK(all.ordinals == expected_order(100, 17, 1));
+    CHECK(all.global_indexes == expected_order(100, 17, 1));
     CHECK(batches > 30);
     o.max_bytes = 1;  // a record at a time
     const auto least = co_await open(d, o);
@@ -237,7 +238,7 @@ TEST_CASE("indexed_reader: without a seed each reader has its own orders, and te
       const auto reader = co_await open(d, o);
       reading all;
       co_await read(*reader, d, all);
-      CHECK(all.ordinals == expected_order(137, reader->seed(), 1));
+      CHECK(all.global_indexes == expected_order(137, reader->seed(), 1));
       seeds.insert(reader->seed());
     }
     CHECK(seeds.size() == 3);
@@ -321,7 +322,7 @@ TEST_CASE("indexed_reader: real files, in the page cache", "[io]") {
     const auto reader = co_await open(of, some_epochs(2));
     reading all;
     co_await read(*reader, of, all);
-    CHECK(all.ordinals == expected_order(1500, 17, 2));
+    CHECK(all.global_indexes == expected_order(1500, 17, 2));
   }(d));
 }
 

@@ -45,11 +45,11 @@ class reading_rank {
   std::uint64_t read(std::uint64_t count, std::uint64_t epochs, numbers& times) {
     std::uint64_t had = 0;
     while (had < count && now_.epoch < epochs) {
-      if (order_.left_from(now_.position).records == 0) {
+      if (order_.remaining_from(now_.position).records == 0) {
         go_on();
         continue;
       }
-      ++times[order_.at(now_.position).ordinal];
+      ++times[order_.at(now_.position).global_index];
       now_.position = order_.next(now_.position);
       ++had;
       if (order_.ended(now_.position)) go_on();
@@ -68,15 +68,15 @@ class reading_rank {
   indexed_reader_state now_;
 };
 
-indexed_reader_state left_of(const std::vector<indexed_reader_state>& states, shard_remainder last,
+indexed_reader_state reshard(const std::vector<indexed_reader_state>& states, shard_remainder last,
                              const numbers& files = {}) {
-  const indexed_reader_state left = indexed_reader_state::left_of(states, files, last, "reader");
+  const indexed_reader_state left = indexed_reader_state::reshard(states, files, last, "reader");
   REQUIRE(indexed_reader_state::from_bytes(left.to_bytes(), "reader") == left);
   return left;
 }
 
 std::string refused_states(const std::vector<indexed_reader_state>& states) {
-  return leat_test::refusal([&] { return left_of(states, shard_remainder::keep); },
+  return leat_test::refusal([&] { return reshard(states, shard_remainder::keep); },
                             leat::errc::failed_precondition);
 }
 
@@ -114,7 +114,7 @@ void check_turns(shard_by by, std::uint64_t runs) {
         states.push_back(r.state());
       }
       if (turn == 0) break;
-      left = left_of(states, shard_remainder::keep, files);
+      left = reshard(states, shard_remainder::keep, files);
       has_left = true;
       parts = std::max(parts, left.parts.size());
     }
@@ -124,15 +124,15 @@ void check_turns(shard_by by, std::uint64_t runs) {
   }
 }
 
-TEST_CASE("left_of: several numbers of ranks in turn have each record once in each epoch", "[io]") {
+TEST_CASE("reshard: several numbers of ranks in turn have each record once in each epoch", "[io]") {
   check_turns(shard_by::records, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("left_of: so have ranks that read files of their own", "[io]") {
+TEST_CASE("reshard: so have ranks that read files of their own", "[io]") {
   check_turns(shard_by::files, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("left_of: ranks that are to have equally many records have that", "[io]") {
+TEST_CASE("reshard: ranks that are to have equally many records have that", "[io]") {
   using how = std::pair<shard_remainder, shard_by>;
   for (const auto& [last, by] : {how{shard_remainder::drop, shard_by::records},
                                  how{shard_remainder::repeat, shard_by::records},
@@ -148,15 +148,16 @@ TEST_CASE("left_of: ranks that are to have equally many records have that", "[io
       numbers times(records);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < before; ++rank) {
-        reading_rank r(files, {.rank = rank, .world_size = before, .by = by, .last = last});
+        reading_rank r(files, {.rank = rank, .world_size = before, .by = by, .remainder = last});
         r.read(1 + random.uniform_below(files[0] * (10 / before) - 1), 1, times);
         states.push_back(r.state());
       }
-      const indexed_reader_state left = left_of(states, last, files);
+      const indexed_reader_state left = reshard(states, last, files);
       numbers counts;
       for (std::uint64_t rank = 0; rank < behind; ++rank) {
         counts.push_back(
-            reading_rank(files, {.rank = rank, .world_size = behind, .by = by, .last = last}, &left)
+            reading_rank(files, {.rank = rank, .world_size = behind, .by = by, .remainder = last},
+                         &left)
                 .read(UINT64_MAX, 1, times));
       }
       INFO("run " << run << ", " << records << " records of " << before << " for " << behind);
@@ -174,7 +175,7 @@ TEST_CASE("left_of: ranks that are to have equally many records have that", "[io
   }
 }
 
-TEST_CASE("left_of: takes a part for each rank that is behind, however far", "[io]") {
+TEST_CASE("reshard: takes a part for each rank that is behind, however far", "[io]") {
   constexpr std::uint64_t records = std::uint64_t{1} << 50;
   std::vector<indexed_reader_state> states(3);
   for (indexed_reader_state& s : states) {
@@ -183,14 +184,14 @@ TEST_CASE("left_of: takes a part for each rank that is behind, however far", "[i
     s.world_size = 3;
   }
   states[1].position = 3'000'000'000;
-  const indexed_reader_state left = left_of(states, shard_remainder::keep);
+  const indexed_reader_state left = reshard(states, shard_remainder::keep);
   CHECK(left.parts ==
         std::vector<epoch_part>{{.first = 0, .stride = 3, .count = 1'000'000'000},
                                 {.first = 2, .stride = 3, .count = 1'000'000'000},
                                 {.first = 3'000'000'000, .count = records - 3'000'000'000}});
   CHECK(left.position == 0);
   states[0].position = states[2].position = 3'000'000'000;
-  CHECK(left_of(states, shard_remainder::keep) == states[0]);
+  CHECK(reshard(states, shard_remainder::keep) == states[0]);
   states[0].epoch = 2000;
   CHECK(contains(refused_states(states), "reader: rank 1 of 3 is 2000 epochs behind another one"));
   states[0].epoch = 0;
@@ -199,7 +200,7 @@ TEST_CASE("left_of: takes a part for each rank that is behind, however far", "[i
   CHECK(contains(refused_states(states), "reader: rank 1 of 3 has read other files than rank 0"));
 }
 
-TEST_CASE("left_of: ranks that have gone on with something else each are refused", "[io]") {
+TEST_CASE("reshard: ranks that have gone on with something else each are refused", "[io]") {
   const auto rank_in = [](std::uint64_t epoch, std::uint64_t place) {
     indexed_reader_state s;
     s.records = 100;
@@ -211,10 +212,10 @@ TEST_CASE("left_of: ranks that have gone on with something else each are refused
   const indexed_reader_state dealt = rank_in(1, 50);
   indexed_reader_state ahead = dealt;
   ahead.position = 20;
-  CHECK(left_of({dealt, ahead}, shard_remainder::keep).parts.size() == 2);
+  CHECK(reshard({dealt, ahead}, shard_remainder::keep).parts.size() == 2);
   ahead = rank_in(2, 0);
   ahead.parts.clear();
-  CHECK(left_of({dealt, ahead}, shard_remainder::keep).parts.size() == 1);
+  CHECK(reshard({dealt, ahead}, shard_remainder::keep).parts.size() == 1);
   const std::string why = " of 2 has not gone on with what others have gone on with";
   for (const indexed_reader_state& other : {rank_in(0, 50), rank_in(1, 49), rank_in(2, 50)}) {
     CHECK(contains(refused_states({dealt, other}), "reader: rank 1" + why));
@@ -222,7 +223,7 @@ TEST_CASE("left_of: ranks that have gone on with something else each are refused
   }
 }
 
-TEST_CASE("left_of: by files takes a part for each rank, of the orders that stand end to end",
+TEST_CASE("reshard: by files takes a part for each rank, of the orders that stand end to end",
           "[io]") {
   const numbers files = {5, 0, 3, 9, 1, 12};
   std::vector<indexed_reader_state> states(2);
@@ -233,10 +234,10 @@ TEST_CASE("left_of: by files takes a part for each rank, of the orders that stan
     s.world_size = 2;
   }
   // Without the one that is empty, one rank has files 0, 3 and 5, the other one 2 and 4.
-  CHECK(left_of(states, shard_remainder::keep, files) == states[0]);
+  CHECK(reshard(states, shard_remainder::keep, files) == states[0]);
   states[0].position = 7;
   states[1].position = 3;
-  const indexed_reader_state left = left_of(states, shard_remainder::keep, files);
+  const indexed_reader_state left = reshard(states, shard_remainder::keep, files);
   CHECK(left.position == 0);
   CHECK(left.parts == std::vector<epoch_part>{{.first = 7, .count = 19, .ranks = 2},
                                               {.first = 29, .count = 1, .ranks = 2}});
@@ -252,38 +253,38 @@ TEST_CASE("left_of: by files takes a part for each rank, of the orders that stan
   CHECK(rest[19] == std::pair<std::size_t, std::uint64_t>(4, 0));
   // Ranks that stand at one place have different records left.
   states[1].position = states[0].position = 2;
-  CHECK(left_of(states, shard_remainder::keep, files).parts ==
+  CHECK(reshard(states, shard_remainder::keep, files).parts ==
         std::vector<epoch_part>{{.first = 2, .count = 24, .ranks = 2},
                                 {.first = 28, .count = 2, .ranks = 2}});
   // One is in the next epoch, or both are.
   states[0].epoch = 1;
-  CHECK(left_of(states, shard_remainder::keep, files).parts ==
+  CHECK(reshard(states, shard_remainder::keep, files).parts ==
         std::vector<epoch_part>{{.epoch = 0, .first = 28, .count = 2, .ranks = 2},
                                 {.epoch = 1, .first = 2, .count = 24, .ranks = 2},
                                 {.epoch = 1, .first = 26, .count = 4, .ranks = 2}});
   states[0].position = 0;
-  const indexed_reader_state one = left_of(states, shard_remainder::keep, files);
+  const indexed_reader_state one = reshard(states, shard_remainder::keep, files);
   CHECK(one.epoch == 0);
   CHECK(one.parts == std::vector<epoch_part>{{.first = 28, .count = 2, .ranks = 2}});
   // What is dropped is nobody's: the other rank has no more than four in an epoch.
   states[0].position = 4;
   states[1].epoch = 0;
-  CHECK(left_of(states, shard_remainder::drop, files).parts ==
+  CHECK(reshard(states, shard_remainder::drop, files).parts ==
         std::vector<epoch_part>{{.epoch = 0, .first = 28, .count = 2, .ranks = 2},
                                 {.epoch = 1, .first = 4, .count = 22, .ranks = 2},
                                 {.epoch = 1, .first = 26, .count = 4, .ranks = 2}});
   std::swap(states[0], states[1]);
-  CHECK(left_of(states, shard_remainder::drop, files).parts ==
+  CHECK(reshard(states, shard_remainder::drop, files).parts ==
         std::vector<epoch_part>{{.epoch = 0, .first = 2, .count = 2, .ranks = 2},
                                 {.epoch = 1, .first = 0, .count = 26, .ranks = 2}});
   // Nobody has any of the epoch left.
   states[0] = states[1];
   states[0].position = 26;
   states[1].position = 30;
-  const indexed_reader_state none = left_of(states, shard_remainder::keep, files);
+  const indexed_reader_state none = reshard(states, shard_remainder::keep, files);
   CHECK((none.epoch == 2 && none.position == 0 && none.parts.empty()));
   const numbers others = {5, 0, 3, 9, 1};
-  CHECK(contains(leat_test::refusal([&] { return left_of(states, shard_remainder::keep, others); },
+  CHECK(contains(leat_test::refusal([&] { return reshard(states, shard_remainder::keep, others); },
                                     leat::errc::failed_precondition),
                  "reader: the states are of 30 records, and the files have 18"));
 }

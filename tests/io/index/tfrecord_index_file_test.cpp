@@ -179,7 +179,7 @@ TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
   leat::sync_wait(index_file(dir / "b.index"));
   const std::string index = dir / "a.index";
   const auto kept = [](const texts& paths) {
-    return leat::sync_wait(leat::without_tfrecord_indexes(paths));
+    return leat::sync_wait(leat::exclude_tfrecord_indexes(paths));
   };
   CHECK(kept({}).empty());
   CHECK(kept({index, dir / "a"}) == texts{dir / "a"});

@@ -194,7 +194,7 @@ TEST_CASE("line_reader: lines that are left out are counted each, however they c
     for (bool more = true; more;) {
       more = co_await reader->read_batch(batch);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        all.push_back(std::string(batch[i]) + ": " + leat::line_place(batch.position(i)));
+        all.push_back(std::string(batch[i]) + ": " + leat::format_line_position(batch.position(i)));
       }
     }
     co_return all;

@@ -108,7 +108,7 @@ TEST_CASE("misuse: a reader is neither shared by two reads nor destroyed under o
 
 task<> read_some(file& f) {
   std::vector<std::byte> to(10);
-  co_await f.read_at(f.status().is_stream ? leat::next_byte : 0, to);
+  co_await f.read_at(f.status().is_stream ? leat::at_stream_position : 0, to);
 }
 
 TEST_CASE("misuse: a file is neither closed nor destroyed under an operation", "[io]") {

@@ -1,4 +1,4 @@
-#include "leat/io/reader/whole_files.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,13 +28,13 @@
 #include "support/records/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
-namespace whole_files_test {
+namespace file_prefetcher_test {
 
 using leat::errc;
+using leat::file_prefetcher;
+using leat::file_prefetcher_options;
+using leat::loaded_file;
 using leat::task;
-using leat::whole_file;
-using leat::whole_files;
-using leat::whole_files_options;
 
 using contents = std::vector<std::pair<std::string, std::string>>;  // path, text or error
 
@@ -52,7 +52,7 @@ void evict(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) leat_test::evict(path);
 }
 
-std::string result_of(const whole_file& file) {
+std::string result_of(const loaded_file& file) {
   try {
     return std::string(leat::as_text(file.contents()));
   } catch (const leat::failure& e) {
@@ -60,15 +60,15 @@ std::string result_of(const whole_file& file) {
   }
 }
 
-task<contents> read_all(whole_files& files) {
+task<contents> read_all(file_prefetcher& files) {
   contents all;
-  whole_file file;
+  loaded_file file;
   while (co_await files.next(file)) all.emplace_back(file.path(), result_of(file));
   co_return all;
 }
 
-task<contents> read_list(std::vector<std::string> paths, whole_files_options options = {}) {
-  whole_files files(std::move(paths), options);
+task<contents> read_list(std::vector<std::string> paths, file_prefetcher_options options = {}) {
+  file_prefetcher files(std::move(paths), options);
   contents all = co_await read_all(files);
   co_return all;
 }
@@ -81,7 +81,7 @@ void check_all(const contents& all, const std::vector<std::string>& paths) {
   }
 }
 
-TEST_CASE("whole_files: gives each file whole, in order, cached or not", "[io]") {
+TEST_CASE("file_prefetcher: gives each file whole, in order, cached or not", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 200);
   for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
@@ -91,7 +91,7 @@ TEST_CASE("whole_files: gives each file whole, in order, cached or not", "[io]")
   }
 }
 
-TEST_CASE("whole_files: direct reads give the same, whatever the last sector holds", "[io]") {
+TEST_CASE("file_prefetcher: direct reads give the same, whatever the last sector holds", "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths;
   contents expected;
@@ -111,7 +111,7 @@ TEST_CASE("whole_files: direct reads give the same, whatever the last sector hol
   CHECK(made_up[0].second.starts_with("Name:"));
 }
 
-TEST_CASE("whole_files: a file that cannot be read is a result that names it", "[io]") {
+TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> good = make_files(dir, 3);
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
@@ -128,14 +128,14 @@ TEST_CASE("whole_files: a file that cannot be read is a result that names it", "
   CHECK(all[6].second == text_of(2));
 }
 
-TEST_CASE("whole_files: where errors are thrown, no file behind is given before it is read",
+TEST_CASE("file_prefetcher: where errors are thrown, no file behind is given before it is read",
           "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths = make_files(dir, 5);
   paths[2] = dir / "no";
   leat::sync_wait([](std::vector<std::string> all, const temp_dir& place) -> task<> {
-    whole_files files(all, {.first_error_ends = true});
-    whole_file file;
+    file_prefetcher files(all, {.stop_on_first_error = true});
+    loaded_file file;
     int read = 0;
     int refused = 0;
     for (int i = 0; i < 4; ++i) {
@@ -157,7 +157,7 @@ TEST_CASE("whole_files: where errors are thrown, no file behind is given before 
   }(paths, dir));
 }
 
-TEST_CASE("whole_files: sizes that are none, and limits", "[io]") {
+TEST_CASE("file_prefetcher: sizes that are none, and limits", "[io]") {
   const temp_dir dir;
   const std::string large = dir.write("large", std::string(3'000'000, 'x'));
   const std::string empty = dir.write("empty", "");
@@ -166,17 +166,17 @@ TEST_CASE("whole_files: sizes that are none, and limits", "[io]") {
   // Those tell 0 bytes, the second one has more than is set aside.
   CHECK(leat::sync_wait(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
   CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
-  const whole_files_options small{.max_file_size = 1000};
+  const file_prefetcher_options small{.max_file_size = 1000};
   CHECK(leat::sync_wait(read_list({large}, small))[0].second.find("above the limit") !=
         std::string::npos);
   CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
         std::string::npos);
   for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX}) {
-    CHECK_THROWS_AS(whole_files(whole_files_options{.depth = wrong}), leat::failure);
+    CHECK_THROWS_AS(file_prefetcher(file_prefetcher_options{.depth = wrong}), leat::failure);
   }
 }
 
-TEST_CASE("whole_files: what is read ahead stays within its limit", "[io]") {
+TEST_CASE("file_prefetcher: what is read ahead stays within its limit", "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths;
   for (int i = 0; i < 30; ++i) {
@@ -189,18 +189,18 @@ TEST_CASE("whole_files: what is read ahead stays within its limit", "[io]") {
   for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
 }
 
-TEST_CASE("whole_files: paths that come one by one", "[io]") {
+TEST_CASE("file_prefetcher: paths that come one by one", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 50);
   evict(paths);
   leat::sync_wait([](std::vector<std::string> all) -> task<> {
-    whole_files files(whole_files_options{.depth = 8});
-    whole_file file;
+    file_prefetcher files(file_prefetcher_options{.depth = 8});
+    loaded_file file;
     CHECK_FALSE(co_await files.next(file));
     std::size_t added = 0;
     std::size_t read = 0;
     while (read < all.size()) {
-      while (added < all.size() && files.has_room()) files.add(all[added++]);
+      while (added < all.size() && files.has_capacity()) files.add(all[added++]);
       CHECK(files.count() <= 8);
       const bool more = co_await files.next(file);
       REQUIRE(more);
@@ -216,14 +216,14 @@ TEST_CASE("whole_files: paths that come one by one", "[io]") {
   }(paths));
 }
 
-TEST_CASE("whole_files: files outlive their reader", "[io]") {
+TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   leat::sync_wait([](std::vector<std::string> all) -> task<> {
-    std::map<std::string, whole_file> kept;
+    std::map<std::string, loaded_file> kept;
     {
-      whole_files files(all);
-      whole_file file;
+      file_prefetcher files(all);
+      loaded_file file;
       while (co_await files.next(file)) kept[file.path()] = file;
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -232,7 +232,7 @@ TEST_CASE("whole_files: files outlive their reader", "[io]") {
   }(paths));
 }
 
-TEST_CASE("whole_files: one that goes leaves no descriptor behind", "[io]") {
+TEST_CASE("file_prefetcher: one that goes leaves no descriptor behind", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   leat::sync_wait(read_list(paths));  // what is made once
@@ -240,23 +240,23 @@ TEST_CASE("whole_files: one that goes leaves no descriptor behind", "[io]") {
   for (int round = 0; round < 10; ++round) {
     evict(paths);
     leat::sync_wait([](std::vector<std::string> all) -> task<> {
-      whole_files files(all);
-      whole_file file;
+      file_prefetcher files(all);
+      loaded_file file;
       for (int i = 0; i < 3; ++i) co_await files.next(file);
     }(paths));
     CHECK(leat_test::open_descriptors() == before);
   }
 }
 
-TEST_CASE("whole_files: a stop loses no file", "[io]") {
+TEST_CASE("file_prefetcher: a stop loses no file", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 40);
   evict(paths);
   leat::sync_wait([](std::vector<std::string> expected) -> task<> {
-    whole_files files(expected, {.depth = 4});
+    file_prefetcher files(expected, {.depth = 4});
     contents all;
-    const auto read_on = [](whole_files& from, contents& to, leat::task_group& g) -> task<> {
-      whole_file file;
+    const auto read_on = [](file_prefetcher& from, contents& to, leat::task_group& g) -> task<> {
+      loaded_file file;
       while (co_await from.next(file)) {
         to.emplace_back(file.path(), result_of(file));
         if (to.size() % 5 == 0) g.request_stop();
@@ -271,7 +271,7 @@ TEST_CASE("whole_files: a stop loses no file", "[io]") {
   }(paths));
 }
 
-TEST_CASE("whole_files: files in the page cache leave others their turns", "[io]") {
+TEST_CASE("file_prefetcher: files in the page cache leave others their turns", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);  // 4.9 MB
   std::size_t turns = 0;
@@ -325,7 +325,7 @@ bool is_told_as_cached(const std::string& path) {
 }
 
 task<std::string> read_without_set_flags(std::vector<std::string> paths) {
-  const whole_files_options usual;
+  const file_prefetcher_options usual;
   const contents before = co_await read_list(paths, usual);  // all that is set up once is
   if (before.size() != paths.size()) co_return "not read";
   if (!is_told_as_cached(paths[1])) co_return "not cached";
@@ -338,8 +338,9 @@ task<std::string> read_without_set_flags(std::vector<std::string> paths) {
   co_return std::to_string(right);
 }
 
-TEST_CASE("whole_files: what is in the page cache takes no call but open, fstat, read and close",
-          "[io]") {
+TEST_CASE(
+    "file_prefetcher: what is in the page cache takes no call but open, fstat, read and close",
+    "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   const std::string said =
@@ -348,7 +349,7 @@ TEST_CASE("whole_files: what is in the page cache takes no call but open, fstat,
   CHECK((said == "20" || said == "not cached" || said == "no filter"));
 }
 
-TEST_CASE("whole_files: few descriptors are enough", "[io]") {
+TEST_CASE("file_prefetcher: few descriptors are enough", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   evict(paths);
@@ -365,4 +366,4 @@ TEST_CASE("whole_files: few descriptors are enough", "[io]") {
   CHECK(said == "100");
 }
 
-}  // namespace whole_files_test
+}  // namespace file_prefetcher_test

@@ -166,7 +166,7 @@ TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]
     group.spawn([](std::string name, std::span<std::byte> to, std::size_t& n) -> task<> {
       file f = co_await file::open(name);
       CHECK(f.status().is_stream);
-      n = co_await f.read_at(leat::next_byte, to);
+      n = co_await f.read_at(leat::at_stream_position, to);
     }(p, buffer, size));
     for (int left = 5; left > 0;) {
       co_await leat::sleep_for(1ms);
@@ -185,7 +185,7 @@ TEST_CASE("file: a pipe is written to as far as it has room", "[io]") {
   const std::string path = make_fifo(dir, "fifo");
   const auto write = [](std::string p, std::vector<std::byte> data) -> task<> {
     file f = co_await file::open(p, leat::open_mode::write);
-    co_await f.write_at(leat::next_byte, data);
+    co_await f.write_at(leat::at_stream_position, data);
     co_await f.close();
   };
   const std::vector<std::byte> data(1 << 20, std::byte{'x'});

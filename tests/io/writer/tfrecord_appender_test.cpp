@@ -55,8 +55,8 @@ TEST_CASE("tfrecord_appender: tells what was there and what was written", "[io]"
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto appender = co_await leat::tfrecord_appender::open(path);
-    CHECK(appender.records_before() == 2);
-    CHECK(appender.bytes_before() == 38);
+    CHECK(appender.original_record_count() == 2);
+    CHECK(appender.original_size() == 38);
     CHECK(temp_dir::read(path + ".append") == "38\n");
     co_await appender.write(leat::as_bytes("three"));
     CHECK(temp_dir::read(path) == framed({"one", "two"}));

@@ -195,7 +195,7 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
         }) == second + ": bad");
   // It has its place already, or is nobody's to change.
   CHECK(error([](const line_rows& rows) -> int {
-          throw leat::decode_error(0, ": bad").at(leat::line_place(rows.position(1)));
+          throw leat::decode_error(0, ": bad").at(leat::format_line_position(rows.position(1)));
         }) == second + ": bad");
   CHECK(error([](const line_rows&) -> int { throw own_error(3, ": mine"); }) == "record 3: mine");
 }

@@ -212,7 +212,7 @@ struct owned_files {
                                                    .shard = {.rank = rank,
                                                              .world_size = world_size,
                                                              .by = leat::shard_by::files,
-                                                             .last = last},
+                                                             .remainder = last},
                                                    .batch_size = 4});
   }
   temp_dir dir;

@@ -158,7 +158,7 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
     change(now);
     return refused_with(indexed, first, now);
   };
-  CHECK(contains(refused([](options& o) { o.shard.last = leat::shard_remainder::repeat; }),
+  CHECK(contains(refused([](options& o) { o.shard.remainder = leat::shard_remainder::repeat; }),
                  "stage 'indexed_reader': shard.last is 2, and was 0 when the state was saved"));
   CHECK(contains(refused([](options& o) { o.file.checks = leat::tfrecord_checks::header_only; }),
                  "checks is 1, and was 0"));

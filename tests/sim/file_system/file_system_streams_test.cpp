@@ -74,7 +74,7 @@ TEST_CASE("file_system: a reader of a pipe that is stopped anywhere loses nothin
 task<> collect(leat::file& f, std::string& out, bool& ended) {
   std::array<std::byte, 7> some;
   for (;;) {
-    const std::size_t n = co_await f.read_at(leat::next_byte, some);
+    const std::size_t n = co_await f.read_at(leat::at_stream_position, some);
     out.append(reinterpret_cast<const char*>(some.data()), n);
     if (n < some.size() && !co_await leat::this_task::stop_requested()) {
       ended = true;

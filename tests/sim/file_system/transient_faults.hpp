@@ -60,9 +60,11 @@ class failing_backend final : public leat::file_backend {
       real_.submit(r);
     }
   }
-  bool try_now(leat::file_request& r) noexcept override { return !reads(r) && real_.try_now(r); }
+  bool try_complete(leat::file_request& r) noexcept override {
+    return !reads(r) && real_.try_complete(r);
+  }
   void cancel(leat::file_request& r) noexcept override { real_.cancel(r); }
-  void run_now(leat::file_request& r) noexcept override { real_.run_now(r); }
+  void execute_blocking(leat::file_request& r) noexcept override { real_.execute_blocking(r); }
   int set_direct(int handle, bool direct) noexcept override {
     return real_.set_direct(handle, direct);
   }

@@ -18,11 +18,11 @@
 #include "leat/input/queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "leat/io/reader/whole_files.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
@@ -154,7 +154,7 @@ TEST_CASE("whole_file_reader: after a transient EIO, the next call reads the fil
   check_reader<leat::whole_file_reader>(content, {content}, leat::whole_file_reader_options());
 }
 
-// ------------------------------------------------------------------------------- whole_files
+// ------------------------------------------------------------------------------- file_prefetcher
 
 leat_test::file_contents files_of(const texts& contents) {
   leat_test::file_contents files;
@@ -164,11 +164,11 @@ leat_test::file_contents files_of(const texts& contents) {
 
 // A file with EIO is read again by the next call, or because it is added once more.
 task<std::size_t> read_whole_files(std::string directory, std::size_t count,
-                                   leat::whole_files_options options, texts& out) {
+                                   leat::file_prefetcher_options options, texts& out) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < count; ++i) paths.push_back(directory + "/" + std::to_string(i));
-  leat::whole_files files(std::move(paths), options);
-  leat::whole_file file;
+  leat::file_prefetcher files(std::move(paths), options);
+  leat::loaded_file file;
   std::size_t errors = 0;
   for (bool more = true; more && errors < most_errors;) {
     try {
@@ -180,11 +180,11 @@ task<std::size_t> read_whole_files(std::string directory, std::size_t count,
       if (file.error()) files.add(file.path());
     }
   }
-  if (!options.first_error_ends) std::ranges::sort(out);
+  if (!options.stop_on_first_error) std::ranges::sort(out);
   co_return errors;
 }
 
-TEST_CASE("whole_files: after a transient EIO, a file is read again", "[sim]") {
+TEST_CASE("file_prefetcher: after a transient EIO, a file is read again", "[sim]") {
   // Empty, small, with memory of its own, in several pieces.
   const texts contents = {
       "", "1", std::string(3000, '2'), std::string(200'000, '3'), std::string(1'200'000, '4'), "5"};
@@ -192,8 +192,8 @@ TEST_CASE("whole_files: after a transient EIO, a file is read again", "[sim]") {
     for (const bool direct : {false, true}) {
       for (const std::size_t depth : depths) {
         CAPTURE(in_order, direct, depth);
-        const leat::whole_files_options options{
-            .depth = depth, .first_error_ends = in_order, .direct = direct};
+        const leat::file_prefetcher_options options{
+            .depth = depth, .stop_on_first_error = in_order, .direct = direct};
         check_everywhere(files_of(contents), contents, [&](std::string directory, texts& out) {
           return read_whole_files(std::move(directory), contents.size(), options, out);
         });

@@ -1,6 +1,6 @@
 // Whole files on a simulated device: every order of completion, faults, stops, few descriptors.
 
-#include "leat/io/reader/whole_files.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 
 #include <chrono>
 #include <string>
@@ -16,11 +16,11 @@
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 
-namespace whole_files_test {
+namespace file_prefetcher_test {
 
+using leat::file_prefetcher;
+using leat::loaded_file;
 using leat::task;
-using leat::whole_file;
-using leat::whole_files;
 using leat::sim::world;
 
 std::string text_of(std::size_t i) {
@@ -36,15 +36,15 @@ std::vector<std::string> make_files(world& w, std::size_t count) {
   return paths;
 }
 
-leat::whole_files_options random_options(world& w) {
+leat::file_prefetcher_options random_options(world& w) {
   return {.depth = static_cast<std::size_t>(1 + w.random().uniform_below(8)),
           .max_bytes_ahead = w.random().uniform_below(3) == 0 ? 3000 : std::uint64_t{1} << 20,
           .direct = w.random().uniform_below(2) == 0};
 }
 
 // Reads on from file number `next`; whole, and right.
-task<> read_on(whole_files& files, std::size_t& next) {
-  whole_file file;
+task<> read_on(file_prefetcher& files, std::size_t& next) {
+  loaded_file file;
   while (co_await files.next(file)) {
     REQUIRE(file.path() == "/data/" + std::to_string(next));
     REQUIRE((leat::as_text(file.contents()) == text_of(next)));
@@ -52,8 +52,9 @@ task<> read_on(whole_files& files, std::size_t& next) {
   }
 }
 
-TEST_CASE("whole_files: every file, in order, whatever the device does and however few descriptors",
-          "[sim]") {
+TEST_CASE(
+    "file_prefetcher: every file, in order, whatever the device does and however few descriptors",
+    "[sim]") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
@@ -61,7 +62,7 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
     w.watch_frames();
     w.run([](world& here) -> task<> {
       const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
-      whole_files files(make_files(here, count), random_options(here));
+      file_prefetcher files(make_files(here, count), random_options(here));
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
         leat::task_group group;
@@ -76,15 +77,15 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
   }
 }
 
-TEST_CASE("whole_files: those that cannot be read are told, the others read", "[sim]") {
+TEST_CASE("file_prefetcher: those that cannot be read are told, the others read", "[sim]") {
   std::size_t broken = 0;
   std::size_t read = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = {.io_error = 0.1, .truncated = 0.05, .replaced = 0.05}}});
     w.run([&](world& here) -> task<> {
       const std::vector<std::string> paths = make_files(here, 20);
-      whole_files files(paths, random_options(here));
-      whole_file file;
+      file_prefetcher files(paths, random_options(here));
+      loaded_file file;
       for (const std::string& path : paths) {
         const bool more = co_await files.next(file);
         REQUIRE(more);
@@ -109,7 +110,7 @@ TEST_CASE("whole_files: those that cannot be read are told, the others read", "[
 }
 
 // Reads on from file number `next`, and calls again after each error.
-task<> insist_on_reading(whole_files& files, std::size_t& next, std::size_t& errors) {
+task<> insist_on_reading(file_prefetcher& files, std::size_t& next, std::size_t& errors) {
   for (bool more = true; more;) {
     try {
       co_await read_on(files, next);
@@ -121,7 +122,7 @@ task<> insist_on_reading(whole_files& files, std::size_t& next, std::size_t& err
   }
 }
 
-TEST_CASE("whole_files: who calls again after each thrown error gets every file, in order",
+TEST_CASE("file_prefetcher: who calls again after each thrown error gets every file, in order",
           "[sim]") {
   std::size_t errors = 0;
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
@@ -130,9 +131,9 @@ TEST_CASE("whole_files: who calls again after each thrown error gets every file,
     w.watch_frames();
     w.run([&](world& here) -> task<> {
       const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
-      leat::whole_files_options options = random_options(here);
-      options.first_error_ends = true;
-      whole_files files(make_files(here, count), options);
+      leat::file_prefetcher_options options = random_options(here);
+      options.stop_on_first_error = true;
+      file_prefetcher files(make_files(here, count), options);
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
         leat::task_group group;
@@ -149,7 +150,7 @@ TEST_CASE("whole_files: who calls again after each thrown error gets every file,
   CHECK(errors > leat_test::scaled_count(1000));
 }
 
-TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
+TEST_CASE("file_prefetcher: no more is in memory than was allowed", "[sim]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {
@@ -158,8 +159,8 @@ TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
         paths.push_back("/data/" + std::to_string(i));
         here.files().write_file(paths.back(), std::string(1000, 'x'));
       }
-      whole_files files(paths, {.depth = 20, .max_bytes_ahead = 3500});
-      whole_file file;
+      file_prefetcher files(paths, {.depth = 20, .max_bytes_ahead = 3500});
+      loaded_file file;
       co_await files.next(file);
       co_await leat::sleep_for(std::chrono::hours(1));
       for (const std::string& path : paths) here.files().truncate(path, 1);
@@ -172,22 +173,22 @@ TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
   }
 }
 
-TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim]") {
+TEST_CASE("file_prefetcher: one that goes in the midst leaves nothing behind", "[sim]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
     w.watch_frames();
     w.run([](world& here) -> task<> {
       const std::vector<std::string> paths = make_files(here, 20);
       {
-        whole_files files(paths, random_options(here));
-        whole_file file;
+        file_prefetcher files(paths, random_options(here));
+        loaded_file file;
         for (std::uint64_t i = here.random().uniform_below(5); i > 0; --i)
           co_await files.next(file);
       }
       // Its descriptors come back: none would be left else.
       for (int i = 0; i < 10; ++i) {
-        whole_files files(paths, {.depth = 1});
-        whole_file file;
+        file_prefetcher files(paths, {.depth = 1});
+        loaded_file file;
         co_await files.next(file);
         co_await leat::sleep_for(std::chrono::hours(1));
       }
@@ -200,7 +201,7 @@ TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim
 std::uint64_t calls_of(std::size_t alignment, bool direct) {
   world w(1, {.files = {.direct_unit = alignment}});
   w.run([direct](world& here) -> task<> {
-    whole_files files(make_files(here, 20), {.direct = direct});
+    file_prefetcher files(make_files(here, 20), {.direct = direct});
     std::size_t next = 0;
     co_await read_on(files, next);
     REQUIRE(next == 20);
@@ -208,7 +209,8 @@ std::uint64_t calls_of(std::size_t alignment, bool direct) {
   return w.files().calls();
 }
 
-TEST_CASE("whole_files: past the page cache where it is asked for and there is a way", "[sim]") {
+TEST_CASE("file_prefetcher: past the page cache where it is asked for and there is a way",
+          "[sim]") {
   // Each is opened and closed, and read but the empty one: none out of the page cache, of which a
   // file is closed without an operation of its own.
   constexpr std::uint64_t all = 20 + 19 + 20;
@@ -218,7 +220,7 @@ TEST_CASE("whole_files: past the page cache where it is asked for and there is a
   CHECK(calls_of(1 << 20, true) > all);  // refused when it reads: read once more
 }
 
-TEST_CASE("whole_files: a file that grows or is cut while it is read past the page cache",
+TEST_CASE("file_prefetcher: a file that grows or is cut while it is read past the page cache",
           "[sim]") {
   static constexpr std::size_t size = 5000;
   int grown = 0;
@@ -227,13 +229,13 @@ TEST_CASE("whole_files: a file that grows or is cut while it is read past the pa
     w.files().write_file("/a", std::string(size, '\0'));
     w.run([&grown](world& here) -> task<> {
       const std::size_t now = static_cast<std::size_t>(1 + here.random().uniform_below(2 * size));
-      const leat::whole_files_options options{.direct = true};
-      whole_files files(options);
+      const leat::file_prefetcher_options options{.direct = true};
+      file_prefetcher files(options);
       files.add("/a");
       if (here.random().uniform_below(2) == 0)
         co_await leat::sleep_for(std::chrono::microseconds(50));
       here.files().truncate("/a", now);
-      whole_file file;
+      loaded_file file;
       const bool more = co_await files.next(file);
       REQUIRE(more);
       if (file.error()) {
@@ -247,4 +249,4 @@ TEST_CASE("whole_files: a file that grows or is cut while it is read past the pa
   CHECK(grown > 0);
 }
 
-}  // namespace whole_files_test
+}  // namespace file_prefetcher_test

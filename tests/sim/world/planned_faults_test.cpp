@@ -75,22 +75,22 @@ class recorder final : public leat::file_backend {
     files_.submit(r);
     note(c);
   }
-  bool try_now(file_request& r) noexcept override {
+  bool try_complete(file_request& r) noexcept override {
     const call c = call_of(r);
-    const bool done = files_.try_now(r);
+    const bool done = files_.try_complete(r);
     note(c);
     return done;
   }
   void cancel(file_request& r) noexcept override { files_.cancel(r); }
-  void run_now(file_request& r) noexcept override { files_.run_now(r); }
+  void execute_blocking(file_request& r) noexcept override { files_.execute_blocking(r); }
   int set_direct(int handle, bool direct) noexcept override {
     return files_.set_direct(handle, direct);
   }
-  [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
+  [[nodiscard]] bool uses_descriptors() const noexcept override { return false; }
 
  private:
   static call call_of(const file_request& r) {
-    return {r.what, r.offset == leat::next_byte, (r.flags & O_CREAT) != 0, r.size};
+    return {r.what, r.offset == leat::at_stream_position, (r.flags & O_CREAT) != 0, r.size};
   }
   void note(const call& c) {
     if (files_.calls() > calls_.size()) calls_.push_back(c);

@@ -133,7 +133,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
       for (std::string& match : matches) paths.push_back(std::move(match));
     }
   }
-  return leat::sync_wait(leat::without_tfrecord_indexes(std::move(paths)));
+  return leat::sync_wait(leat::exclude_tfrecord_indexes(std::move(paths)));
 }
 
 std::string path_of(std::string name) {

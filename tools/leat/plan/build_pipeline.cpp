@@ -87,10 +87,10 @@ any_pipeline extended(any_pipeline&& p, const leat::batches_options& stage) {
 }
 
 std::string place_of(const leat::record_rows& rows, std::size_t i) {
-  return leat::record_place(rows.position(i));
+  return leat::format_record_position(rows.position(i));
 }
 std::string place_of(const leat::line_rows& rows, std::size_t i) {
-  return leat::line_place(rows.position(i));
+  return leat::format_line_position(rows.position(i));
 }
 
 // The columns of a batch; an error that names the stage, the file and the place there.

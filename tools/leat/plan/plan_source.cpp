@@ -105,7 +105,7 @@ indexed_source read_indexed_of(section& s) {
   leat::indexed_reader_options& to = source.reader;
   read_common(s, source);
   s.choose("shard_by", to.shard.by, shares);
-  s.choose("last", to.shard.last, shard_remainders);
+  s.choose("last", to.shard.remainder, shard_remainders);
   s.read("batch_size", to.batch_size, 1);
   s.read("records_ahead", to.records_ahead, 0);
   s.read_size("max_bytes", to.max_bytes);

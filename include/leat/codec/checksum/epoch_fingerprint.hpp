@@ -12,7 +12,7 @@ namespace leat {
 /// many readers.
 ///
 ///     leat::epoch_fingerprint seen;
-///     for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.ordinal(i), batch[i]);
+///     for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.global_index(i), batch[i]);
 ///     ...
 ///     of_rank_0 += of_rank_1;  // the union
 ///     if (of_rank_0 != of_the_files) ...

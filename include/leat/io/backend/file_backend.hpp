@@ -54,7 +54,8 @@ struct file_request : work_item {
   int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
-  /// read, write: from the start of the file, next_byte: in sequence; truncate: the new size
+  /// read, write: from the start of the file, at_stream_position: in sequence; truncate: the new
+  /// size
   std::uint64_t offset = 0;
   /// open, status, list, rename, remove, make_directory; sync: of the entries of this directory
   const char* path = nullptr;
@@ -64,20 +65,20 @@ struct file_request : work_item {
   scheduler* completion_scheduler = nullptr;  ///< where the completion runs
   /// Bytes moved, handle opened or 0; or a negative errno. lock: -EBUSY when somebody else has it.
   std::int64_t result = 0;
-  unsigned retries = 0;     ///< how often it was submitted again
-  bool cancelled = false;   ///< set by cancel(): it is not submitted again, whatever it ends with
-  void* scratch = nullptr;  ///< the backend's own while it is under way
+  unsigned retries = 0;    ///< how often it was submitted again
+  bool cancelled = false;  ///< set by cancel(): it is not submitted again, whatever it ends with
+  void* backend_data = nullptr;  ///< the backend's own while it is under way
 
   /// True, and submitted again, when it has come back with what means "once more": EINTR, EAGAIN,
   /// or ECANCELED for what may be done twice although nobody has cancelled it. A thousand times at
   /// most. For the completion of a request whose submitter does not do without it. One that was
   /// cancelled ends as -ECANCELED instead.
-  [[nodiscard]] bool submit_again(file_backend& backend) noexcept;
+  [[nodiscard]] bool resubmit(file_backend& backend) noexcept;
 };
 
 /// The offset of a stream: reads and writes of it are in sequence, and wait until it has data or
 /// room.
-inline constexpr std::uint64_t next_byte = UINT64_MAX;
+inline constexpr std::uint64_t at_stream_position = UINT64_MAX;
 
 /// The seam to the file system: everything that leat does with files goes through one of these.
 ///
@@ -103,7 +104,7 @@ class file_backend {
   /// posted. False: it would have to wait, or is one of which that is not known; nothing has
   /// happened. Answered at once is what the kernel's caches hold: reads of cached data, opening and
   /// status of paths that were walked lately.
-  virtual bool try_now(file_request& request) noexcept = 0;
+  virtual bool try_complete(file_request& request) noexcept = 0;
 
   /// Asks that a read under way ends soon, or a write of a stream: nobody wants it any more. It is
   /// posted all the same, and its buffer in use until then: with -ECANCELED when it has taken
@@ -116,7 +117,7 @@ class file_backend {
   virtual void complete_without_loop(scheduler& sched) noexcept;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
-  virtual void run_now(file_request& request) noexcept = 0;
+  virtual void execute_blocking(file_request& request) noexcept = 0;
 
   /// Has reads of an open file go past the page cache, straight from the device, or no more: then
   /// offset, size and memory of a read must be aligned, as the file system wants it, or it ends as
@@ -124,10 +125,10 @@ class file_backend {
   virtual int set_direct(int handle, bool direct) noexcept;
 
   /// Who it is that asks, for others to read: "process 4711 on host worker-3".
-  [[nodiscard]] virtual std::string process_name() const;
+  [[nodiscard]] virtual std::string owner_text() const;
 
   /// True: handles are descriptors of the process, and paths those of the system.
-  [[nodiscard]] virtual bool gives_descriptors() const noexcept { return true; }
+  [[nodiscard]] virtual bool uses_descriptors() const noexcept { return true; }
 };
 
 /// Which backend real schedulers use.

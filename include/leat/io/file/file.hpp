@@ -62,7 +62,7 @@ namespace detail {
 class file_handle {
  public:
   file_handle(file_backend& b, int n) noexcept
-      : backend(b), number(n), is_descriptor(b.gives_descriptors()) {}
+      : backend(b), number(n), is_descriptor(b.uses_descriptors()) {}
   file_handle(const file_handle&) = delete;
   file_handle& operator=(const file_handle&) = delete;
   ~file_handle();
@@ -140,7 +140,7 @@ class file {
   /// Opens a file on the scheduler of the calling task.
   ///
   /// A stream, such as a named pipe, a terminal or /dev/stdin, is opened without waiting for its
-  /// other end; whoever reads it from `next_byte` waits for data.
+  /// other end; whoever reads it from `at_stream_position` waits for data.
   ///
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
   ///         others of the system; each names the path.
@@ -159,9 +159,9 @@ class file {
   /// Size and kind when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return status_; }
 
-  /// Reads until `to` is full or the file ends; gives the bytes read. From `next_byte` on a stream;
-  /// then a stop gives what was read so far, if there is any. Errors: of the system, with path and
-  /// offset.
+  /// Reads until `to` is full or the file ends; gives the bytes read. From `at_stream_position` on
+  /// a stream; then a stop gives what was read so far, if there is any. Errors: of the system, with
+  /// path and offset.
   [[nodiscard]] task<std::size_t> read_at(
       std::uint64_t offset, std::span<std::byte> to,
       std::source_location where = std::source_location::current());
@@ -230,7 +230,7 @@ namespace detail {
 /// Errors: invalid_argument for a path with a NUL byte.
 void check_path(const std::string& path);
 
-/// " at offset 48", or nothing for `next_byte`.
+/// " at offset 48", or nothing for `at_stream_position`.
 [[nodiscard]] std::string offset_text(std::uint64_t offset);
 
 /// The exception for a negative errno: "path: what: reason".

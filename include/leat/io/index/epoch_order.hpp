@@ -27,7 +27,7 @@ struct shard_options {
   std::uint64_t rank = 0;        ///< of this reader, below world_size
   std::uint64_t world_size = 1;  ///< readers that share the records, at most 2^32
   shard_by by = shard_by::records;
-  shard_remainder last = shard_remainder::keep;
+  shard_remainder remainder = shard_remainder::keep;
 };
 
 /// Some records of the order of an epoch: every `stride`-th of its places.
@@ -54,7 +54,7 @@ struct shard_counts {
 /// Which record of some files comes when: the order of an epoch, as one rank of several reads it.
 ///
 /// A function of (records of the files, seed, epoch, shard). All ranks together get each record
-/// exactly once, except for those that `last` drops or repeats.
+/// exactly once, except for those that `remainder` drops or repeats.
 ///
 /// By records, all files are one list. Ranks take turns: in the step from position p of the epoch's
 /// order on, rank r has the record at p + r, and the next step begins at p + world_size. So what
@@ -76,10 +76,10 @@ class epoch_order {
  public:
   /// A record, and where it stands.
   struct entry {
-    std::size_t file = 0;       ///< index of its file
-    std::uint64_t index = 0;    ///< of the record in the file
-    std::uint64_t ordinal = 0;  ///< of the record among those of all files
-    bool repeated = false;      ///< it was there before in this epoch
+    std::size_t file = 0;            ///< index of its file
+    std::uint64_t index = 0;         ///< of the record in the file
+    std::uint64_t global_index = 0;  ///< of the record among those of all files
+    bool repeated = false;           ///< it was there before in this epoch
   };
 
   /// Of files with so many records each, in epoch 0.
@@ -103,11 +103,11 @@ class epoch_order {
 
   /// By files: where, in the orders of so many ranks one behind the other, that of each rank begins
   /// in an epoch; the last one is their end. Errors: std::bad_alloc. Cost: O(files + ranks).
-  [[nodiscard]] std::vector<std::uint64_t> begins_of_ranks(std::uint64_t epoch,
-                                                           std::uint64_t ranks) const;
+  [[nodiscard]] std::vector<std::uint64_t> rank_begin_positions(std::uint64_t epoch,
+                                                                std::uint64_t ranks) const;
 
   /// What this rank gets from a position on; from 0, in the whole epoch.
-  [[nodiscard]] shard_counts left_from(std::uint64_t position) const noexcept;
+  [[nodiscard]] shard_counts remaining_from(std::uint64_t position) const noexcept;
 
   /// The record of the step at a position from which on there are some left.
   /// Cost: that of a permutation, and O(log files).
@@ -171,7 +171,7 @@ class epoch_order {
   [[nodiscard]] shared_files share_files(std::uint64_t epoch, std::uint64_t ranks) const;
   [[nodiscard]] rank_orders make_rank_orders(std::uint64_t epoch, std::uint64_t ranks) const;
 
-  std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file; the end
+  std::vector<std::uint64_t> firsts_;  // global index of the first record of each file; the end
   bool shuffle_;
   std::uint64_t seed_;
   shard_options shard_;

@@ -165,9 +165,9 @@ class indexed_reader {
 
   /// Goes on with what several ranks have left, given the state of each one, rank by rank: as many
   /// ranks as there are here go on each as it was, and any other number shares what is left, see
-  /// indexed_reader_state::left_of().
+  /// indexed_reader_state::reshard().
   ///
-  /// Errors: those of restore_state() and left_of(); failed_precondition for no states.
+  /// Errors: those of restore_state() and reshard(); failed_precondition for no states.
   void restore_ranks(std::span<const std::string> states);
 
   /// The files, for records that are wanted out of turn; not while an operation is under way.

@@ -41,12 +41,12 @@ struct indexed_reader_state {
   friend bool operator==(const indexed_reader_state&, const indexed_reader_state&) = default;
 
   /// True: each rank is in the midst of an order of its own, since it reads files of its own.
-  [[nodiscard]] bool in_own_order() const noexcept {
+  [[nodiscard]] bool is_within_rank_order() const noexcept {
     return by == shard_by::files && position > 0 && parts.empty();
   }
 
   /// Positions of the epoch, behind the last of which none is left; an own order may have fewer.
-  [[nodiscard]] std::uint64_t places() const noexcept;
+  [[nodiscard]] std::uint64_t position_count() const noexcept;
 
   /// What several ranks have left, given the state of each one, rank by rank: for another number of
   /// ranks, each of which goes on with it.
@@ -54,15 +54,16 @@ struct indexed_reader_state {
   /// By records, ranks that stand at one place go on there. Else what each has not had yet up to
   /// the place of the farthest comes first, as a part; where some were in an epoch before, what is
   /// left of both is one. Of what was dealt out anew and is in its midst, it may be several parts
-  /// for each. By files it is a part for each rank: what is left of its order. `last`: what the
-  /// ranks did with records that do not go evenly. `records_of_files`: of those that are read.
+  /// for each. By files it is a part for each rank: what is left of its order. `remainder`: what
+  /// the ranks did with records that do not go evenly. `records_of_files`: of those that are read.
   ///
   /// Errors: failed_precondition, with `reader`, for states of other files or orders each, and of
   ///         ranks more than 1,024 epochs apart; invalid_argument for more than 2^63 records.
   /// Cost:   O(ranks), by files O(files + ranks), for each epoch that they are apart.
-  [[nodiscard]] static indexed_reader_state left_of(std::span<const indexed_reader_state> ranks,
+  [[nodiscard]] static indexed_reader_state reshard(std::span<const indexed_reader_state> ranks,
                                                     std::span<const std::uint64_t> records_of_files,
-                                                    shard_remainder last, std::string_view reader);
+                                                    shard_remainder remainder,
+                                                    std::string_view reader);
 
   /// The state as bytes; the same bytes for the same state.
   [[nodiscard]] std::string to_bytes() const;

@@ -47,7 +47,9 @@ class record_selection {
 
   /// The number of the i-th record among those of all files that were read from, from 0; of one
   /// file, its index.
-  [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return entries_[i].ordinal; }
+  [[nodiscard]] std::uint64_t global_index(std::size_t i) const noexcept {
+    return entries_[i].global_index;
+  }
 
   /// `count` records from `first` on; they share the memory. Precondition: there are as many.
   /// Cost: O(count), two allocations.
@@ -78,7 +80,7 @@ class record_selection {
   struct entry {
     std::uint64_t offset;
     std::uint64_t index;
-    std::uint64_t ordinal;
+    std::uint64_t global_index;
     const std::string* path;  // kept by paths_
   };
 

@@ -20,7 +20,7 @@ namespace leat {
 ///
 /// What cannot be read stays. Cancellation: total.
 /// Cost: a read of 8 bytes of each that ends with ".index" and has its file among them.
-[[nodiscard]] task<std::vector<std::string>> without_tfrecord_indexes(
+[[nodiscard]] task<std::vector<std::string>> exclude_tfrecord_indexes(
     std::vector<std::string> paths);
 
 /// Makes the index of a TFRecord file, by the headers of its records: payloads are not looked at,

@@ -33,7 +33,7 @@ class fixed_length_framing {
   using options = fixed_length_reader_options;
   using view = byte_view;
   static constexpr std::string_view name = "fixed_length_reader";
-  static constexpr bool one_record_a_file = false;
+  static constexpr bool is_one_record_per_file = false;
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;

@@ -28,7 +28,7 @@ class identity_reader {
   using options_type = identity_reader_options;
   using batch_type = record_batch;
   static constexpr std::string_view name = "identity_reader";
-  static constexpr bool one_record_a_file = true;
+  static constexpr bool is_one_record_per_file = true;
 
   /// As basic_record_reader::open(), without opening anything.
   [[nodiscard]] static task<std::unique_ptr<identity_reader>> open(

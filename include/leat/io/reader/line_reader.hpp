@@ -31,7 +31,7 @@ class line_framing {
   using options = line_reader_options;
   using view = std::string_view;
   static constexpr std::string_view name = "line_reader";
-  static constexpr bool one_record_a_file = false;
+  static constexpr bool is_one_record_per_file = false;
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;

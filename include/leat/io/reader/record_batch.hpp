@@ -24,13 +24,13 @@ struct record_position {
 };
 
 /// Where a record stands, for messages: "a.tfrecord, record 3 at offset 48".
-[[nodiscard]] inline std::string record_place(const record_position& p) {
+[[nodiscard]] inline std::string format_record_position(const record_position& p) {
   return std::string(p.path) + ", record " + std::to_string(p.index) + " at offset " +
          std::to_string(p.offset);
 }
 
 /// The same of a line, which is counted from 1: "a.csv:7 at offset 120".
-[[nodiscard]] inline std::string line_place(const record_position& p) {
+[[nodiscard]] inline std::string format_line_position(const record_position& p) {
   return std::string(p.path) + ":" + std::to_string(p.index + 1) + " at offset " +
          std::to_string(p.offset);
 }

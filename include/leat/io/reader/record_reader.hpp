@@ -44,7 +44,7 @@ class basic_record_reader {
   /// "tfrecord_reader".
   static constexpr std::string_view name = Framing::name;
   /// True: a file is one record, and with it at its end.
-  static constexpr bool one_record_a_file = Framing::one_record_a_file;
+  static constexpr bool is_one_record_per_file = Framing::is_one_record_per_file;
 
   /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory,
   /// invalid_argument for an option out of range.

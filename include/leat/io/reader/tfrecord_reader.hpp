@@ -40,7 +40,7 @@ class tfrecord_framing {
   using options = tfrecord_reader_options;
   using view = byte_view;
   static constexpr std::string_view name = "tfrecord_reader";
-  static constexpr bool one_record_a_file = false;
+  static constexpr bool is_one_record_per_file = false;
   static constexpr std::size_t headroom = std::size_t{128} << 10;
   static constexpr std::size_t frame = tfrecord_header_size;
   static constexpr std::size_t overlap = tfrecord_header_size - 1;

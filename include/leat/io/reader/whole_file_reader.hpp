@@ -30,7 +30,7 @@ class whole_file_framing {
   using options = whole_file_reader_options;
   using view = byte_view;
   static constexpr std::string_view name = "whole_file_reader";
-  static constexpr bool one_record_a_file = true;
+  static constexpr bool is_one_record_per_file = true;
   static constexpr std::size_t headroom = 0;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;

@@ -20,7 +20,7 @@
 namespace leat {
 
 /// How whole files are read.
-struct whole_files_options {
+struct file_prefetcher_options {
   /// Files that are open and under way at a time, 1 to 4096; one more where descriptors or memory
   /// are short. One where all is in the page cache.
   std::size_t depth = 64;
@@ -30,7 +30,7 @@ struct whole_files_options {
   std::uint64_t max_bytes_ahead = std::uint64_t{64} << 20;
   /// False: a file that cannot be read is returned as a result. True: its error is thrown, and no
   /// later file is returned until it has been read.
-  bool first_error_ends = false;
+  bool stop_on_first_error = false;
   /// Past the page cache, which is not asked either: for files that are read once. Where a file
   /// system has no such way, through it.
   bool direct = false;
@@ -40,7 +40,7 @@ struct whole_files_options {
 ///
 /// The contents live as long as this object or a copy of it, and may be moved to another thread.
 /// Thread safety: distinct-safe.
-class whole_file {
+class loaded_file {
  public:
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -55,7 +55,7 @@ class whole_file {
   }
 
  private:
-  friend class whole_files;
+  friend class file_prefetcher;
 
   std::string path_;
   std::exception_ptr error_;
@@ -69,11 +69,12 @@ class whole_file {
 /// What is in the page cache is read in the call, one file at a time. At the first that is not,
 /// `depth` files are opened, read and closed beside each other.
 ///
-///     leat::whole_files files(paths);
-///     leat::whole_file file;
+///     leat::file_prefetcher files(paths);
+///     leat::loaded_file file;
 ///     while (co_await files.next(file)) use(file.path(), file.contents());
 ///
-/// A source that has to be waited for, such as a queue of paths, calls add() as long as has_room().
+/// A source that has to be waited for, such as a queue of paths, calls add() as long as
+/// has_capacity().
 ///
 /// For many files at full speed. whole_file_reader reads one file as a record, with a key, a state,
 /// compression and a corruption policy, and so is what a queue_reader takes.
@@ -83,41 +84,42 @@ class whole_file {
 ///
 /// Thread safety: thread-bound to the scheduler on which it is first used.
 /// Source: WholeFileReader.
-class whole_files {
+class file_prefetcher {
  public:
   /// Gives the next path, or none at the end.
   using source = std::function<std::optional<std::string>()>;
 
   /// Reads what add() is given. Errors: invalid_argument for options out of range.
-  explicit whole_files(const whole_files_options& options = {});
+  explicit file_prefetcher(const file_prefetcher_options& options = {});
 
   /// Reads the files of a list, and then what add() is given.
-  explicit whole_files(std::vector<std::string> paths, const whole_files_options& options = {});
+  explicit file_prefetcher(std::vector<std::string> paths,
+                           const file_prefetcher_options& options = {});
 
   /// Reads the files whose paths `paths` gives, when their turn has come.
-  explicit whole_files(source paths, const whole_files_options& options = {});
+  explicit file_prefetcher(source paths, const file_prefetcher_options& options = {});
 
-  whole_files(const whole_files&) = delete;
-  whole_files& operator=(const whole_files&) = delete;
+  file_prefetcher(const file_prefetcher&) = delete;
+  file_prefetcher& operator=(const file_prefetcher&) = delete;
 
   /// Leaves the reads that are under way to themselves; their files are closed when they end.
-  ~whole_files();
+  ~file_prefetcher();
 
   /// Replaces `out` by the next file, waiting until it is read. False after the last one: `out` is
   /// empty then.
   ///
-  /// Errors:       what the source throws; with `first_error_ends` that of the file. No file is
+  /// Errors:       what the source throws; with `stop_on_first_error` that of the file. No file is
   ///               lost by either: the next call asks the source again, or reads that file again
   ///               from its beginning. So an error of the system, such as EIO, does not repeat
   ///               unless its cause lasts.
   /// Cancellation: total: no file is lost, the next call goes on.
   /// Cost:         from the page cache about that of open, fstat, read and close.
-  [[nodiscard]] task<bool> next(whole_file& out,
+  [[nodiscard]] task<bool> next(loaded_file& out,
                                 std::source_location where = std::source_location::current());
 
   /// True when to add another path makes the reading faster: fewer than `depth` files are under
   /// way, and some have to wait for a device; or there is none.
-  [[nodiscard]] bool has_room() const noexcept;
+  [[nodiscard]] bool has_capacity() const noexcept;
 
   /// Begins to read a file behind those that were added before. From a task of the scheduler. Has
   /// room or not, it is taken; begun it is when it has.
@@ -133,7 +135,7 @@ class whole_files {
   void find_backend();
   void append_entry(std::string path);
   void restart_first();
-  [[nodiscard]] bool read_or_add(std::string path, whole_file& out);
+  [[nodiscard]] bool read_or_add(std::string path, loaded_file& out);
 
   source source_;
   detail::exclusive_use in_use_;

@@ -85,8 +85,10 @@ class tfrecord_appender {
   [[nodiscard]] task<void> close();
 
   /// Records that were there, and bytes of the file.
-  [[nodiscard]] std::uint64_t records_before() const noexcept { return records_before_; }
-  [[nodiscard]] std::uint64_t bytes_before() const noexcept { return bytes_before_; }
+  [[nodiscard]] std::uint64_t original_record_count() const noexcept {
+    return original_record_count_;
+  }
+  [[nodiscard]] std::uint64_t original_size() const noexcept { return original_size_; }
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
   /// Bytes appended so far, frames included.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }
@@ -94,7 +96,7 @@ class tfrecord_appender {
  private:
   class note;
 
-  tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+  tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t original_record_count,
                     std::optional<detail::sidecar_index> index,
                     const tfrecord_appender_options& options);
   [[nodiscard]] task<void> commit_index();
@@ -104,8 +106,8 @@ class tfrecord_appender {
   file file_;
   detail::output_buffer output_;
   std::optional<detail::sidecar_index> index_;
-  std::uint64_t records_before_;
-  std::uint64_t bytes_before_;
+  std::uint64_t original_record_count_;
+  std::uint64_t original_size_;
   std::uint64_t records_ = 0;
   bool closing_ = false;
   bool closed_ = false;

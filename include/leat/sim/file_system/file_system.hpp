@@ -111,7 +111,7 @@ class file_system final : public file_backend {
   void make_directory(const std::string& path);
 
   /// Makes a pipe, empty and with a writer, and the directories above it. A read of it from
-  /// `next_byte` waits until it has data, or no writer.
+  /// `at_stream_position` waits until it has data, or no writer.
   void make_pipe(const std::string& path);
 
   /// Adds to what a pipe has for its readers.
@@ -164,12 +164,12 @@ class file_system final : public file_backend {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "simulated"; }
   void submit(file_request& request) noexcept override;
-  bool try_now(file_request& request) noexcept override;
+  bool try_complete(file_request& request) noexcept override;
   void cancel(file_request& request) noexcept override;
-  void run_now(file_request& request) noexcept override;
+  void execute_blocking(file_request& request) noexcept override;
   int set_direct(int handle, bool direct) noexcept override;
-  [[nodiscard]] std::string process_name() const override { return "process 1 on host simulated"; }
-  [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
+  [[nodiscard]] std::string owner_text() const override { return "process 1 on host simulated"; }
+  [[nodiscard]] bool uses_descriptors() const noexcept override { return false; }
 
  private:
   static constexpr std::size_t sector_size = 512;  // is written whole, or not at all

@@ -64,7 +64,7 @@ struct framing_result {
 //   using view = ...;                         byte_view or std::string_view
 //   static constexpr std::size_t headroom;    bytes of a record that are usually carried over
 //   static constexpr std::size_t frame;       bytes of a record before its data
-//   static constexpr bool one_record_a_file;
+//   static constexpr bool is_one_record_per_file;
 //   static constexpr bool search_finds_end;  a search finds the end of the record itself
 //
 //   framing(const options&, path)             throws invalid_argument

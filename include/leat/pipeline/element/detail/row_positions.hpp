@@ -89,7 +89,7 @@ template <positioned Run>
   const record_position p = run.position(i);
   if (p.path.empty()) return {};
   constexpr bool is_line = std::is_same_v<typename Run::value_type, std::string_view>;
-  return is_line ? line_place(p) : record_place(p);
+  return is_line ? format_line_position(p) : format_record_position(p);
 }
 
 /// Where the record stands of which an error tells that a function has thrown at the i-th element

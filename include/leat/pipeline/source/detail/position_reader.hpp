@@ -56,7 +56,7 @@ class places_reader {
 
   // A file that can be read from place to place has pieces that hold most of its records.
   void choose_pieces() {
-    if constexpr (requires { options_.read; } && !Reader::one_record_a_file) {
+    if constexpr (requires { options_.read; } && !Reader::is_one_record_per_file) {
       constexpr std::uint64_t smallest = std::uint64_t{4} << 10;
       const origin& first = records_.front();
       const origin& last = records_.back();

@@ -13,7 +13,7 @@
 namespace leat::detail {
 
 /// How a file differs from what it was when it was read: one or the other does.
-[[nodiscard]] std::string change_of(const file_mark& saved, std::uint64_t size);
+[[nodiscard]] std::string change_of(const saved_file_version& saved, std::uint64_t size);
 
 /// The files of a source, and how they were when they were read, to know them again.
 class file_marks {
@@ -23,18 +23,19 @@ class file_marks {
 
   [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
   [[nodiscard]] const std::string& path(std::size_t i) const noexcept { return paths_[i]; }
-  [[nodiscard]] const std::vector<file_mark>& marks() const noexcept { return marks_; }
+  [[nodiscard]] const std::vector<saved_file_version>& marks() const noexcept { return marks_; }
 
   /// File `i` is read.
   void note(std::size_t i, const file_status& status) noexcept;
 
   /// Refuses other files than those, and marks them as they were. Errors: failed_precondition,
   /// naming the first that differs; those of get_status().
-  [[nodiscard]] task<void> require(const std::vector<file_mark>& saved, std::string_view stage);
+  [[nodiscard]] task<void> require(const std::vector<saved_file_version>& saved,
+                                   std::string_view stage);
 
  private:
   std::vector<std::string> paths_;
-  std::vector<file_mark> marks_;
+  std::vector<saved_file_version> marks_;
 };
 
 }  // namespace leat::detail

@@ -34,13 +34,13 @@ struct origin {
 };
 
 /// A file as it was when it was read.
-struct file_mark {
+struct saved_file_version {
   std::uint32_t path = 0;  ///< CRC-32C of it
   bool read = false;       ///< false: nothing is known of what follows
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;
 
-  friend bool operator==(const file_mark&, const file_mark&) = default;
+  friend bool operator==(const saved_file_version&, const saved_file_version&) = default;
 };
 
 /// One of the files that are read side by side, and the record that comes next.
@@ -72,7 +72,7 @@ struct files_state {
   std::uint64_t closed = 0;     ///< places that have ended
   std::uint64_t records = 0;    ///< given since
   std::vector<file_place> places = {};
-  std::vector<file_mark> files = {};
+  std::vector<saved_file_version> files = {};
   std::optional<dealt_files> dealt = {};  ///< the epoch's order, where it is not that of the rank
 
   friend bool operator==(const files_state&, const files_state&) = default;
@@ -121,7 +121,8 @@ struct stage_state {
   std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
   std::vector<std::string> readers = {};  ///< not empty: of so many ranks, that others go on for
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
-  std::vector<file_mark> marks = {};       ///< of its files, to name the one that has changed
+  /// Of its files, to name the one that has changed.
+  std::vector<saved_file_version> marks = {};
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
