@@ -24,7 +24,7 @@ detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options
 
 queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
     : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {
-  queue.expect_runner();
+  queue.add_unstarted_runner();
 }
 
 queue_runner::~queue_runner() {
@@ -32,7 +32,7 @@ queue_runner::~queue_runner() {
   if (last) {
     last.state_->forget_stop();
   } else {
-    plan_->queue.runner_settled();
+    plan_->queue.remove_unstarted_runner();
   }
 }
 
@@ -85,7 +85,7 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* on) 
   if (previous) {
     previous.state_->forget_stop();
   } else {
-    plan_->queue.runner_settled();
+    plan_->queue.remove_unstarted_runner();
   }
   return fresh;
 }

@@ -6,22 +6,23 @@
 
 namespace leat::detail {
 
-struct queue_sleeper::stop {
-  queue_sleeper* self;
+struct blocking_queue_waiter::stop {
+  blocking_queue_waiter* self;
   void operator()() const noexcept { cancel(*self); }
 };
 
-queue_sleeper::queue_sleeper(queue_base& queue, role r, void* items, std::size_t count,
-                             const std::source_location& where) noexcept
+blocking_queue_waiter::blocking_queue_waiter(queue_base& queue, role r, void* items,
+                                             std::size_t count,
+                                             const std::source_location& where) noexcept
     : queue_waiter(queue, r, items, count, where) {
-  run_ = &queue_sleeper::unpark;
+  run_ = &blocking_queue_waiter::unpark;
 }
 
-void queue_sleeper::unpark(work_item& item) noexcept {
-  static_cast<queue_sleeper&>(item).parker_.unpark();
+void blocking_queue_waiter::unpark(work_item& item) noexcept {
+  static_cast<blocking_queue_waiter&>(item).parker_.unpark();
 }
 
-void queue_sleeper::sleep(const wait_limit* limit) {
+void blocking_queue_waiter::sleep(const wait_limit* limit) {
   if (stop_requested(limit)) {
     outcome_ = queue_outcome::cancelled;
     return;

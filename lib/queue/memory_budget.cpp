@@ -28,42 +28,48 @@ memory_budget::~memory_budget() {
 
 // ------------------------------------------------------------------------------------ its queues
 
-void memory_budget::join(queue_base& q, bool keeps_minimum) {
+void memory_budget::join(queue_base& q, bool has_minimum) {
   const detail::biased_lock lock(mutex_);
-  line_.reserve(queues_ + 1);  // later nothing may fail
-  if (keeps_minimum) keepers_.push_back(&q);
+  waiting_queues_.reserve(queues_ + 1);  // later nothing may fail
+  if (has_minimum) queues_with_minimum_.push_back(&q);
   ++queues_;
 }
 
 void memory_budget::leave(queue_base& q) noexcept {
   --queues_;
-  keepers_.erase(std::remove(keepers_.begin(), keepers_.end(), &q), keepers_.end());
+  queues_with_minimum_.erase(
+      std::remove(queues_with_minimum_.begin(), queues_with_minimum_.end(), &q),
+      queues_with_minimum_.end());
 }
 
-void memory_budget::wait(const place& p) noexcept {
-  const auto later = [](const place& a, const place& b) { return a.ticket < b.ticket; };
-  line_.insert(std::upper_bound(line_.begin(), line_.end(), p, later), p);
+void memory_budget::add_waiting(const waiting_queue& p) noexcept {
+  const auto later = [](const waiting_queue& a, const waiting_queue& b) {
+    return a.ticket < b.ticket;
+  };
+  waiting_queues_.insert(std::upper_bound(waiting_queues_.begin(), waiting_queues_.end(), p, later),
+                         p);
 }
 
-void memory_budget::stop_waiting(const queue_base& q) noexcept {
-  const auto is_its = [&q](const place& p) { return p.queue == &q; };
-  line_.erase(std::remove_if(line_.begin(), line_.end(), is_its), line_.end());
+void memory_budget::remove_waiting(const queue_base& q) noexcept {
+  const auto is_of_queue = [&q](const waiting_queue& p) { return p.queue == &q; };
+  waiting_queues_.erase(std::remove_if(waiting_queues_.begin(), waiting_queues_.end(), is_of_queue),
+                        waiting_queues_.end());
 }
 
 // Each round moves an item, or takes one out of line that a select has given up.
-void memory_budget::serve(queue_base& locked, work_list& woken) noexcept {
+void memory_budget::match_queues(queue_base& locked, work_list& woken) noexcept {
   do {
-    while (!line_.empty() && has_room(line_.front().weight)) {
-      line_.front().queue->serve_within(locked, woken);
+    while (!waiting_queues_.empty() && has_space_for(waiting_queues_.front().weight)) {
+      waiting_queues_.front().queue->match_for_budget(locked, woken);
     }
-  } while (!line_.empty() && make_room(locked, woken));
+  } while (!waiting_queues_.empty() && release_minimums(locked, woken));
 }
 
 // Lets queues give what they keep back as their minimum. True: that made room.
-bool memory_budget::make_room(queue_base& locked, work_list& woken) noexcept {
+bool memory_budget::release_minimums(queue_base& locked, work_list& woken) noexcept {
   const std::size_t before = used_;
-  for (queue_base* const q : keepers_) {
-    q->serve_within(locked, woken);
+  for (queue_base* const q : queues_with_minimum_) {
+    q->match_for_budget(locked, woken);
     if (used_ != before) return true;
   }
   return false;
@@ -78,8 +84,8 @@ budget_statistics memory_budget::statistics() const noexcept {
   s.used = used_;
   s.peak = peak_;
   s.queues = queues_;
-  s.waiting = line_.size();
-  s.awaited = line_.empty() ? 0 : line_.front().weight;
+  s.waiting = waiting_queues_.size();
+  s.awaited = waiting_queues_.empty() ? 0 : waiting_queues_.front().weight;
   s.returned = returned_;
   return s;
 }

@@ -17,39 +17,39 @@ namespace leat {
 // ------------------------------------------------------------------------------------ construction
 
 queue_base::queue_base(const queue_options& options, const traits& t)
-    : floor_(t.floor),
+    : min_after_dequeue_(t.min_after_dequeue),
       capacity_(options.capacity),
-      whole_batches_(t.whole_batches),
+      takes_whole_batches_(t.takes_whole_batches),
       weighed_(t.weighed),
       budget_(options.budget),
-      plain_push_(!options.budget),
-      plain_pop_(!options.budget),
+      fast_push_(!options.budget),
+      fast_pop_(!options.budget),
       low_mark_(options.capacity / 2),
       max_weight_(options.max_weight),
       close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
                     std::source_location::current()),
       name_(options.name) {
-  const auto refuse = [this](const char* why) {
+  const auto reject = [this](const char* why) {
     throw failure(errc::invalid_argument, "queue '" + name_ + "': " + why);
   };
-  if (capacity_ == 0) refuse("a capacity of 0 lets nothing in; use 1 or more");
-  if (max_weight_ == 0) refuse("a max_weight of 0 lets nothing in; use 1 or more");
+  if (capacity_ == 0) reject("a capacity of 0 lets nothing in; use 1 or more");
+  if (max_weight_ == 0) reject("a max_weight of 0 lets nothing in; use 1 or more");
   if (!weighed_ && (max_weight_ != unbounded || budget_)) {
-    refuse("max_weight and a budget need a weigher: name one with the type of the queue");
+    reject("max_weight and a budget need a weigher: name one with the type of the queue");
   }
-  if (budget_) budget_->join(*this, floor_ > 0);
-  place_.add();
+  if (budget_) budget_->join(*this, min_after_dequeue_ > 0);
+  registration_.add();
 }
 
 queue_base::~queue_base() {
-  place_.remove();
+  registration_.remove();
   work_list woken;
   {
     const change_lock lock(*this);
     if (!poppers_.empty() || (!pushers_.empty() && pushers_.first() != &close_marker_)) {
-      destroyed_while_awaited();
+      abort_destroyed_in_use();
     }
-    LEAT_ASSERT(idle_runners_ == 0,
+    LEAT_ASSERT(unstarted_runners_ == 0,
                 "a queue was destroyed before a queue_runner that fills it: make the queue first");
     if (budget_) leave_budget(woken);
   }
@@ -58,7 +58,7 @@ queue_base::~queue_base() {
 
 // ---------------------------------------------------------------------------------- the two lines
 
-void queue_base::remove(detail::queue_waiter& w) noexcept {
+void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
   if (w.is_push()) {
     pushers_.remove(w);
     entering_ -= w.count_ - w.moved_;
@@ -70,19 +70,19 @@ void queue_base::remove(detail::queue_waiter& w) noexcept {
   held_limit_ -= w.count_;
 }
 
-void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outcome,
-                            work_list& woken) noexcept {
-  remove(w);
+void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
+                                 work_list& woken) noexcept {
+  remove_waiter(w);
   if (w.role_ == detail::queue_waiter::role::close) return;
   w.outcome_ = outcome;
   if (w.is_push() && w.scheduler_ && w.scheduler_ != scheduler::current()) held_back_ = true;
   woken.push_back(w);
 }
 
-// Puts all that a pop has moved back into storage, where there is room for it. `weight_of_one`: the
+// Puts all that a pop has moved back into storage, where there is room for it. `single_weight`: the
 // weight of its item, of a single pop.
-void queue_base::restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept {
-  const std::size_t weight = give_back(w, weight_of_one);
+void queue_base::restore_items(detail::queue_waiter& w, std::size_t single_weight) noexcept {
+  const std::size_t weight = return_to_storage(w, single_weight);
   if (weighed_) count_weight_returned(weight);
   size_ += w.moved_;
   returned_ += w.moved_;
@@ -93,16 +93,16 @@ void queue_base::restore(detail::queue_waiter& w, std::size_t weight_of_one) noe
 void queue_base::return_held(detail::queue_waiter& w) noexcept {
   if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
   if (holds_items(w)) held_ -= w.moved_;
-  restore(w, 0);
+  restore_items(w, 0);
 }
 
 // As many items at a time as there is room for; of weighed ones one, since each may be too heavy.
-bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
+bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
-    if (!has_room_for(w)) return false;
+    if (!has_space_for(w)) return false;
     const std::size_t fitting = weighed_ ? 1 : std::min(w.count_ - w.moved_, capacity_ - size_);
-    accept(w, fitting);
-    if (weighed_) count_weight_stored(weight_of_next(w));
+    store_from_push(w, fitting);
+    if (weighed_) count_weight_stored(next_weight(w));
     w.moved_ += fitting;
     entering_ -= fitting;
     count_stored(fitting);
@@ -110,13 +110,15 @@ bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
   return true;
 }
 
-bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
-  const bool short_one_will_do = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
-  if (whole_batches_ && !short_one_will_do && size_ < floor_ + w.count_) return false;
+bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
+  const bool allows_partial_batch = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
+  if (takes_whole_batches_ && !allows_partial_batch && size_ < min_after_dequeue_ + w.count_)
+    return false;
   while (w.moved_ < w.count_) {
     if (!has_item()) return false;
-    const std::size_t there = weighed_ ? 1 : std::min(w.count_ - w.moved_, size_ - floor_);
-    const std::size_t weight = deliver(w, there);
+    const std::size_t there =
+        weighed_ ? 1 : std::min(w.count_ - w.moved_, size_ - min_after_dequeue_);
+    const std::size_t weight = move_to_pop(w, there);
     if (weighed_) count_weight_taken(weight);
     w.moved_ += there;
     size_ -= there;
@@ -127,33 +129,33 @@ bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
 
 // An operation of a select has to win before a single item moves, unless it may be done in part:
 // true when it may go on. It has left the line when something else has won.
-bool queue_base::wins(detail::queue_waiter& w) noexcept {
+bool queue_base::claim_or_remove(detail::queue_waiter& w) noexcept {
   if (w.claim()) return true;
-  remove(w);
+  remove_waiter(w);
   return false;
 }
 
 void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
   closed_ = true;
   close_pending_ = false;
-  floor_ = 0;  // what is inside may be drained
+  min_after_dequeue_ = 0;  // what is inside may be drained
   while (detail::queue_waiter* w = pushers_.first()) {
-    if (wins(*w)) leave_line(*w, for_pushes, woken);
+    if (claim_or_remove(*w)) complete_waiter(*w, for_pushes, woken);
   }
 }
 
-// What has gone in of a run stays in: it goes in as there is room, and wins when all of it is in.
-// False: it waits on.
-bool queue_base::serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept {
-  const bool is_run = w.is_run();
-  if (is_run ? !serve_push(w) : !has_room_for(w)) return false;
-  if (!wins(w)) return true;
-  if (!is_run) static_cast<void>(serve_push(w));
-  leave_line(w, detail::queue_outcome::done, woken);
+// What has gone in of a push of many stays in: it goes in as there is room, and wins when all of it
+// is in. False: it waits on.
+bool queue_base::advance_selected_push(detail::queue_waiter& w, work_list& woken) noexcept {
+  const bool is_push_many = w.is_push_many();
+  if (is_push_many ? !advance_push(w) : !has_space_for(w)) return false;
+  if (!claim_or_remove(w)) return true;
+  if (!is_push_many) static_cast<void>(advance_push(w));
+  complete_waiter(w, detail::queue_outcome::done, woken);
   return true;
 }
 
-work_list queue_base::serve_lines() noexcept {
+work_list queue_base::match_wait_queues() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
     moved = false;  // by a pop: only that makes room for pushes
@@ -163,41 +165,41 @@ work_list queue_base::serve_lines() noexcept {
         break;
       }
       if (w->selected_) {
-        if (!serve_selected_push(*w, woken)) break;
+        if (!advance_selected_push(*w, woken)) break;
         continue;
       }
-      if (!serve_push(*w)) break;
-      leave_line(*w, detail::queue_outcome::done, woken);
+      if (!advance_push(*w)) break;
+      complete_waiter(*w, detail::queue_outcome::done, woken);
     }
     while (detail::queue_waiter* w = poppers_.first()) {
       const bool single = w->role_ == detail::queue_waiter::role::pop;
       if (w->selected_ && single) {
         if (!has_item() && !closed_) break;
-        if (!wins(*w)) continue;
+        if (!claim_or_remove(*w)) continue;
       }
       const std::size_t before = w->moved_;
-      const bool done = serve_pop(*w);
+      const bool done = advance_pop(*w);
       moved = moved || w->moved_ != before;
       if (!done && !closed_) {
-        if (!never_together(*w)) break;
-        if (wins(*w)) leave_line(*w, detail::queue_outcome::exhausted, woken);
+        if (!is_batch_impossible(*w)) break;
+        if (claim_or_remove(*w)) complete_waiter(*w, detail::queue_outcome::exhausted, woken);
         continue;
       }
       if (w->selected_ && !single && !w->claim()) {  // a batch gives back, others may take that
         return_held(*w);
-        remove(*w);
+        remove_waiter(*w);
         continue;
       }
       if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
         return_held(*w);  // the next one in line may be content with what came back
-        leave_line(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
-                   woken);
+        complete_waiter(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
+                        woken);
         continue;
       }
-      leave_line(*w, detail::queue_outcome::done, woken);
+      complete_waiter(*w, detail::queue_outcome::done, woken);
     }
   }
-  settle();
+  update_fast_path();
   return woken;
 }
 
@@ -210,33 +212,33 @@ task_id running_task() noexcept {
 
 }  // namespace
 
-void queue_base::hand_to(detail::queue_waiter& pop) noexcept {
+void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
   pushing_.remember(running_task());
   ++pushed_;
   if (peak_ == 0) peak_ = 1;
   poppers_.remove(pop);
-  if (poppers_.empty()) settle();
+  if (poppers_.empty()) update_fast_path();
   pop.set_done();
 }
 
-void queue_base::admit(detail::queue_waiter& push) noexcept {
+void queue_base::complete_push(detail::queue_waiter& push) noexcept {
   popping_.remember(running_task());
   count_stored();
   --entering_;
   pushers_.remove(push);
   push.set_done();
   if (push.scheduler_ && push.scheduler_ != scheduler::current()) held_back_ = true;
-  if (pushers_.empty()) settle();
+  if (pushers_.empty()) update_fast_path();
 }
 
-work_list queue_base::serve_after_push() noexcept {
+work_list queue_base::match_after_push() noexcept {
   pushing_.remember(running_task());
-  return serve();
+  return match_waiters();
 }
 
-work_list queue_base::serve_after_pop() noexcept {
+work_list queue_base::match_after_pop() noexcept {
   popping_.remember(running_task());
-  return serve();
+  return match_waiters();
 }
 
 // ---------------------------------------------------------------------------- beginning and ending
@@ -247,7 +249,8 @@ void queue_base::reserve_for(const detail::queue_waiter& w) {
   const std::size_t held = held_limit_ + (holds_items(w) ? w.count_ : 0);
   if (has_memory_for(held)) return;
   const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
-  const std::size_t inside = std::max({size_, floor_, std::min(capacity_, size_ + entering)});
+  const std::size_t inside =
+      std::max({size_, min_after_dequeue_, std::min(capacity_, size_ + entering)});
   reserve_at_least(inside + held);
 }
 
@@ -257,7 +260,7 @@ void queue_base::expect(detail::queue_waiter& w) noexcept {
   if (budget_) take_ticket(w);
 }
 
-void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
+void queue_base::throw_if_impossible(const detail::queue_waiter& w) const {
   if (w.is_push() || w.count_ <= 1) return;
   const auto what = "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
   if (w.count_ > capacity_) {
@@ -276,7 +279,7 @@ void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
 
 // The usual wait: a push or pop of one item, by the thread that owns the lock, that has to wait and
 // lets nobody else go on. False: nothing has happened, and it takes the way that serves the lines.
-bool queue_base::line_up_as_owner(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
+bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
   if (weighed_ || !mutex_.try_lock_as_owner()) return false;
   bool waits = false;
   if (w.is_push() && w.count_ == 1) {
@@ -288,20 +291,20 @@ bool queue_base::line_up_as_owner(detail::queue_waiter& w) noexcept LEAT_NO_ANAL
       ++push_waits_;
     }
   } else if (w.role_ == detail::queue_waiter::role::pop) {
-    waits = size_ <= floor_ && !closed_ && !close_pending_;
+    waits = size_ <= min_after_dequeue_ && !closed_ && !close_pending_;
     if (waits) {
       popping_.remember(w.task());
       poppers_.push_back(w);
       ++pop_waits_;
     }
   }
-  if (waits) plain_push_ = plain_pop_ = false;
+  if (waits) fast_push_ = fast_pop_ = false;
   mutex_.unlock(true);
   return waits;
 }
 
-bool queue_base::begin_slowly(detail::queue_waiter& w) {
-  if (whole_batches_) refuse_impossible(w);
+bool queue_base::begin_general(detail::queue_waiter& w) {
+  if (takes_whole_batches_) throw_if_impossible(w);
   if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   bool waits = true;
@@ -319,7 +322,7 @@ bool queue_base::begin_slowly(detail::queue_waiter& w) {
       if (w.is_push()) expect(w);
       const bool first = line.empty();
       line.push_back(w);
-      if (first) woken = serve_except(w);  // behind others it cannot go on yet
+      if (first) woken = match_others(w);  // behind others it cannot go on yet
       waits = w.linked_;
       if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
     }
@@ -339,22 +342,22 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       expect(w);
       for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
         before = w.moved_;
-        static_cast<void>(serve_push(w));
-        work_list others = serve();
+        static_cast<void>(advance_push(w));
+        work_list others = match_waiters();
         woken.append(others);
       }
       entering_ -= w.count_ - w.moved_;
     } else {
-      const std::size_t above = size_ - std::min(size_, floor_);
+      const std::size_t above = size_ - std::min(size_, min_after_dequeue_);
       const std::size_t there = above > 0 || !has_item() ? above : 1;
       if (!poppers_.empty() || there == 0) return true;
       if (there < wanted && w.role_ == detail::queue_waiter::role::pop_many) return true;
       const std::size_t taken = std::min(wanted, there);
       if (taken > w.count_) return false;
       w.count_ = taken;
-      static_cast<void>(serve_pop(w));
+      static_cast<void>(advance_pop(w));
       if (holds_items(w)) held_ -= w.moved_;
-      woken = serve();
+      woken = match_waiters();
     }
   }
   wake_all(woken);
@@ -362,28 +365,28 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
 }
 
 // Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
-work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
+work_list queue_base::match_others(detail::queue_waiter& w) noexcept {
   work_list others;
-  work_list woken = serve();
+  work_list woken = match_waiters();
   while (work_item* item = woken.pop_front()) {
     if (item != &w) others.push_back(*item);
   }
   return others;
 }
 
-template <bool Wake, bool BegunToo>
-bool queue_base::leave_early(detail::queue_waiter& w) noexcept {
+template <bool Wake, bool EvenIfBegun>
+bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
   work_list woken;
   {
     const change_lock lock(*this);
-    if (!w.linked_ || (!BegunToo && w.moved_ > 0)) return false;
+    if (!w.linked_ || (!EvenIfBegun && w.moved_ > 0)) return false;
     const bool was_first = w.previous_ == nullptr;
     if (!w.is_push()) return_held(w);
     work_list self;
-    leave_line(w, detail::queue_outcome::cancelled, self);
+    complete_waiter(w, detail::queue_outcome::cancelled, self);
     if (Wake) woken.append(self);
     if (was_first || budget_) {
-      work_list others = serve();  // those behind it move up
+      work_list others = match_waiters();  // those behind it move up
       woken.append(others);
     }
   }
@@ -391,11 +394,11 @@ bool queue_base::leave_early(detail::queue_waiter& w) noexcept {
   return true;
 }
 
-bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early<true>(w); }
+bool queue_base::cancel(detail::queue_waiter& w) noexcept { return try_remove_waiter<true>(w); }
 bool queue_base::cancel_unless_begun(detail::queue_waiter& w) noexcept {
-  return leave_early<true, false>(w);
+  return try_remove_waiter<true, false>(w);
 }
-bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early<false>(w); }
+bool queue_base::abandon(detail::queue_waiter& w) noexcept { return try_remove_waiter<false>(w); }
 
 bool queue_base::close() noexcept {
   work_list woken;
@@ -404,16 +407,16 @@ bool queue_base::close() noexcept {
     if (closed_ || close_pending_) return false;
     close_pending_ = true;
     pushers_.push_back(close_marker_);
-    woken = serve();
+    woken = match_waiters();
   }
   wake_all(woken);
   return true;
 }
 
-work_list queue_base::close_and_serve(detail::queue_outcome for_pushes) noexcept {
+work_list queue_base::close_and_match(detail::queue_outcome for_pushes) noexcept {
   work_list woken;
   if (!closed_) close_now(woken, for_pushes);
-  work_list others = serve();
+  work_list others = match_waiters();
   woken.append(others);
   return woken;
 }
@@ -422,7 +425,7 @@ void queue_base::close_and_cancel() noexcept {
   work_list woken;
   {
     const change_lock lock(*this);
-    woken = close_and_serve(detail::queue_outcome::cancelled);
+    woken = close_and_match(detail::queue_outcome::cancelled);
   }
   wake_all(woken);
 }
@@ -434,7 +437,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
     const change_lock lock(*this);
     if (cause_) return;  // the first cause counts
     cause_ = std::move(cause);
-    woken = close_and_serve(detail::queue_outcome::failed);
+    woken = close_and_match(detail::queue_outcome::failed);
   }
   wake_all(woken);
 }

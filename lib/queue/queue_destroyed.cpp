@@ -13,7 +13,7 @@
 namespace leat {
 
 // The lock that the destructor holds keeps the waiters, and so their tasks, where they are.
-void queue_base::destroyed_while_awaited() const noexcept LEAT_NO_ANALYSIS {
+void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   std::fprintf(stderr,
                "leat: queue '%s' was destroyed while somebody waits on it: close it and join "
                "those who use it first\n",

@@ -7,7 +7,7 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse_queue(const std::string& name, const std::string& why) {
+[[noreturn]] void throw_queue_error(const std::string& name, const std::string& why) {
   throw failure(errc::invalid_argument, "shared queue '" + name + "': " + why);
 }
 
@@ -17,7 +17,7 @@ std::string text_of_limit(std::size_t limit) {
 
 void check_limit(const std::string& name, const char* what, std::size_t there, std::size_t wanted) {
   if (there == wanted) return;
-  refuse_queue(
+  throw_queue_error(
       name, std::string(what) + " is " + text_of_limit(there) + ", not " + text_of_limit(wanted));
 }
 
@@ -25,7 +25,7 @@ void check_limit(const std::string& name, const char* what, std::size_t there, s
 void check_text(const std::string& name, const char* what, const std::string& there,
                 const std::string& wanted) {
   if (there == wanted) return;
-  refuse_queue(name, std::string(what) + there + ", not " + wanted);
+  throw_queue_error(name, std::string(what) + there + ", not " + wanted);
 }
 
 template <class TextOf>
@@ -48,8 +48,8 @@ void check_spec(const std::string& name, const element_spec& there, const elemen
     const partial_shape& asked = wanted[i].shape;
     if (is.has_rank() == asked.has_rank() && is.is_compatible_with(asked)) continue;
     const auto shapes = [](const component_spec& c) { return to_string(c.shape); };
-    refuse_queue(name, "component shapes are " + text_of_components(there, shapes) + ", not " +
-                           text_of_components(wanted, shapes));
+    throw_queue_error(name, "component shapes are " + text_of_components(there, shapes) + ", not " +
+                                text_of_components(wanted, shapes));
   }
 }
 
@@ -63,26 +63,26 @@ void detail::registered_queue::check(const registered_queue& wanted) const {
   };
   check_text(name(), "kind is ", kind(*this), kind(wanted));
   if (item_ != wanted.item_) {
-    refuse_queue(name(),
-                 std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
+    throw_queue_error(name(),
+                      std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
   }
   if (queue_ != wanted.queue_) {
-    refuse_queue(name(), "comparison or weigher is of another type");
+    throw_queue_error(name(), "comparison or weigher is of another type");
   }
   if (spec_ != nullptr) check_spec(name(), *spec_, *wanted.spec_);
   check_limit(name(), "capacity", there.capacity, asked.capacity);
   check_limit(name(), "min_after_dequeue", there.min_after_dequeue, asked.min_after_dequeue);
   check_limit(name(), "max_weight", there.max_weight, asked.max_weight);
-  if (there.budget != asked.budget) refuse_queue(name(), "budget is another one");
+  if (there.budget != asked.budget) throw_queue_error(name(), "budget is another one");
   if (asked.seed && there.seed != asked.seed) {
-    refuse_queue(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") +
-                             ", not " + std::to_string(*asked.seed));
+    throw_queue_error(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") +
+                                  ", not " + std::to_string(*asked.seed));
   }
 }
 
 std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   if (wanted.name().empty()) {
-    refuse_queue(
+    throw_queue_error(
         "", "an empty name shares nothing; name it in the options, or make a queue of your own");
   }
   std::string name = wanted.name();

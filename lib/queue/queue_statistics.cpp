@@ -25,24 +25,24 @@ bool queue_base::is_closed() const noexcept {
   return closed_;
 }
 
-std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
+std::size_t queue_base::moved_count(const detail::queue_waiter& w) const noexcept {
   const detail::biased_lock lock(mutex_);
   return w.moved_;
 }
 
-void queue_base::expect_runner() noexcept {
+void queue_base::add_unstarted_runner() noexcept {
   const detail::biased_lock lock(mutex_);
-  ++idle_runners_;
+  ++unstarted_runners_;
 }
 
-void queue_base::runner_settled() noexcept {
+void queue_base::remove_unstarted_runner() noexcept {
   const detail::biased_lock lock(mutex_);
-  --idle_runners_;
+  --unstarted_runners_;
 }
 
-bool queue_base::awaits_runner() const noexcept {
+bool queue_base::has_unstarted_runner() const noexcept {
   const detail::biased_lock lock(mutex_);
-  return idle_runners_ > 0;
+  return unstarted_runners_ > 0;
 }
 
 void queue_base::inspect(const detail::queue_waiter& w, wait_target& object) const {
@@ -85,12 +85,12 @@ queue_statistics queue_base::counts_now() const noexcept {
   queue_statistics s;
   s.size = size_;
   s.capacity = capacity_;
-  s.min_left = floor_;
+  s.min_left = min_after_dequeue_;
   s.peak_size = peak_;
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();
   if (const detail::queue_waiter* w = poppers_.first()) {
-    s.awaited = whole_batches_ ? w->count_ : 1;
+    s.awaited = takes_whole_batches_ ? w->count_ : 1;
     if (holds_items(*w)) s.held = w->moved_;  // only the first one has any
   }
   s.pushed = pushed_;
@@ -141,10 +141,10 @@ void queue_base::list_now(detail::queue_state& state) const noexcept {
 bool queue_base::report(const void* queue, detail::live_queue::access how,
                         detail::queue_state& state) LEAT_NO_ANALYSIS {
   const auto& q = *static_cast<const queue_base*>(queue);
-  const bool only_as_owner = how == detail::live_queue::access::as_owner;
-  for (bool listed = q.mutex_.never_locked() && !only_as_owner; !listed;) {
-    if (only_as_owner && !q.mutex_.try_lock_as_owner()) return false;
-    const bool owner = only_as_owner || q.mutex_.lock();
+  const bool owner_only = how == detail::live_queue::access::as_owner;
+  for (bool listed = q.mutex_.never_locked() && !owner_only; !listed;) {
+    if (owner_only && !q.mutex_.try_lock_as_owner()) return false;
+    const bool owner = owner_only || q.mutex_.lock();
     const std::size_t waiting = q.waiting_now();
     listed = waiting <= state.waiting.capacity();
     if (listed) q.list_now(state);

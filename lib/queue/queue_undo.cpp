@@ -11,17 +11,17 @@ namespace leat {
 
 // Gives back what a pop has moved that has ended. Errors: std::bad_alloc, and what the weigher
 // throws; then nothing has happened.
-void queue_base::take_back(detail::queue_waiter& w) {
+void queue_base::undo_pop(detail::queue_waiter& w) {
   const bool single = w.role_ == detail::queue_waiter::role::pop;
-  const std::size_t weight_of_one = weighed_ && single ? weigh_taken(w) : 0;
+  const std::size_t single_weight = weighed_ && single ? weigh_taken(w) : 0;
   work_list woken;
   {
     const change_lock lock(*this);
     // Those that wait to come in, and have memory already, then come in beside what is given back.
     const std::size_t back = size_ + w.moved_;
     reserve(std::max(back, std::min(capacity_, back + entering_)) + held_limit_);
-    restore(w, weight_of_one);
-    woken = serve();
+    restore_items(w, single_weight);
+    woken = match_waiters();
   }
   wake_all(woken);
 }
@@ -29,7 +29,7 @@ void queue_base::take_back(detail::queue_waiter& w) {
 void queue_base::undo(detail::queue_waiter& w) noexcept {
   if (!w.has_items()) return;
   try {
-    take_back(w);
+    undo_pop(w);
     w.outcome_ = detail::queue_outcome::cancelled;
   } catch (...) {
     // It stays done.
@@ -47,7 +47,7 @@ void queue_base::put_back(void* batch, std::size_t count) noexcept {
   detail::queue_waiter holder(*this, detail::queue_waiter::role::pop_many, batch, count);
   holder.moved_ = count;
   try {
-    take_back(holder);
+    undo_pop(holder);
   } catch (...) {
     fail(std::current_exception());
   }

@@ -55,7 +55,7 @@ const task_context* queue_waiter::waiting_task() const noexcept {
   return static_cast<const selected_queue_waiter&>(*this).select_state_.task();
 }
 
-task_id queue_waiter::other_task() const noexcept {
+task_id queue_waiter::find_task_id() const noexcept {
   const task_context* const c = waiting_task();
   return c ? c->id() : thread_record::id_if_blocked_on(*this);
 }
@@ -84,7 +84,7 @@ queue_operation queue_waiter::operation() const noexcept {
   } else if (selected_ || resumes_coroutine()) {
     o.who = waiter::coroutine;
   } else {
-    o.who = run_ == &queue_sleeper::unpark ? waiter::thread : waiter::handler;
+    o.who = run_ == &blocking_queue_waiter::unpark ? waiter::thread : waiter::handler;
   }
   return o;
 }
@@ -94,7 +94,7 @@ bool queue_waiter::claim_select() noexcept {
   return self.select_state_.claim(self.index_);
 }
 
-std::error_code queue_waiter::code_of_outcome() const noexcept {
+std::error_code queue_waiter::outcome_code() const noexcept {
   switch (outcome_) {
     case queue_outcome::failed: return to_error_code(queue_.failure_cause());
     case queue_outcome::exhausted: return make_error_code(errc::resource_exhausted);
@@ -113,8 +113,9 @@ std::string queue_waiter::text() const {
 
 void queue_waiter::append_object_to(std::string& text) const {
   queue_.append_to(text);
-  if (!is_push() && queue_.awaits_runner()) text += ", a queue_runner of which was never started";
-  if (count_ > 1) append_text(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
+  if (!is_push() && queue_.has_unstarted_runner())
+    text += ", a queue_runner of which was never started";
+  if (count_ > 1) append_text(text, ", ", queue_.moved_count(*this), " of ", count_, " done");
 }
 
 failure queue_waiter::cancelled() const {
@@ -148,7 +149,7 @@ failure queue_waiter::late() const {
 void queue_waiter::throw_outcome() const {
   if (outcome_ == queue_outcome::exhausted) throw exhausted();
   const bool failed = outcome_ == queue_outcome::failed;
-  if (is_run() && !(failed && moved_ == 0)) throw partial();
+  if (is_push_many() && !(failed && moved_ == 0)) throw partial();
   if (failed) std::rethrow_exception(queue_.failure_cause());
   throw late();
 }

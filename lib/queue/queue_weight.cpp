@@ -20,7 +20,7 @@ const detail::weighed_push& weights_of(const detail::queue_waiter& w) noexcept {
 
 // ----------------------------------------------------------------------------------------- weight
 
-void queue_base::refuse_if_too_heavy(std::size_t weight) const {
+void queue_base::throw_if_too_heavy(std::size_t weight) const {
   const bool for_queue = weight > max_weight_;
   if (!for_queue && (!budget_ || weight <= budget_->limit_)) return;
   std::string text;
@@ -34,43 +34,43 @@ void queue_base::refuse_if_too_heavy(std::size_t weight) const {
   throw failure(errc::resource_exhausted, text + ": it can never come in");
 }
 
-std::size_t queue_base::weight_of_next(const detail::queue_waiter& w) noexcept {
+std::size_t queue_base::next_weight(const detail::queue_waiter& w) noexcept {
   return weights_of(w).weight(w.moved_);
 }
 
 // Items that came back may be more than the maximum. No single one is.
-bool queue_base::lacks_weight(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
-  return weight_ > max_weight_ - weight || (budget_ && !budget_->has_room(weight));
+bool queue_base::exceeds_limits(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
+  return weight_ > max_weight_ - weight || (budget_ && !budget_->has_space_for(weight));
 }
 
 bool queue_base::can_add(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
-  return !lacks_weight(weight) && !budget_is_awaited();
+  return !exceeds_limits(weight) && !budget_has_waiters();
 }
 
-bool queue_base::may_add_next(const detail::queue_waiter& w) const noexcept LEAT_NO_ANALYSIS {
-  return !lacks_weight(weight_of_next(w)) && (!budget_ || budget_->has_turn(weights_of(w).ticket_));
+bool queue_base::can_add_next(const detail::queue_waiter& w) const noexcept LEAT_NO_ANALYSIS {
+  return !exceeds_limits(next_weight(w)) && (!budget_ || budget_->is_first(weights_of(w).ticket_));
 }
 
 // The push at the head of the line if the number of items does not keep it out; null without one.
-const detail::queue_waiter* queue_base::first_push_with_place() const noexcept {
+const detail::queue_waiter* queue_base::first_push_within_capacity() const noexcept {
   const detail::queue_waiter* const w = pushers_.first();
   return w && w->role_ != detail::queue_waiter::role::close && size_ < capacity_ ? w : nullptr;
 }
 
 // Who waits for memory and who waits for more items than the minimum must not wait for each other.
-bool queue_base::floor_is_lifted() const noexcept LEAT_NO_ANALYSIS {
+bool queue_base::ignores_minimum() const noexcept LEAT_NO_ANALYSIS {
   if (budget_ && budget_->is_stuck()) return true;
-  const detail::queue_waiter* const w = first_push_with_place();
-  return w && lacks_weight(weight_of_next(*w));
+  const detail::queue_waiter* const w = first_push_within_capacity();
+  return w && exceeds_limits(next_weight(*w));
 }
 
 // True when the items that a whole batch waits for cannot come in while those that are there do
 // not leave, and they leave with the batch only.
-bool queue_base::cannot_come_together(const detail::queue_waiter& w) const noexcept {
+bool queue_base::can_never_fill_batch(const detail::queue_waiter& w) const noexcept {
   if (size_ >= w.count_) return false;
-  const detail::queue_waiter* const push = first_push_with_place();
+  const detail::queue_waiter* const push = first_push_within_capacity();
   if (!push || push->selected_) return false;  // what is part of a select may go away
-  return weight_ > max_weight_ - weight_of_next(*push);
+  return weight_ > max_weight_ - next_weight(*push);
 }
 
 void queue_base::count_weight_returned(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
@@ -85,8 +85,8 @@ void queue_base::add_weights_to(queue_statistics& s) const noexcept {
   s.max_weight = max_weight_;
   s.peak_weight = peak_weight_;
   s.returned_weight = returned_weight_;
-  if (const detail::queue_waiter* const w = first_push_with_place()) {
-    s.entering_weight = weight_of_next(*w);
+  if (const detail::queue_waiter* const w = first_push_within_capacity()) {
+    s.entering_weight = next_weight(*w);
     s.awaits_budget = budget_ && weight_ <= max_weight_ - s.entering_weight;
   }
 }
@@ -97,13 +97,13 @@ void queue_base::take_ticket(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS 
   static_cast<detail::weighed_push*>(w.items_)->ticket_ = ++budget_->tickets_;
 }
 
-void queue_base::tell_budget(std::size_t stored, std::size_t taken) noexcept LEAT_NO_ANALYSIS {
+void queue_base::notify_budget(std::size_t stored, std::size_t taken) noexcept LEAT_NO_ANALYSIS {
   if (stored > 0) budget_->stored(stored);
   budget_->used_ -= taken;
 }
 
-bool queue_base::budget_is_awaited() const noexcept LEAT_NO_ANALYSIS {
-  return budget_ && !budget_->line_.empty();
+bool queue_base::budget_has_waiters() const noexcept LEAT_NO_ANALYSIS {
+  return budget_ && !budget_->waiting_queues_.empty();
 }
 
 bool queue_base::lock_budget() const noexcept LEAT_NO_ANALYSIS { return budget_->mutex_.lock(); }
@@ -113,34 +113,34 @@ void queue_base::unlock_budget(bool as_owner) const noexcept LEAT_NO_ANALYSIS {
 }
 
 // Serves the lines, and says anew what the head of the pushes wants of the budget.
-void queue_base::serve_lines_with_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
-  budget_->stop_waiting(*this);
-  work_list own = serve_lines();
+void queue_base::match_wait_queues_with_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
+  budget_->remove_waiting(*this);
+  work_list own = match_wait_queues();
   woken.append(own);
-  const detail::queue_waiter* const w = first_push_with_place();
+  const detail::queue_waiter* const w = first_push_within_capacity();
   if (!w) return;
-  const std::size_t weight = weight_of_next(*w);
-  if (weight_ <= max_weight_ - weight) budget_->wait({weights_of(*w).ticket_, weight, this});
+  const std::size_t weight = next_weight(*w);
+  if (weight_ <= max_weight_ - weight) budget_->add_waiting({weights_of(*w).ticket_, weight, this});
 }
 
-work_list queue_base::serve_with_budget() noexcept LEAT_NO_ANALYSIS {
+work_list queue_base::match_with_budget() noexcept LEAT_NO_ANALYSIS {
   work_list woken;
-  serve_lines_with_budget(woken);
-  budget_->serve(*this, woken);
+  match_wait_queues_with_budget(woken);
+  budget_->match_queues(*this, woken);
   return woken;
 }
 
 // For the budget, under its lock and that of `locked`.
-void queue_base::serve_within(queue_base& locked, work_list& woken) noexcept LEAT_NO_ANALYSIS {
+void queue_base::match_for_budget(queue_base& locked, work_list& woken) noexcept LEAT_NO_ANALYSIS {
   const bool owner = this != &locked && mutex_.lock();
-  serve_lines_with_budget(woken);
+  match_wait_queues_with_budget(woken);
   if (this != &locked) mutex_.unlock(owner);
 }
 
 void queue_base::leave_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
   budget_->used_ -= weight_;
   budget_->leave(*this);
-  budget_->serve(*this, woken);
+  budget_->match_queues(*this, woken);
 }
 
 }  // namespace leat

@@ -157,7 +157,7 @@ bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return 
 
 std::string detail::name_of(const task_context&) { return "task"; }
 
-void queue_base::destroyed_while_awaited() const noexcept {
+void queue_base::abort_destroyed_in_use() const noexcept {
   assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__, __LINE__);
   std::abort();
 }

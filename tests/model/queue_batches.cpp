@@ -1,4 +1,5 @@
-// push_many and pop_many: a batch is one unbroken run, waits as a whole and holds nothing back.
+// push_many and pop_many: a batch is one unbroken sequence, waits as a whole and holds nothing
+// back.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"

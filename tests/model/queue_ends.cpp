@@ -12,13 +12,13 @@ using leat::detail::queue_waiter;
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// A waiter that one thread sleeps in while another may cancel it; what queue_sleeper does, with the
-// outcome as a value.
+// A waiter that one thread sleeps in while another may cancel it; what blocking_queue_waiter does,
+// with the outcome as a value.
 class sleeper final : public queue_waiter {
  public:
-  template <class Verb>
-  sleeper(queue& q, Verb& verb)
-      : queue_waiter(q, Verb::the_role, verb.items(), verb.count(),
+  template <class Operation>
+  sleeper(queue& q, Operation& operation)
+      : queue_waiter(q, Operation::the_role, operation.items(), operation.count(),
                      std::source_location::current()) {
     run_ = [](leat::work_item& woken) noexcept {
       auto& self = static_cast<sleeper&>(static_cast<leat::wait_operation&>(woken));
@@ -56,7 +56,7 @@ class cancelled_pop final : public model::program {
     const bool got = outcome_ == queue_outcome::done;
     model::require(got || outcome_ == queue_outcome::cancelled, "neither done nor cancelled");
     if (got) {
-      const item it = verb_.slot.take();
+      const item it = operation_.slot.take();
       ledger_.took(0, it);
     }
     while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
@@ -64,8 +64,8 @@ class cancelled_pop final : public model::program {
   }
 
   queue queue_{1};
-  leat::detail::pop_verb<item> verb_;
-  sleeper pop_{queue_, verb_};
+  leat::detail::pop_operation<item> operation_;
+  sleeper pop_{queue_, operation_};
   queue_outcome outcome_ = queue_outcome::waiting;
   model::ledger ledger_;
 };
@@ -97,8 +97,8 @@ class cancelled_push final : public model::program {
 
   queue queue_{1};
   item value_{0, 1};
-  leat::detail::push_verb<item> verb_{&value_};
-  sleeper push_{queue_, verb_};
+  leat::detail::push_operation<item> operation_{&value_};
+  sleeper push_{queue_, operation_};
   queue_outcome outcome_ = queue_outcome::waiting;
   model::ledger ledger_;
 };
@@ -108,7 +108,7 @@ class cancelled_push final : public model::program {
 class cancelled_batch final : public model::program {
  public:
   cancelled_batch() {
-    verb_.batch.reserve(2);
+    operation_.batch.reserve(2);
     static_cast<void>(queue_.try_push(item(0, 0)));
   }
 
@@ -126,18 +126,18 @@ class cancelled_batch final : public model::program {
   }
   void finish() override {
     if (outcome_ == queue_outcome::done) {
-      model::require(verb_.batch.size() == 2, "a batch was short");
+      model::require(operation_.batch.size() == 2, "a batch was short");
     } else {
-      model::require(verb_.batch.empty(), "a cancelled batch kept an item");
+      model::require(operation_.batch.empty(), "a cancelled batch kept an item");
     }
-    for (const item& it : verb_.batch) ledger_.took(0, it);
+    for (const item& it : operation_.batch) ledger_.took(0, it);
     while (const auto it = queue_.try_pop()) ledger_.took(2, *it);
     ledger_.check(1, 2);
   }
 
   queue queue_{2};
-  leat::detail::pop_many_verb<item, queue_waiter::role::pop_many> verb_{2};
-  sleeper batch_{queue_, verb_};
+  leat::detail::pop_many_operation<item, queue_waiter::role::pop_many> operation_{2};
+  sleeper batch_{queue_, operation_};
   queue_outcome outcome_ = queue_outcome::waiting;
   model::ledger ledger_;
 };
@@ -147,7 +147,7 @@ class cancelled_batch final : public model::program {
 class batch_makes_way final : public model::program {
  public:
   batch_makes_way() {
-    verb_.batch.reserve(2);
+    operation_.batch.reserve(2);
     static_cast<void>(queue_.try_push(item(0, 0)));
   }
 
@@ -167,13 +167,13 @@ class batch_makes_way final : public model::program {
     }
   }
   void finish() override {
-    model::require(verb_.batch.empty(), "a cancelled batch kept an item");
+    model::require(operation_.batch.empty(), "a cancelled batch kept an item");
     ledger_.check(1, 1);
   }
 
   queue queue_{2};
-  leat::detail::pop_many_verb<item, queue_waiter::role::pop_many> verb_{2};
-  sleeper batch_{queue_, verb_};
+  leat::detail::pop_many_operation<item, queue_waiter::role::pop_many> operation_{2};
+  sleeper batch_{queue_, operation_};
   std::atomic<bool> ended_{false};
   model::ledger ledger_;
 };
@@ -273,8 +273,8 @@ class ended final : public model::program {
 
   void push(unsigned n) {
     item it(0, n);
-    leat::detail::push_verb<item> verb{&it};
-    sleeper self(queue_, verb);
+    leat::detail::push_operation<item> operation{&it};
+    sleeper self(queue_, operation);
     const queue_outcome o = self.sleep();
     entered_ += o == queue_outcome::done;
     model::require(it.is_gone() == (o == queue_outcome::done), "a push that failed took its item");
@@ -292,11 +292,11 @@ class ended final : public model::program {
   }
 
   bool pop() {
-    leat::detail::pop_verb<item> verb;
-    sleeper self(queue_, verb);
+    leat::detail::pop_operation<item> operation;
+    sleeper self(queue_, operation);
     const queue_outcome o = self.sleep();
     if (o == queue_outcome::done) {
-      const item it = verb.slot.take();
+      const item it = operation.slot.take();
       ledger_.took(0, it);
       return true;
     }

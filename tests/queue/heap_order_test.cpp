@@ -58,8 +58,8 @@ TEST_CASE("heap_order: what is given back comes before its equals again", "[sync
   item first = take(h);
   item second = take(h);
   h.store(item{1, 4});
-  h.give_back(std::move(second));
-  h.give_back(std::move(first));
+  h.put_back(std::move(second));
+  h.put_back(std::move(first));
   for (int i = 0; i < 5; ++i) CHECK(take(h).number == i);
 }
 

@@ -21,13 +21,13 @@ T taken(ring_order<T>& ring) {
 
 TEST_CASE("ring_order: has room for what was reserved, rounded up to a power of two", "[sync]") {
   ring_order<int> ring;
-  CHECK_FALSE(ring.has_room());
+  CHECK_FALSE(ring.has_free_slot());
   const std::size_t reserved[] = {1, 8, 9, 17};
   const std::size_t places[] = {8, 8, 16, 32};
   std::size_t stored = 0;
   for (int i = 0; i < 4; ++i) {
     ring.reserve(reserved[i]);
-    for (; ring.has_room(); ++stored) ring.store(static_cast<int>(stored));
+    for (; ring.has_free_slot(); ++stored) ring.store(static_cast<int>(stored));
     CHECK(stored == places[i]);
   }
   for (int i = 0; i < 32; ++i) CHECK(taken(ring) == i);
@@ -40,13 +40,13 @@ TEST_CASE("ring_order: goes round, and grows in the middle of a round", "[sync]"
   int out = 0;
   for (; in < 8; ++in) ring.store(int{in});
   for (; out < 5; ++out) CHECK(taken(ring) == out);
-  CHECK(ring.has_room());
+  CHECK(ring.has_free_slot());
   for (; in < 13; ++in) ring.store(int{in});
-  CHECK_FALSE(ring.has_room());
+  CHECK_FALSE(ring.has_free_slot());
   ring.reserve(9);
-  CHECK(ring.has_room());
+  CHECK(ring.has_free_slot());
   for (; in < 21; ++in) ring.store(int{in});
-  CHECK_FALSE(ring.has_room());
+  CHECK_FALSE(ring.has_free_slot());
   for (; out < in; ++out) CHECK(taken(ring) == out);
 }
 
@@ -56,10 +56,10 @@ TEST_CASE("ring_order: what is given back comes first", "[sync]") {
   ring.store(1);
   ring.store(2);
   const int first = taken(ring);
-  ring.give_back(int{first});
+  ring.put_back(int{first});
   CHECK(taken(ring) == 1);
-  ring.give_back(7);  // also where the ring begins
-  ring.give_back(6);
+  ring.put_back(7);  // also where the ring begins
+  ring.put_back(6);
   CHECK(taken(ring) == 6);
   CHECK(taken(ring) == 7);
   CHECK(taken(ring) == 2);
@@ -76,7 +76,7 @@ TEST_CASE("ring_order: every item is destroyed once, whichever way it goes", "[s
     CHECK(c.objects == 7);
     ring.reserve(20);
     CHECK(c.objects == 7);
-    ring.give_back(tracked(c, 0));
+    ring.put_back(tracked(c, 0));
     CHECK(c.objects == 8);
     CHECK(c.live == 8);
   }

@@ -16,22 +16,22 @@ int taken(shuffle_order<int>& pool) {
 
 TEST_CASE("shuffle_order: has room for what was reserved", "[sync]") {
   shuffle_order<int> pool{leat::random_engine(1)};
-  CHECK_FALSE(pool.has_room());
+  CHECK_FALSE(pool.has_free_slot());
   pool.reserve(3);
   for (int i = 0; i < 3; ++i) {
-    CHECK(pool.has_room());
+    CHECK(pool.has_free_slot());
     pool.store(int{i});
   }
-  CHECK_FALSE(pool.has_room());
+  CHECK_FALSE(pool.has_free_slot());
   pool.reserve(3);  // there is room for three
-  CHECK_FALSE(pool.has_room());
+  CHECK_FALSE(pool.has_free_slot());
 }
 
 TEST_CASE("shuffle_order: doubles when it grows one by one", "[sync]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   int growths = 0;
   for (std::size_t i = 0; i < 1000; ++i) {
-    if (!pool.has_room()) {
+    if (!pool.has_free_slot()) {
       ++growths;
       pool.reserve(i + 1);
     }
@@ -45,7 +45,7 @@ TEST_CASE("shuffle_order: gives each item once, those given back again", "[sync]
   pool.reserve(4);
   for (int i = 0; i < 4; ++i) pool.store(int{i});
   const int first = taken(pool);
-  pool.give_back(int{first});
+  pool.put_back(int{first});
   std::set<int> seen;
   for (int i = 0; i < 4; ++i) seen.insert(taken(pool));
   CHECK(seen == std::set<int>{0, 1, 2, 3});

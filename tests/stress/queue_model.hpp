@@ -207,7 +207,7 @@ class explanation {
     s.freed = true;
   }
 
-  static void give_back(state& s, const place& p) {
+  static void put_back(state& s, const place& p) {
     s.items.insert(s.items.begin(), p.held.begin(), p.held.end());
   }
 
@@ -222,7 +222,7 @@ class explanation {
     const bool suffices =
         first.held.size() == o.count || (o.what == kind::pop_up_to && !first.held.empty());
     if (suffices) return ends(s, first.who, ending::done, 0) && first.held == o.items;
-    give_back(s, first);
+    put_back(s, first);
     return ends(s, first.who, ending::nothing, 0);
   }
 
@@ -283,7 +283,7 @@ class explanation {
       left = *at;
       line->erase(at);
     }
-    give_back(s, left);
+    put_back(s, left);
     return ends(s, who, ending::cancelled, left.moved) && serve(std::move(s));
   }
 

@@ -176,7 +176,7 @@ def describe_queue(wait, _now):
     w = as_type(wait.address, 'leat::detail::queue_waiter')
     q = as_type(w['queue_'], 'leat::queue_base')
     words = queue_words(q)
-    if verb_of(wait) == 'pop from' and number(q['idle_runners_']) > 0:
+    if verb_of(wait) == 'pop from' and number(q['unstarted_runners_']) > 0:
         words += ', a queue_runner of which was never started'
     if number(w['count_']) > 1:
         words += f', {number(w["moved_"])} of {number(w["count_"])} done'
@@ -417,7 +417,7 @@ class Queue:
         run = symbol_at(int(w['run_']))
         if selected or 'wait_operation::resume' in run:
             return 'a coroutine'
-        if 'queue_sleeper' not in run:
+        if 'blocking_queue_waiter' not in run:
             return 'an Asio handler'
         base = int(w.address.cast(gdb.lookup_type('leat::wait_operation').pointer()))
         return next((f'thread {t.name}' for t in process.threads()

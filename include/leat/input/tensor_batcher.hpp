@@ -123,8 +123,9 @@ class basic_tensor_batcher {
     co_return co_await rows_.queue().push(std::move(element), where);
   }
 
-  /// Adds the elements of a batch in one unbroken run. Gives how many went in: fewer than there are
-  /// when the queue was closed meanwhile. Of a batch of none that is 0, at once and always.
+  /// Adds the elements of a batch in one unbroken sequence. Gives how many went in: fewer than
+  /// there are when the queue was closed meanwhile. Of a batch of none that is 0, at once and
+  /// always.
   ///
   /// Errors:       the same; see basic_queue::push_many().
   /// Cancellation: partial: what is in stays in, the rest never enters.

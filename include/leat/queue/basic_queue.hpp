@@ -59,14 +59,14 @@ namespace leat {
 /// and what batches that wait may hold.
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
-    : public detail::queue_items<T, Order, Weigh>,
+    : public detail::typed_queue_base<T, Order, Weigh>,
       public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
-  using base = detail::queue_items<T, Order, Weigh>;
-  using typename base::pop_many_verb;
-  using typename base::pop_up_to_verb;
-  using typename base::push_copy_verb;
-  using typename base::push_many_verb;
-  using typename base::push_verb;
+  using base = detail::typed_queue_base<T, Order, Weigh>;
+  using typename base::pop_many_operation;
+  using typename base::pop_up_to_operation;
+  using typename base::push_copy_operation;
+  using typename base::push_many_operation;
+  using typename base::push_operation;
   using typename base::push_weights;
 
  public:
@@ -85,7 +85,7 @@ class basic_queue
   /// Cancellation: total: a cancelled push added nothing and moved nothing.
   /// Source:       QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
-    return awaiter<push_verb>(*this, where, &value);
+    return awaiter<push_operation>(*this, where, &value);
   }
 
   /// The same with a copy of `value`, which the operation owns.
@@ -93,7 +93,7 @@ class basic_queue
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
   {
-    return awaiter<push_copy_verb>(*this, where, value);
+    return awaiter<push_copy_operation>(*this, where, value);
   }
 
   /// Removes the next item, waiting until there is one. Empty: the queue is closed and drained.
@@ -102,7 +102,7 @@ class basic_queue
   /// Cancellation: total: a cancelled pop removed nothing.
   /// Source:       QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
-    return awaiter<detail::pop_verb<T>>(*this, where);
+    return awaiter<detail::pop_operation<T>>(*this, where);
   }
 
   /// Adds an item if that needs no waiting. False: no room, or others wait, or closed; `value` has
@@ -136,8 +136,8 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_copy_verb>(*this, where, std::forward<Token>(token),
-                                            std::move(value));
+    return detail::initiate<push_copy_operation>(*this, where, std::forward<Token>(token),
+                                                 std::move(value));
   }
 
   /// pop() for Asio; see async_push().
@@ -147,15 +147,15 @@ class basic_queue
   ///               that none is lost where Asio composes operations, as in `pop || timer`.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate<detail::pop_verb<T>>(*this, where, std::forward<Token>(token));
+    return detail::initiate<detail::pop_operation<T>>(*this, where, std::forward<Token>(token));
   }
 
   // ---- Many items.
 
-  /// Adds all items in one unbroken run, waiting for room as often as needed; they may be more than
-  /// the capacity. Gives how many went in: fewer than asked for when the queue was closed
-  /// meanwhile. Items that went in are moved from, the others are not. An empty run succeeds at
-  /// once, always, after a stop too.
+  /// Adds all items in one unbroken sequence, waiting for room as often as needed; they may be more
+  /// than the capacity. Gives how many went in: fewer than asked for when the queue was closed
+  /// meanwhile. Items that went in are moved from, the others are not. An empty sequence succeeds
+  /// at once, always, after a stop too.
   ///
   /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
   ///               fail(), or, when some went in before, a partial_push with that cause.
@@ -163,7 +163,7 @@ class basic_queue
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<push_many_verb>(*this, where, items);
+    return awaiter<push_many_operation>(*this, where, items);
   }
 
   /// The same with items that the operation owns: a list in braces, a copy of a constant range, or
@@ -176,7 +176,8 @@ class basic_queue
                                std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // a vector of which is no array
   {
-    return awaiter<detail::push_run_verb<T, push_many_verb>>(*this, where, std::move(items).take());
+    return awaiter<detail::push_owned_operation<T, push_many_operation>>(*this, where,
+                                                                         std::move(items).take());
   }
 
   /// Removes `count` items, waiting until they are together; may be more than the capacity: items
@@ -189,7 +190,7 @@ class basic_queue
   /// Source:       QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_verb>(*this, where, count);
+    return awaiter<pop_many_operation>(*this, where, count);
   }
 
   /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be
@@ -198,11 +199,11 @@ class basic_queue
   /// Source: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_verb>(*this, where, count);
+    return awaiter<pop_up_to_operation>(*this, where, count);
   }
 
-  /// Adds as many of the items as need no waiting, in one run, and says how many. None: no room, or
-  /// others wait, or closed. The others are not moved from. Errors: as push().
+  /// Adds as many of the items as need no waiting, as one sequence, and says how many. None: no
+  /// room, or others wait, or closed. The others are not moved from. Errors: as push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
@@ -214,19 +215,19 @@ class basic_queue
   [[nodiscard]] std::size_t try_push_many(detail::owned_items<T> items)
     requires(!std::same_as<T, bool>)
   {
-    std::vector<T> run = std::move(items).take();
-    return try_push_many(std::span<T>(run));
+    std::vector<T> items_to_push = std::move(items).take();
+    return try_push_many(std::span<T>(items_to_push));
   }
 
   /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
-    return this->try_batch(pop_many_verb{count});
+    return this->try_batch(pop_many_operation{count});
   }
 
   /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
   /// nothing can be had without waiting. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
-    return this->try_batch(pop_up_to_verb{count});
+    return this->try_batch(pop_up_to_operation{count});
   }
 
   /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
@@ -238,7 +239,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_many_verb>(*this, where, std::forward<Token>(token), items);
+    return detail::initiate<push_many_operation>(*this, where, std::forward<Token>(token), items);
   }
 
   /// pop_many() for Asio; see async_push().
@@ -247,7 +248,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
-    return detail::initiate<pop_many_verb>(*this, where, std::forward<Token>(token), count);
+    return detail::initiate<pop_many_operation>(*this, where, std::forward<Token>(token), count);
   }
 
   /// pop_up_to() for Asio; see async_push().
@@ -256,7 +257,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<pop_up_to_verb>(*this, where, std::forward<Token>(token), count);
+    return detail::initiate<pop_up_to_operation>(*this, where, std::forward<Token>(token), count);
   }
 
   // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
@@ -265,39 +266,40 @@ class basic_queue
 
  protected:
   template <class... OrderArguments>
-  basic_queue(const queue_options& options, std::size_t floor, Weigh weigh,
+  basic_queue(const queue_options& options, std::size_t min_after_dequeue, Weigh weigh,
               OrderArguments&&... arguments)
-      : base(options, floor, std::move(weigh), std::forward<OrderArguments>(arguments)...) {}
+      : base(options, min_after_dequeue, std::move(weigh),
+             std::forward<OrderArguments>(arguments)...) {}
   ~basic_queue() = default;
 
  private:
-  template <class Verb>
-  using awaiter = detail::queue_awaiter<basic_queue, Verb>;
+  template <class Operation>
+  using awaiter = detail::queue_awaiter<basic_queue, Operation>;
   template <class Queue>
   friend class tensor_queue;
 
   // What the blocking face does.
   friend blocking_face<basic_queue, T, std::span<T>, std::vector<T>>;
-  template <class Verb>
-  using blocking = detail::blocking_queue_call<basic_queue, Verb>;
-  using place = std::source_location;
-  bool block_push(T&& value, const wait_limit* limit, const place& where) {
-    return blocking<push_verb>::run(*this, limit, where, &value);
+  template <class Operation>
+  using blocking = detail::blocking_queue_call<basic_queue, Operation>;
+  using location = std::source_location;
+  bool block_push(T&& value, const wait_limit* limit, const location& where) {
+    return blocking<push_operation>::run(*this, limit, where, &value);
   }
-  bool block_push(const T& value, const wait_limit* limit, const place& where) {
-    return blocking<push_copy_verb>::run(*this, limit, where, value);
+  bool block_push(const T& value, const wait_limit* limit, const location& where) {
+    return blocking<push_copy_operation>::run(*this, limit, where, value);
   }
-  auto block_pop(const wait_limit* limit, const place& where) {
-    return blocking<detail::pop_verb<T>>::run(*this, limit, where);
+  auto block_pop(const wait_limit* limit, const location& where) {
+    return blocking<detail::pop_operation<T>>::run(*this, limit, where);
   }
-  auto block_push_many(std::span<T> items, const wait_limit* limit, const place& where) {
-    return blocking<push_many_verb>::run(*this, limit, where, items);
+  auto block_push_many(std::span<T> items, const wait_limit* limit, const location& where) {
+    return blocking<push_many_operation>::run(*this, limit, where, items);
   }
-  auto block_pop_many(std::size_t count, const wait_limit* limit, const place& where) {
-    return blocking<pop_many_verb>::run(*this, limit, where, count);
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where) {
+    return blocking<pop_many_operation>::run(*this, limit, where, count);
   }
-  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
-    return blocking<pop_up_to_verb>::run(*this, limit, where, count);
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where) {
+    return blocking<pop_up_to_operation>::run(*this, limit, where, count);
   }
 };
 

@@ -27,8 +27,8 @@ namespace leat {
 /// Cost:         that of the awaitable; when it waits, the sleep of a thread. A time span reads the
 ///               clock.
 ///
-/// Queue: the queue, which derives from this. Run, Batch: what it takes and gives for many.
-template <class Queue, class Item, class Run, class Batch>
+/// Queue: the queue, which derives from this. Items, Batch: what it takes and gives for many.
+template <class Queue, class Item, class Items, class Batch>
 class blocking_face {
  public:
   /// Adds an item, blocking until there is room. False: the queue is closed, and `item` has not
@@ -61,13 +61,13 @@ class blocking_face {
     return self().block_pop(&limit, where);
   }
 
-  /// Adds all items in one unbroken run, blocking for room as often as needed. Gives how many went
-  /// in: fewer than asked for when the queue was closed meanwhile.
-  std::size_t wait_push_many(Run items,
+  /// Adds all items in one unbroken sequence, blocking for room as often as needed. Gives how many
+  /// went in: fewer than asked for when the queue was closed meanwhile.
+  std::size_t wait_push_many(Items items,
                              std::source_location where = std::source_location::current()) {
     return self().block_push_many(std::move(items), nullptr, where);
   }
-  std::size_t wait_push_many(Run items, const wait_limit& limit,
+  std::size_t wait_push_many(Items items, const wait_limit& limit,
                              std::source_location where = std::source_location::current()) {
     return self().block_push_many(std::move(items), &limit, where);
   }

@@ -74,37 +74,37 @@ class memory_budget {
   friend class queue_base;
 
   // A queue whose first push fits into the queue and not into the budget.
-  struct place {
+  struct waiting_queue {
     std::uint64_t ticket;
     std::size_t weight;
     queue_base* queue;
   };
 
   // Errors: std::bad_alloc; then nothing has happened.
-  void join(queue_base& q, bool keeps_minimum);
+  void join(queue_base& q, bool has_minimum);
   void leave(queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 
   // -- What its queues ask and tell under its lock.
-  [[nodiscard]] bool has_room(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_) {
+  [[nodiscard]] bool has_space_for(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_) {
     return used_ <= limit_ && weight <= limit_ - used_;
   }
-  [[nodiscard]] bool has_turn(std::uint64_t ticket) const noexcept LEAT_REQUIRES(mutex_) {
-    return line_.empty() || ticket < line_.front().ticket;
+  [[nodiscard]] bool is_first(std::uint64_t ticket) const noexcept LEAT_REQUIRES(mutex_) {
+    return waiting_queues_.empty() || ticket < waiting_queues_.front().ticket;
   }
   [[nodiscard]] bool is_stuck() const noexcept LEAT_REQUIRES(mutex_) {
-    return !line_.empty() && !has_room(line_.front().weight);
+    return !waiting_queues_.empty() && !has_space_for(waiting_queues_.front().weight);
   }
   void stored(std::size_t weight) noexcept LEAT_REQUIRES(mutex_) {
     used_ += weight;
     if (used_ > peak_) peak_ = used_;
   }
   void append_to(std::string& text) const;  // what describe() writes
-  void wait(const place& p) noexcept LEAT_REQUIRES(mutex_);
-  void stop_waiting(const queue_base& q) noexcept LEAT_REQUIRES(mutex_);
+  void add_waiting(const waiting_queue& p) noexcept LEAT_REQUIRES(mutex_);
+  void remove_waiting(const queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 
   // Serves the queues that can go on. `locked` is one of which the caller holds the lock.
-  void serve(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
-  bool make_room(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  void match_queues(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  bool release_minimums(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 
   mutable detail::biased_mutex mutex_;
   const std::size_t limit_;
@@ -113,8 +113,9 @@ class memory_budget {
   std::size_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t queues_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t tickets_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::vector<place> line_ LEAT_GUARDED_BY(mutex_);           // by ticket; with room for all queues
-  std::vector<queue_base*> keepers_ LEAT_GUARDED_BY(mutex_);  // queues with a minimum
+  // by ticket; with room for all queues
+  std::vector<waiting_queue> waiting_queues_ LEAT_GUARDED_BY(mutex_);
+  std::vector<queue_base*> queues_with_minimum_ LEAT_GUARDED_BY(mutex_);  // queues with a minimum
   const std::string name_;
 };
 

@@ -20,15 +20,15 @@ namespace leat {
 class queue_runner;
 
 namespace detail {
-template <class Queue, class Verb>
+template <class Queue, class Operation>
 class queue_awaiter;
-class queue_sleeper;
-template <class Queue, class Verb, class Handler>
+class blocking_queue_waiter;
+template <class Queue, class Operation, class Handler>
 class async_queue_operation;
 template <class Operation>
 class select_branch;
 template <class Queue, class PopMany>
-struct pop_batch_verb;
+struct pop_batch_operation;
 }  // namespace detail
 
 /// What all queues have, whatever their items: name, capacity, close, fail and statistics.
@@ -79,21 +79,22 @@ class queue_base {
  protected:
   // What the order of a queue makes of it.
   struct traits {
-    std::size_t floor = 0;
-    bool whole_batches = false;  // items for a batch are not taken as they come, but together
-    bool weighed = false;        // pushes bring weighed_push, batches are weighed_batch
+    std::size_t min_after_dequeue = 0;
+    bool takes_whole_batches = false;  // items for a batch are not taken as they come, but together
+    bool weighed = false;              // pushes bring weighed_push, batches are weighed_batch
   };
   queue_base(const queue_options& options, const traits& t);
   virtual ~queue_base();
 
   // -- What the typed queue provides; all called under the lock, none may throw.
   // The next `count` values: from the push into storage.
-  virtual void accept(detail::queue_waiter& w, std::size_t count) noexcept = 0;
+  virtual void store_from_push(detail::queue_waiter& w, std::size_t count) noexcept = 0;
   // The next `count` values: from storage to the pop. Gives their weight; 0 without a weigher.
-  virtual std::size_t deliver(detail::queue_waiter& w, std::size_t count) noexcept = 0;
-  // All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
+  virtual std::size_t move_to_pop(detail::queue_waiter& w, std::size_t count) noexcept = 0;
+  // All that a pop has taken: back into storage. Gives its weight; `single_weight` is that of a
   // single pop, which does not keep it.
-  virtual std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept = 0;
+  virtual std::size_t return_to_storage(detail::queue_waiter& w,
+                                        std::size_t single_weight) noexcept = 0;
   // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
   // How many items are in storage, by its own count: for the statistics.
@@ -103,12 +104,12 @@ class queue_base {
   // The weight of the item that a pop has taken. Not under the lock; may throw.
   [[nodiscard]] virtual std::size_t weigh_taken(const detail::queue_waiter& w) const = 0;
 
-  // -- For the typed queue. "Plain": nobody waits and nothing but the value has to be moved.
-  [[nodiscard]] bool can_store_plainly() const noexcept LEAT_NO_ANALYSIS {
-    return plain_push_ && size_ < capacity_;
+  // -- For the typed queue. "Fast": nobody waits and nothing but the value has to be moved.
+  [[nodiscard]] bool can_store_fast() const noexcept LEAT_NO_ANALYSIS {
+    return fast_push_ && size_ < capacity_;
   }
-  [[nodiscard]] bool can_take_plainly() const noexcept LEAT_NO_ANALYSIS {
-    return plain_pop_ && size_ > floor_;
+  [[nodiscard]] bool can_take_fast() const noexcept LEAT_NO_ANALYSIS {
+    return fast_pop_ && size_ > min_after_dequeue_;
   }
   [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
     return size_ < capacity_ && pushers_.empty() && !closed_;
@@ -126,28 +127,28 @@ class queue_base {
     --size_;
     if (!held_back_ || size_ > low_mark_) return false;
     held_back_ = false;
-    settle();
+    update_fast_path();
     return true;
   }
 
-  // -- The same of weights, for queues with a weigher. "Plainly": nobody waits, and no budget.
-  [[nodiscard]] bool can_add_plainly(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
+  // -- The same of weights, for queues with a weigher. "Fast": nobody waits, and no budget.
+  [[nodiscard]] bool can_add_fast(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
     return weight_ <= max_weight_ - weight;
   }
   [[nodiscard]] bool can_add(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
   void count_weight_stored(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
     weight_ += weight;
     if (weight_ > peak_weight_) peak_weight_ = weight_;
-    if (budget_) tell_budget(weight, 0);
+    if (budget_) notify_budget(weight, 0);
   }
   void count_weight_taken(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
     weight_ -= weight;
-    if (budget_) tell_budget(0, weight);
+    if (budget_) notify_budget(0, weight);
   }
   // Somebody waits for the budget, if there is one.
-  [[nodiscard]] bool budget_is_awaited() const noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool budget_has_waiters() const noexcept LEAT_REQUIRES(mutex_);
   // Errors: resource_exhausted for an item that never fits.
-  void refuse_if_too_heavy(std::size_t weight) const;
+  void throw_if_too_heavy(std::size_t weight) const;
 
   // The lock of a queue for a change, within that of its budget if it has one.
   class LEAT_SCOPED_CAPABILITY change_lock {
@@ -181,22 +182,20 @@ class queue_base {
   }
 
   // -- One item without a weight that one waiting operation is for, and that lets nobody else go
-  // on: what serve() does of that without its rounds. Null: it takes a serve().
-  [[nodiscard]] detail::queue_waiter* pop_that_gets_the_next_item() const noexcept
-      LEAT_REQUIRES(mutex_) {
+  // on: what match_waiters() does of that without its rounds. Null: it takes match_waiters().
+  [[nodiscard]] detail::queue_waiter* find_direct_pop() const noexcept LEAT_REQUIRES(mutex_) {
     detail::queue_waiter* const w = poppers_.first();
-    const bool alone = w && size_ == 0 && floor_ == 0 && w->is_single_pop();
+    const bool alone = w && size_ == 0 && min_after_dequeue_ == 0 && w->is_single_pop();
     return alone ? w : nullptr;
   }
-  [[nodiscard]] detail::queue_waiter* push_that_takes_the_last_place() const noexcept
-      LEAT_REQUIRES(mutex_) {
+  [[nodiscard]] detail::queue_waiter* find_direct_push() const noexcept LEAT_REQUIRES(mutex_) {
     detail::queue_waiter* const w = pushers_.first();
     const bool alone = w && size_ + 1 == capacity_ && w->is_single_push() && !close_pending_;
     return alone ? w : nullptr;
   }
   // The item is where it goes to. The operation is to be woken.
-  void hand_to(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
-  void admit(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
+  void complete_pop(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
+  void complete_push(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
 
   // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
   // as much as possible, of a pop_many all or nothing. False, and nothing has happened: a pop_up_to
@@ -205,21 +204,22 @@ class queue_base {
   [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
 
   // Serves the lines, and those of other queues that may go on because of it.
-  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_) {
-    return budget_ ? serve_with_budget() : serve_lines();
+  [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
+    return budget_ ? match_with_budget() : match_wait_queues();
   }
   // The same after an operation that others wait for, and remembers whose it was.
-  [[nodiscard]] work_list serve_after_push() noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] work_list serve_after_pop() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list match_after_push() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list match_after_pop() noexcept LEAT_REQUIRES(mutex_);
   static void wake_all(work_list& woken) noexcept;
   static void wake_one(detail::queue_waiter& w) noexcept;
   static void flush_held_back() noexcept;
 
   mutable detail::biased_mutex mutex_;
   std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
+  // as many stay in while the queue is open
+  std::size_t min_after_dequeue_ LEAT_GUARDED_BY(mutex_);
   const std::size_t capacity_;
-  const bool whole_batches_;
+  const bool takes_whole_batches_;
   const bool weighed_;
   memory_budget* const budget_;
   detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
@@ -230,24 +230,24 @@ class queue_base {
   friend class memory_budget;
   friend class queue_runner;
   friend class detail::queue_waiter;
-  template <class Queue, class Verb>
+  template <class Queue, class Operation>
   friend class detail::queue_awaiter;
-  friend class detail::queue_sleeper;
-  template <class Queue, class Verb, class Handler>
+  friend class detail::blocking_queue_waiter;
+  template <class Queue, class Operation, class Handler>
   friend class detail::async_queue_operation;
   template <class Operation>
   friend class detail::select_branch;
   template <class Queue, class PopMany>
-  friend struct detail::pop_batch_verb;
+  friend struct detail::pop_batch_operation;
 
   // Starts an operation that could not be done at once: tries it, else puts it in line.
   // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
-  bool begin(detail::queue_waiter& w) { return !line_up_as_owner(w) && begin_slowly(w); }
-  [[nodiscard]] bool begin_slowly(detail::queue_waiter& w);
+  bool begin(detail::queue_waiter& w) { return !enqueue_waiter_fast(w) && begin_general(w); }
+  [[nodiscard]] bool begin_general(detail::queue_waiter& w);
 
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(detail::queue_waiter& w) noexcept;
-  // The same, but false also for what has moved items: those of a run stay in.
+  // The same, but false also for what has moved items: those of a push of many stay in.
   bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
 
   // Gives back what a pop that has ended well took: it ends as cancelled then. Nothing happens to
@@ -268,12 +268,12 @@ class queue_base {
 
   // Of a queue_runner that was made to fill it; dumps tell of one that was never started, until it
   // settles: it starts, or is destroyed.
-  void expect_runner() noexcept;
-  void runner_settled() noexcept;
-  [[nodiscard]] bool awaits_runner() const noexcept;
+  void add_unstarted_runner() noexcept;
+  void remove_unstarted_runner() noexcept;
+  [[nodiscard]] bool has_unstarted_runner() const noexcept;
 
   void append_to(std::string& text) const;  // what describe() writes
-  [[noreturn, gnu::cold]] void destroyed_while_awaited() const noexcept LEAT_REQUIRES(mutex_);
+  [[noreturn, gnu::cold]] void abort_destroyed_in_use() const noexcept LEAT_REQUIRES(mutex_);
   // What the queue counts, without a look into storage; for a queue that is being made or destroyed
   // too. A lock that nobody has ever taken is left to its first user, who then owns it.
   [[nodiscard]] queue_statistics counts() const noexcept;
@@ -283,84 +283,86 @@ class queue_base {
   [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
   void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
   // How many items an operation in line has moved.
-  std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
+  std::size_t moved_count(const detail::queue_waiter& w) const noexcept;
   // What is known of an operation in line, and who could serve it.
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
-  void refuse_impossible(const detail::queue_waiter& w) const;
+  void throw_if_impossible(const detail::queue_waiter& w) const;
   // True: there is memory for all that is let in, and `held` items more.
   [[nodiscard]] bool has_memory_for(std::size_t held) const noexcept LEAT_REQUIRES(mutex_) {
-    return held <= reserved_ && std::max({size_, floor_, capacity_}) <= reserved_ - held;
+    return held <= reserved_ &&
+           std::max({size_, min_after_dequeue_, capacity_}) <= reserved_ - held;
   }
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool line_up_as_owner(detail::queue_waiter& w) noexcept;
+  [[nodiscard]] bool enqueue_waiter_fast(detail::queue_waiter& w) noexcept;
   void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   // True for a batch that takes items as they come and may have to give them back.
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
-    return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
+    return w.role_ >= detail::queue_waiter::role::pop_many && !takes_whole_batches_;
   }
-  template <bool Wake, bool BegunToo = true>
-  bool leave_early(detail::queue_waiter& w) noexcept;
-  void take_back(detail::queue_waiter& w);
-  [[nodiscard]] work_list serve_lines() noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  bool serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept
+  template <bool Wake, bool EvenIfBegun = true>
+  bool try_remove_waiter(detail::queue_waiter& w) noexcept;
+  void undo_pop(detail::queue_waiter& w);
+  [[nodiscard]] work_list match_wait_queues() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list match_others(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool advance_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool advance_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool advance_selected_push(detail::queue_waiter& w, work_list& woken) noexcept
       LEAT_REQUIRES(mutex_);
-  void remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool wins(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept
+  void remove_waiter(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool claim_or_remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
+                       work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  void restore_items(detail::queue_waiter& w, std::size_t single_weight) noexcept
       LEAT_REQUIRES(mutex_);
-  void restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept LEAT_REQUIRES(mutex_);
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 
-  [[nodiscard]] work_list close_and_serve(detail::queue_outcome for_pushes) noexcept
+  [[nodiscard]] work_list close_and_match(detail::queue_outcome for_pushes) noexcept
       LEAT_REQUIRES(mutex_);
 
   // -- Whether the next item of a push may come in, and a pop may have an item.
-  [[nodiscard]] bool has_room_for(const detail::queue_waiter& w) const noexcept
+  [[nodiscard]] bool has_space_for(const detail::queue_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
-    return size_ < capacity_ && (!weighed_ || may_add_next(w));
+    return size_ < capacity_ && (!weighed_ || can_add_next(w));
   }
   [[nodiscard]] bool has_item() const noexcept LEAT_REQUIRES(mutex_) {
-    return size_ > floor_ || (size_ > 0 && weighed_ && floor_is_lifted());
+    return size_ > min_after_dequeue_ || (size_ > 0 && weighed_ && ignores_minimum());
   }
-  [[nodiscard]] bool never_together(const detail::queue_waiter& w) const noexcept
+  [[nodiscard]] bool is_batch_impossible(const detail::queue_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
-    return weighed_ && whole_batches_ && cannot_come_together(w);
+    return weighed_ && takes_whole_batches_ && can_never_fill_batch(w);
   }
 
   // -- In queue_weight.cpp.
-  static std::size_t weight_of_next(const detail::queue_waiter& w) noexcept;
-  bool lacks_weight(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
-  bool may_add_next(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
-  const detail::queue_waiter* first_push_with_place() const noexcept LEAT_REQUIRES(mutex_);
-  bool floor_is_lifted() const noexcept LEAT_REQUIRES(mutex_);
-  bool cannot_come_together(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  static std::size_t next_weight(const detail::queue_waiter& w) noexcept;
+  bool exceeds_limits(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
+  bool can_add_next(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  const detail::queue_waiter* first_push_within_capacity() const noexcept LEAT_REQUIRES(mutex_);
+  bool ignores_minimum() const noexcept LEAT_REQUIRES(mutex_);
+  bool can_never_fill_batch(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
   void count_weight_returned(std::size_t weight) noexcept LEAT_REQUIRES(mutex_);
   void add_weights_to(queue_statistics& s) const noexcept LEAT_REQUIRES(mutex_);
 
   // -- Also there: what a queue has to do with its budget. Under both locks.
   void take_ticket(detail::queue_waiter& w) noexcept;
-  void tell_budget(std::size_t stored, std::size_t taken) noexcept;
+  void notify_budget(std::size_t stored, std::size_t taken) noexcept;
   bool lock_budget() const noexcept;
   void unlock_budget(bool as_owner) const noexcept;
-  void serve_lines_with_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
-  work_list serve_with_budget() noexcept LEAT_REQUIRES(mutex_);
-  void serve_within(queue_base& locked, work_list& woken) noexcept;
+  void match_wait_queues_with_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  work_list match_with_budget() noexcept LEAT_REQUIRES(mutex_);
+  void match_for_budget(queue_base& locked, work_list& woken) noexcept;
   void leave_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 
   // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
-  void settle() noexcept LEAT_REQUIRES(mutex_) {
+  void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
-    plain_push_ = nobody_waits && !closed_ && !budget_;
-    plain_pop_ = nobody_waits && !held_back_ && !budget_;
+    fast_push_ = nobody_waits && !closed_ && !budget_;
+    fast_pop_ = nobody_waits && !held_back_ && !budget_;
   }
 
-  bool plain_push_ LEAT_GUARDED_BY(mutex_);
-  bool plain_pop_ LEAT_GUARDED_BY(mutex_);
+  bool fast_push_ LEAT_GUARDED_BY(mutex_);
+  bool fast_pop_ LEAT_GUARDED_BY(mutex_);
   bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
   bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
   const std::size_t low_mark_;
@@ -369,7 +371,7 @@ class queue_base {
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
   std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // for as many there is memory at least
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t idle_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
+  std::size_t unstarted_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
   const std::size_t max_weight_;
   std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
@@ -379,7 +381,7 @@ class queue_base {
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
-  detail::live_queue place_{this, &queue_base::report};  // for dump()
+  detail::live_queue registration_{this, &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
   const std::string name_;
   // Whose operations waited here or were waited for: who usually fills the queue and empties it.
@@ -395,6 +397,6 @@ inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items
       items_(items),
       count_(count),
       role_(r),
-      queue_number_(queue.place_.number()) {}
+      queue_number_(queue.registration_.number()) {}
 
 }  // namespace leat

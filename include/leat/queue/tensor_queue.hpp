@@ -75,7 +75,7 @@ class tensor_queue
   }
   [[nodiscard]] auto push(const tensor_tuple& element,
                           std::source_location where = std::source_location::current()) {
-    return awaiter<push_copy_verb>(queue_, where, checked(element));
+    return awaiter<push_copy_operation>(queue_, where, checked(element));
   }
 
   /// Removes the next element as it was pushed: without padding.
@@ -115,14 +115,14 @@ class tensor_queue
 
   // ---- Batches.
 
-  /// Adds the elements of a batch in one unbroken run, waiting for room as often as needed: see
-  /// basic_queue::push_many(). All components have the same size in dimension 0. Gives how many
+  /// Adds the elements of a batch in one unbroken sequence, waiting for room as often as needed:
+  /// see basic_queue::push_many(). All components have the same size in dimension 0. Gives how many
   /// elements went in.
   ///
   /// Cost: the elements are copied from the batch, by the call.
   [[nodiscard]] auto push_many(tensor_tuple batch,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<push_run_verb>(queue_, where, elements_of(batch));
+    return awaiter<push_owned_operation>(queue_, where, elements_of(batch));
   }
 
   /// Removes `count` elements as one batch, waiting until they are together: see
@@ -138,30 +138,30 @@ class tensor_queue
   ///         the batch; one allocation for each component.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_verb>(queue_, where, wanted(count), queue_, spec_);
+    return awaiter<pop_many_operation>(queue_, where, wanted(count), queue_, spec_);
   }
 
   /// As pop_many(), but once the queue is closed what is left suffices: see
   /// basic_queue::pop_up_to().
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_verb>(queue_, where, wanted(count), queue_, spec_);
+    return awaiter<pop_up_to_operation>(queue_, where, wanted(count), queue_, spec_);
   }
 
-  /// Adds as many of a batch's elements as need no waiting, in one run, the first ones first, and
-  /// says how many. None: no room, or others wait, or closed.
+  /// Adds as many of a batch's elements as need no waiting, as one sequence, the first ones first,
+  /// and says how many. None: no room, or others wait, or closed.
   ///
   /// Cost: all elements are copied from the batch, also those that do not go in.
   [[nodiscard]] std::size_t try_push_many(tensor_tuple batch) {
-    std::vector<tensor_tuple> run = elements_of(batch);
-    return queue_.try_push_many(run);
+    std::vector<tensor_tuple> items_to_push = elements_of(batch);
+    return queue_.try_push_many(items_to_push);
   }
 
   /// Removes `count` elements as one batch if that needs no waiting, or none.
   ///
   /// Errors: as pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_many(std::size_t count) {
-    return queue_.try_batch(pop_many_verb(wanted(count), queue_, spec_));
+    return queue_.try_batch(pop_many_operation(wanted(count), queue_, spec_));
   }
 
   /// Removes what is there as one batch, up to `count` elements, whether the queue is open or
@@ -169,7 +169,7 @@ class tensor_queue
   ///
   /// Errors: as pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_up_to(std::size_t count) {
-    return queue_.try_batch(pop_up_to_verb(wanted(count), queue_, spec_));
+    return queue_.try_batch(pop_up_to_operation(wanted(count), queue_, spec_));
   }
 
   /// push_many() for Asio; the elements are copied from the batch before this returns.
@@ -178,8 +178,8 @@ class tensor_queue
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(tensor_tuple batch, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_run_verb>(queue_, where, std::forward<Token>(token),
-                                           elements_of(batch));
+    return detail::initiate<push_owned_operation>(queue_, where, std::forward<Token>(token),
+                                                  elements_of(batch));
   }
 
   /// pop_many() for Asio. The batch is made on the handler's executor; when that fails the handler
@@ -189,7 +189,7 @@ class tensor_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
-    return initiate_batch<pop_many_verb>(count, where, std::forward<Token>(token));
+    return initiate_batch<pop_many_operation>(count, where, std::forward<Token>(token));
   }
 
   /// pop_up_to() for Asio; see async_pop_many().
@@ -198,7 +198,7 @@ class tensor_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return initiate_batch<pop_up_to_verb>(count, where, std::forward<Token>(token));
+    return initiate_batch<pop_up_to_operation>(count, where, std::forward<Token>(token));
   }
 
   // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
@@ -222,43 +222,45 @@ class tensor_queue
   void describe(std::ostream& out) const { queue_.describe(out); }
 
  private:
-  using push_copy_verb = typename Queue::push_copy_verb;
-  using push_run_verb = detail::push_run_verb<tensor_tuple, typename Queue::push_many_verb>;
-  using pop_many_verb = detail::pop_batch_verb<Queue, typename Queue::pop_many_verb>;
-  using pop_up_to_verb = detail::pop_batch_verb<Queue, typename Queue::pop_up_to_verb>;
-  template <class Verb>
-  using awaiter = detail::queue_awaiter<Queue, Verb>;
+  using push_copy_operation = typename Queue::push_copy_operation;
+  using push_owned_operation =
+      detail::push_owned_operation<tensor_tuple, typename Queue::push_many_operation>;
+  using pop_many_operation = detail::pop_batch_operation<Queue, typename Queue::pop_many_operation>;
+  using pop_up_to_operation =
+      detail::pop_batch_operation<Queue, typename Queue::pop_up_to_operation>;
+  template <class Operation>
+  using awaiter = detail::queue_awaiter<Queue, Operation>;
 
   // What the blocking face does.
   friend blocking_face<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
-  template <class Verb>
-  using blocking = detail::blocking_queue_call<Queue, Verb>;
-  using place = std::source_location;
-  bool block_push(tensor_tuple&& element, const wait_limit* limit, const place& where) {
+  template <class Operation>
+  using blocking = detail::blocking_queue_call<Queue, Operation>;
+  using location = std::source_location;
+  bool block_push(tensor_tuple&& element, const wait_limit* limit, const location& where) {
     spec_.check(element, owner_);
     return queue_.block_push(std::move(element), limit, where);
   }
-  bool block_push(const tensor_tuple& element, const wait_limit* limit, const place& where) {
+  bool block_push(const tensor_tuple& element, const wait_limit* limit, const location& where) {
     return queue_.block_push(checked(element), limit, where);
   }
-  auto block_pop(const wait_limit* limit, const place& where) {
+  auto block_pop(const wait_limit* limit, const location& where) {
     return queue_.block_pop(limit, where);
   }
-  auto block_push_many(tensor_tuple batch, const wait_limit* limit, const place& where) {
-    return blocking<push_run_verb>::run(queue_, limit, where, elements_of(batch));
+  auto block_push_many(tensor_tuple batch, const wait_limit* limit, const location& where) {
+    return blocking<push_owned_operation>::run(queue_, limit, where, elements_of(batch));
   }
-  auto block_pop_many(std::size_t count, const wait_limit* limit, const place& where) {
-    return blocking<pop_many_verb>::run(queue_, limit, where, wanted(count), queue_, spec_);
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where) {
+    return blocking<pop_many_operation>::run(queue_, limit, where, wanted(count), queue_, spec_);
   }
-  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
-    return blocking<pop_up_to_verb>::run(queue_, limit, where, wanted(count), queue_, spec_);
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where) {
+    return blocking<pop_up_to_operation>::run(queue_, limit, where, wanted(count), queue_, spec_);
   }
 
   // By reference: a token may keep what it is given until it begins.
-  template <class Verb, class Token>
+  template <class Operation, class Token>
   auto initiate_batch(std::size_t count, const std::source_location& where, Token&& token) {
-    return detail::initiate<Verb>(queue_, where, std::forward<Token>(token), wanted(count),
-                                  std::ref(queue_), std::cref(spec_));
+    return detail::initiate<Operation>(queue_, where, std::forward<Token>(token), wanted(count),
+                                       std::ref(queue_), std::cref(spec_));
   }
 
   [[nodiscard]] tensor_tuple checked(tensor_tuple element) const {

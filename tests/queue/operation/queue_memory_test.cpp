@@ -26,8 +26,8 @@ struct room {
 // First in, first out, in exactly as much room as was asked for.
 class exact_order {
  public:
-  static constexpr bool whole_batches = false;
-  static constexpr bool may_be_passed_by = true;
+  static constexpr bool takes_whole_batches = false;
+  static constexpr bool allows_direct_handoff = true;
   explicit exact_order(room& r) : room_(r) {}
   void reserve(std::size_t count) {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();

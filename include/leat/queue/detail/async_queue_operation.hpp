@@ -27,8 +27,10 @@ namespace leat::detail {
 /// Lives until it has been delivered on the handler's executor: only there is it taken apart, so a
 /// cancellation emitted there always finds it whole. If the executor's context is destroyed first,
 /// the operation is withdrawn, or a pop that has ended is undone, and the handler is destroyed.
-template <class Queue, class Verb, class Handler>
-class async_queue_operation final : private Verb, private queue_waiter, private pending_operation {
+template <class Queue, class Operation, class Handler>
+class async_queue_operation final : private Operation,
+                                    private queue_waiter,
+                                    private pending_operation {
  public:
   using handler_type = Handler;
 
@@ -52,8 +54,8 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
   template <class... Arguments>
   async_queue_operation(Queue& q, Handler&& handler, const std::source_location& where,
                         Arguments&&... arguments)
-      : Verb{std::forward<Arguments>(arguments)...},
-        queue_waiter(q, Verb::the_role, Verb::items(), Verb::count(), where),
+      : Operation{std::forward<Arguments>(arguments)...},
+        queue_waiter(q, Operation::the_role, Operation::items(), Operation::count(), where),
         handler_(std::move(handler)),
         work_(asio::make_work_guard(handler_)) {
     this->run_ = [](work_item& item) noexcept {
@@ -83,7 +85,7 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
 
   void undo() noexcept override {
     if (std::exchange(must_undo_, false) && !this->undo_unread()) {
-      static_cast<void>(Verb::result(this->outcome_, this->moved_));
+      static_cast<void>(Operation::result(this->outcome_, this->moved_));
     }
   }
 
@@ -91,13 +93,13 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
 
   void begin(Queue& q) {
     try {
-      if (Verb::try_at_once(q)) {
+      if (Operation::try_at_once(q)) {
         this->set_done();
       } else if (!q.begin(*this)) {
         return;
       }
     } catch (...) {  // nothing has happened
-      refused_ = to_error_code(std::current_exception());
+      begin_error_ = to_error_code(std::current_exception());
     }
     deliver();
   }
@@ -113,13 +115,13 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
     });
   }
 
-  // Who asks for nothing but a total cancellation wants no side effect: a run goes on of which a
-  // part is in.
+  // Who asks for nothing but a total cancellation wants no side effect: a push of many goes on of
+  // which a part is in.
   bool cancel(asio::cancellation_type type) noexcept {
     using asio::cancellation_type;
-    if constexpr (!Verb::all_or_nothing) {
-      const auto leaving_a_part = cancellation_type::terminal | cancellation_type::partial;
-      if ((type & leaving_a_part) == cancellation_type::none) {
+    if constexpr (!Operation::all_or_nothing) {
+      const auto partial_cancellation = cancellation_type::terminal | cancellation_type::partial;
+      if ((type & partial_cancellation) == cancellation_type::none) {
         return this->queue_.cancel_unless_begun(*this);
       }
     }
@@ -139,8 +141,8 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
     must_undo_ = false;
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
-    auto [ec, result] = detail::finish<Verb>(*this, this->outcome_, this->moved_,
-                                             refused_ ? refused_ : this->error());
+    auto [ec, result] = detail::finish<Operation>(*this, this->outcome_, this->moved_,
+                                                  begin_error_ ? begin_error_ : this->error());
     // What an Asio program asks for; == errc::cancelled.
     if (this->outcome_ == queue_outcome::cancelled) ec = asio::error::operation_aborted;
     Handler handler(std::move(handler_));
@@ -152,20 +154,20 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
   Handler handler_;
   post_memory post_memory_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
-  std::error_code refused_;  // of an operation that could not begin
-  bool must_undo_ = false;   // if the handler is not called
+  std::error_code begin_error_;  // of an operation that could not begin
+  bool must_undo_ = false;       // if the handler is not called
 };
 
-/// Starts a verb with a completion token; `arguments` are what the verb is made of.
-template <class Verb, class Queue, class Token, class... Arguments>
+/// Starts an operation with a completion token; `arguments` are what the operation is made of.
+template <class Operation, class Queue, class Token, class... Arguments>
 auto initiate(Queue& q, const std::source_location& where, Token&& token,
               Arguments&&... arguments) {
-  using signature = void(std::error_code, verb_result<Verb>);
+  using signature = void(std::error_code, operation_result<Operation>);
   static_assert(completion_handler<std::decay_t<Token>, signature>::is_function);
   return asio::async_initiate<Token, signature>(
       [&q, where](auto&& handler, auto&&... values) {
         using handler_type = std::decay_t<decltype(handler)>;
-        async_queue_operation<Queue, Verb, handler_type>::start(
+        async_queue_operation<Queue, Operation, handler_type>::start(
             q, std::forward<decltype(handler)>(handler), where,
             std::forward<decltype(values)>(values)...);
       },

@@ -11,10 +11,10 @@
 namespace leat::detail {
 
 /// An operation on a queue in which an OS thread sleeps.
-class queue_sleeper : public queue_waiter {
+class blocking_queue_waiter : public queue_waiter {
  public:
-  queue_sleeper(queue_base& queue, role r, void* items, std::size_t count,
-                const std::source_location& where) noexcept;
+  blocking_queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+                        const std::source_location& where) noexcept;
 
   /// True: it is not even to be tried, since the thread, or who waits within `limit`, was asked to
   /// stop.

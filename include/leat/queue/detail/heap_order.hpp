@@ -15,15 +15,15 @@ template <class T, class Less>
 class heap_order {
  public:
   /// A batch is the smallest items that are there together, not the ones that came first.
-  static constexpr bool whole_batches = true;
-  static constexpr bool may_be_passed_by = true;
+  static constexpr bool takes_whole_batches = true;
+  static constexpr bool allows_direct_handoff = true;
 
   explicit heap_order(Less less) : less_(std::move(less)) {}
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(heap_, count); }
 
-  [[nodiscard]] bool has_room() const noexcept { return heap_.size() < heap_.capacity(); }
+  [[nodiscard]] bool has_free_slot() const noexcept { return heap_.size() < heap_.capacity(); }
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
   void store(T&& value) noexcept { insert(std::move(value), newest_++); }
@@ -37,7 +37,7 @@ class heap_order {
   }
 
   /// Puts the item back that was taken last: in front of its equals.
-  void give_back(T&& value) noexcept { insert(std::move(value), --oldest_); }
+  void put_back(T&& value) noexcept { insert(std::move(value), --oldest_); }
 
  private:
   struct entry {

@@ -19,26 +19,26 @@ namespace leat::detail {
 template <class Operation>
 class select_branch;
 
-/// A verb awaited in a coroutine.
+/// An operation awaited in a coroutine.
 ///
 /// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
 /// needs, comes into being only when the coroutine really suspends. That is what makes an operation
 /// that ends at once cheap. Movable until it is awaited.
-template <class Queue, class Verb>
+template <class Queue, class Operation>
 class [[nodiscard]] queue_awaiter {
  public:
   template <class... Arguments>
   queue_awaiter(Queue& q, const std::source_location& where, Arguments&&... arguments)
-      : call_{q, nullptr, where}, verb_{std::forward<Arguments>(arguments)...} {}
+      : call_{q, nullptr, where}, operation_{std::forward<Arguments>(arguments)...} {}
   queue_awaiter(queue_awaiter&& unstarted) noexcept
-      : call_(unstarted.call_), verb_(std::move(unstarted.verb_)) {
+      : call_(unstarted.call_), operation_(std::move(unstarted.operation_)) {
     LEAT_ASSERT(unstarted.state_ == state::fresh, "a queue operation that was awaited was moved");
   }
   queue_awaiter& operator=(queue_awaiter&&) = delete;
   ~queue_awaiter() {
     if (state_ < state::suspended) return;
     if (state_ == state::suspended && !waiter_.abandon()) {
-      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+      static_cast<void>(operation_.result(waiter_.outcome_, waiter_.moved_));
     }
     std::destroy_at(&waiter_);
   }
@@ -54,11 +54,11 @@ class [[nodiscard]] queue_awaiter {
   [[gnu::always_inline]] bool await_ready() {
     LEAT_ASSERT(state_ == state::fresh,
                 "a queue operation was awaited already: make a new one for each co_await");
-    if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) {
+    if (operation_.count() > 0 && call_.task && call_.task->stop_requested()) {
       state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
       return false;
     }
-    if (!verb_.try_at_once(call_.queue)) return false;
+    if (!operation_.try_at_once(call_.queue)) return false;
     state_ = state::done;
     return !call_.task || call_.task->get_scheduler().consume_budget();
   }
@@ -67,7 +67,8 @@ class [[nodiscard]] queue_awaiter {
     const call c = call_;
     const bool done = state_ == state::done;
     const bool stopped = state_ == state::stopped;
-    std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
+    std::construct_at(&waiter_, c.queue, Operation::the_role, operation_.items(),
+                      operation_.count(), c.where);
     state_ = state::suspended;
     waiter_.begin_wait(c.task, h);
     if (done) {
@@ -93,15 +94,16 @@ class [[nodiscard]] queue_awaiter {
   }
 
   auto await_resume() {
-    if (state_ == state::done) return verb_.result(queue_outcome::done, verb_.count());
+    if (state_ == state::done) return operation_.result(queue_outcome::done, operation_.count());
     state_ = state::resumed;
-    waiter_.throw_unless_ended_well();
-    return verb_.result(waiter_.outcome_, waiter_.moved_);
+    waiter_.throw_on_failure();
+    return operation_.result(waiter_.outcome_, waiter_.moved_);
   }
-  result_tuple<verb_result<Verb>> await_tuple() noexcept {
-    if (state_ == state::done) return detail::finish(verb_, queue_outcome::done, verb_.count());
+  result_tuple<operation_result<Operation>> await_tuple() noexcept {
+    if (state_ == state::done)
+      return detail::finish(operation_, queue_outcome::done, operation_.count());
     state_ = state::resumed;
-    return detail::finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
+    return detail::finish(operation_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
   /// Where it was asked for; for a select, which begins with that.
@@ -121,11 +123,11 @@ class [[nodiscard]] queue_awaiter {
     queue_waiter waiter_;  // alive once suspended
   };
   state state_ = state::fresh;
-  Verb verb_;
+  Operation operation_;
 };
 
-/// A verb that blocks an OS thread until it has ended or `limit`, if there is one, ends it.
-template <class Queue, class Verb>
+/// An operation that blocks an OS thread until it has ended or `limit`, if there is one, ends it.
+template <class Queue, class Operation>
 class blocking_queue_call {
  public:
   template <class... Arguments>
@@ -133,15 +135,15 @@ class blocking_queue_call {
                   Arguments&&... arguments) {
     LEAT_ASSERT(scheduler::current() == nullptr,
                 "a blocking queue operation on a scheduler's own thread: co_await it instead");
-    Verb verb{std::forward<Arguments>(arguments)...};
-    const bool untried = verb.count() > 0 && queue_sleeper::stop_requested(limit);
-    if (!untried && verb.try_at_once(q)) {
-      return verb.result(queue_outcome::done, verb.count());
+    Operation operation{std::forward<Arguments>(arguments)...};
+    const bool untried = operation.count() > 0 && blocking_queue_waiter::stop_requested(limit);
+    if (!untried && operation.try_at_once(q)) {
+      return operation.result(queue_outcome::done, operation.count());
     }
-    queue_sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
+    blocking_queue_waiter self(q, Operation::the_role, operation.items(), operation.count(), where);
     self.sleep(limit);
-    self.throw_unless_ended_well();
-    return verb.result(self.outcome_, self.moved_);
+    self.throw_on_failure();
+    return operation.result(self.outcome_, self.moved_);
   }
 };
 

@@ -19,8 +19,9 @@ namespace leat::detail {
 template <class T>
 class raw_storage {
  public:
-  raw_storage() noexcept {}               // not defaulted: that would fill the bytes with zeros
-  raw_storage(raw_storage&&) noexcept {}  // of a verb that has not been tried: there is no value
+  raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
+  // of an operation that has not been tried: there is no value
+  raw_storage(raw_storage&&) noexcept {}
 
   [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
   /// Moves the value out and destroys it here.
@@ -35,12 +36,12 @@ class raw_storage {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-// What can be done with a queue, apart from how one waits for it. A verb says how to try at once,
-// what the queue needs to know of a waiting operation, and what the caller gets in the end.
+// What can be done with a queue, apart from how one waits for it. An operation says how to try at
+// once, what the queue needs to know of a waiting operation, and what the caller gets in the end.
 // `Weights` and `Batch` hold the weights of the items, for a queue that weighs.
 
 template <class T, class Weights = unweighed_push>
-struct push_verb {
+struct push_operation {
   static constexpr auto the_role = queue_waiter::role::push;
   static constexpr bool all_or_nothing = true;
   T* value;
@@ -59,7 +60,7 @@ struct push_verb {
 
 /// A push that owns its value.
 template <class T, class Weights = unweighed_push>
-struct push_copy_verb {
+struct push_copy_operation {
   static constexpr auto the_role = queue_waiter::role::push;
   static constexpr bool all_or_nothing = true;
   T value;
@@ -77,7 +78,7 @@ struct push_copy_verb {
 };
 
 template <class T>
-struct pop_verb {
+struct pop_operation {
   static constexpr auto the_role = queue_waiter::role::pop;
   static constexpr bool all_or_nothing = true;
   raw_storage<T> slot;
@@ -95,7 +96,7 @@ struct pop_verb {
 };
 
 template <class T, class Weights = unweighed_push>
-struct push_many_verb {
+struct push_many_operation {
   static constexpr auto the_role = queue_waiter::role::push_many;
   static constexpr bool all_or_nothing = false;
   std::span<T> values;
@@ -114,18 +115,18 @@ struct push_many_verb {
 
 /// The same with items that it owns.
 template <class T, class PushMany>
-struct push_run_verb : PushMany {
-  explicit push_run_verb(std::vector<T> items) : PushMany{}, run(std::move(items)) {
-    this->values = run;
+struct push_owned_operation : PushMany {
+  explicit push_owned_operation(std::vector<T> items) : PushMany{}, owned(std::move(items)) {
+    this->values = owned;
   }
-  push_run_verb(push_run_verb&&) noexcept = default;  // the items stay where they are
-  push_run_verb& operator=(push_run_verb&&) = delete;
+  push_owned_operation(push_owned_operation&&) noexcept = default;  // the items stay where they are
+  push_owned_operation& operator=(push_owned_operation&&) = delete;
 
-  std::vector<T> run;
+  std::vector<T> owned;
 };
 
 template <class T, queue_waiter::role Role, class Batch = std::vector<T>>
-struct pop_many_verb {
+struct pop_many_operation {
   static constexpr auto the_role = Role;
   static constexpr bool all_or_nothing = true;
   std::size_t wanted;
@@ -145,18 +146,19 @@ struct pop_many_verb {
   }
 };
 
-template <class Verb>
-using verb_result = decltype(std::declval<Verb&>().result(queue_outcome::done, std::size_t{}));
+template <class Operation>
+using operation_result =
+    decltype(std::declval<Operation&>().result(queue_outcome::done, std::size_t{}));
 
-/// What a verb comes to that has ended, with `error` or without. Of a push of many some items may
-/// have gone in before an error.
-template <class Verb>
-[[nodiscard]] result_tuple<verb_result<Verb>> finish(Verb& verb, queue_outcome o, std::size_t moved,
-                                                     std::error_code error = {}) noexcept {
-  if constexpr (Verb::all_or_nothing) {
-    return tuple_of<verb_result<Verb>>(error, [&] { return verb.result(o, moved); });
+/// What an operation comes to that has ended, with `error` or without. Of a push of many some items
+/// may have gone in before an error.
+template <class Operation>
+[[nodiscard]] result_tuple<operation_result<Operation>> finish(
+    Operation& operation, queue_outcome o, std::size_t moved, std::error_code error = {}) noexcept {
+  if constexpr (Operation::all_or_nothing) {
+    return tuple_of<operation_result<Operation>>(error, [&] { return operation.result(o, moved); });
   } else {
-    return {error, verb.result(o, moved)};
+    return {error, operation.result(o, moved)};
   }
 }
 

@@ -12,24 +12,24 @@
 namespace leat::detail {
 
 /// A queue operation that is part of a select.
-template <class Queue, class Verb>
-class select_branch<queue_awaiter<Queue, Verb>> {
+template <class Queue, class Operation>
+class select_branch<queue_awaiter<Queue, Operation>> {
  public:
-  select_branch(queue_awaiter<Queue, Verb>&& o, select_state& s, int index) noexcept
-      : select_branch(o.call_.queue, std::move(o.verb_), s, index, o.call_.where) {}
+  select_branch(queue_awaiter<Queue, Operation>&& o, select_state& s, int index) noexcept
+      : select_branch(o.call_.queue, std::move(o.operation_), s, index, o.call_.where) {}
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
-      : select_branch(unstarted.queue_, std::move(unstarted.verb_), s, index,
+      : select_branch(unstarted.queue_, std::move(unstarted.operation_), s, index,
                       unstarted.waiter_.where()) {}
   select_branch(const select_branch&) = delete;
   select_branch& operator=(const select_branch&) = delete;
   ~select_branch() { withdraw(); }
 
-  [[nodiscard]] bool is_empty_operation() const noexcept { return verb_.count() == 0; }
-  [[nodiscard]] bool try_now() { return at_once_ = verb_.try_at_once(queue_); }
+  [[nodiscard]] bool is_empty_operation() const noexcept { return operation_.count() == 0; }
+  [[nodiscard]] bool try_now() { return at_once_ = operation_.try_at_once(queue_); }
 
   [[nodiscard]] bool begin() {
     begun_ = true;
-    waiter_.items_ = verb_.items();
+    waiter_.items_ = operation_.items();
     return queue_.begin(waiter_) && waiter_.select_state_.winner() == waiter_.index_;
   }
 
@@ -40,34 +40,34 @@ class select_branch<queue_awaiter<Queue, Verb>> {
   // The items of a pop go back.
   void undo() noexcept {
     if (at_once_) {
-      waiter_.items_ = verb_.items();
+      waiter_.items_ = operation_.items();
       waiter_.set_done();
     }
     if (!waiter_.undo_unread()) {
-      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+      static_cast<void>(operation_.result(waiter_.outcome_, waiter_.moved_));
     }
   }
 
   auto result() {
-    if (at_once_) return verb_.result(queue_outcome::done, verb_.count());
-    waiter_.throw_unless_ended_well();
-    return verb_.result(waiter_.outcome_, waiter_.moved_);
+    if (at_once_) return operation_.result(queue_outcome::done, operation_.count());
+    waiter_.throw_on_failure();
+    return operation_.result(waiter_.outcome_, waiter_.moved_);
   }
 
   // Withdrawn. Its last item may have gone in when it had lost already: then it is done all the
   // same.
   void interrupt(std::error_code ec) noexcept
-    requires(!Verb::all_or_nothing)
+    requires(!Operation::all_or_nothing)
   {
     waiter_.outcome_ = waiter_.moved_ == waiter_.count_ ? queue_outcome::done
                        : ec == errc::deadline_exceeded  ? queue_outcome::late
                                                         : queue_outcome::cancelled;
   }
   auto tuple() noexcept
-    requires(!Verb::all_or_nothing)
+    requires(!Operation::all_or_nothing)
   {
     if (at_once_) waiter_.set_done();
-    return finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
+    return finish(operation_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
   void describe(std::ostream& out) const {
@@ -76,13 +76,13 @@ class select_branch<queue_awaiter<Queue, Verb>> {
   }
 
  private:
-  select_branch(Queue& q, Verb&& verb, select_state& s, int index,
+  select_branch(Queue& q, Operation&& operation, select_state& s, int index,
                 const std::source_location& where) noexcept
-      : verb_(std::move(verb)),
+      : operation_(std::move(operation)),
         queue_(q),
-        waiter_(q, Verb::the_role, nullptr, verb_.count(), s, index, where) {}
+        waiter_(q, Operation::the_role, nullptr, operation_.count(), s, index, where) {}
 
-  Verb verb_;
+  Operation operation_;
   Queue& queue_;
   selected_queue_waiter waiter_;
   bool at_once_ = false;

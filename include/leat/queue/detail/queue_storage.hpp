@@ -28,7 +28,9 @@ class queue_storage {
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { order_.reserve(count); }
-  [[nodiscard, gnu::always_inline]] bool has_room() const noexcept { return order_.has_room(); }
+  [[nodiscard, gnu::always_inline]] bool has_free_slot() const noexcept {
+    return order_.has_free_slot();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
   [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
@@ -66,7 +68,7 @@ class queue_storage {
   }
 
   /// The next `count` values of a push: into storage.
-  void accept(queue_waiter& w, std::size_t count) noexcept {
+  void store_from_push(queue_waiter& w, std::size_t count) noexcept {
     for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
       if constexpr (weighs) {
         const auto& weights = *static_cast<const weighed_push*>(w.items_);
@@ -78,7 +80,7 @@ class queue_storage {
   }
 
   /// The next `count` values: to a pop. Gives their weight.
-  std::size_t deliver(queue_waiter& w, std::size_t count) noexcept {
+  std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept {
     if (w.role_ == queue_waiter::role::pop) return take(static_cast<T*>(w.items_));
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
@@ -101,29 +103,30 @@ class queue_storage {
     }
   }
 
-  /// All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
+  /// All that a pop has taken: back into storage. Gives its weight; `single_weight` is that of a
   /// single pop, which does not keep it.
-  std::size_t give_back(queue_waiter& w, [[maybe_unused]] std::size_t weight_of_one) noexcept {
+  std::size_t return_to_storage(queue_waiter& w,
+                                [[maybe_unused]] std::size_t single_weight) noexcept {
     if (w.role_ == queue_waiter::role::pop) {
       T* const item = std::launder(static_cast<T*>(w.items_));
       if constexpr (weighs) {
-        order_.give_back({std::move(*item), weight_of_one});
+        order_.put_back({std::move(*item), single_weight});
       } else {
-        order_.give_back(std::move(*item));
+        order_.put_back(std::move(*item));
       }
       std::destroy_at(item);
-      return weight_of_one;
+      return single_weight;
     }
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
     for (; !items.empty(); items.pop_back()) {
       if constexpr (weighs) {
         const std::size_t weight = items.weights.back();
-        order_.give_back({std::move(items.back()), weight});
+        order_.put_back({std::move(items.back()), weight});
         items.weights.pop_back();
         sum += weight;
       } else {
-        order_.give_back(T(std::move(items.back())));
+        order_.put_back(T(std::move(items.back())));
       }
     }
     return sum;

@@ -44,7 +44,7 @@ class queue_waiter : public wait_operation {
 
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
   /// True: a push of many, of which some may be in when it ends.
-  [[nodiscard]] bool is_run() const noexcept { return role_ == role::push_many; }
+  [[nodiscard]] bool is_push_many() const noexcept { return role_ == role::push_many; }
 
   /// True: of one item, and not part of a select.
   [[nodiscard]] bool is_single_push() const noexcept {
@@ -72,14 +72,14 @@ class queue_waiter : public wait_operation {
 
   /// What the outcomes from `cancelled` on stand for; success for the others.
   [[nodiscard]] std::error_code error() const noexcept {
-    return outcome_ >= queue_outcome::cancelled ? code_of_outcome() : std::error_code();
+    return outcome_ >= queue_outcome::cancelled ? outcome_code() : std::error_code();
   }
 
   /// Throws that. What a stop ends is thrown here, in the coroutine that waits, and made in a cold
   /// function: docs/decisions/0006-cold-throws.md.
-  [[gnu::always_inline]] void throw_unless_ended_well() const {
+  [[gnu::always_inline]] void throw_on_failure() const {
     if (outcome_ < queue_outcome::cancelled) return;
-    if (outcome_ == queue_outcome::cancelled && !is_run()) throw cancelled();
+    if (outcome_ == queue_outcome::cancelled && !is_push_many()) throw cancelled();
     throw_outcome();
   }
 
@@ -121,11 +121,11 @@ class queue_waiter : public wait_operation {
   // The task that waits; null for a thread, a handler, or a coroutine of no task.
   [[nodiscard]] const task_context* waiting_task() const noexcept;
   // That waits; none for a thread without a place or a handler.
-  [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
-  [[nodiscard]] task_id other_task() const noexcept;
+  [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : find_task_id(); }
+  [[nodiscard]] task_id find_task_id() const noexcept;
   [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
   [[nodiscard]] bool claim_select() noexcept;
-  [[nodiscard]] std::error_code code_of_outcome() const noexcept;
+  [[nodiscard]] std::error_code outcome_code() const noexcept;
   [[nodiscard]] std::string text() const;
   void append_object_to(std::string& text) const;
   [[nodiscard, gnu::cold]] failure cancelled() const;

@@ -15,15 +15,15 @@ namespace leat::detail {
 template <class T>
 class shuffle_order {
  public:
-  static constexpr bool whole_batches = false;
-  static constexpr bool may_be_passed_by = false;  // each item taken is a draw
+  static constexpr bool takes_whole_batches = false;
+  static constexpr bool allows_direct_handoff = false;  // each item taken is a draw
 
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(pool_, count); }
 
-  [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }
+  [[nodiscard]] bool has_free_slot() const noexcept { return pool_.size() < pool_.capacity(); }
   [[nodiscard]] std::size_t size() const noexcept { return pool_.size(); }
 
   void store(T&& value) noexcept { pool_.push_back(std::move(value)); }
@@ -37,7 +37,7 @@ class shuffle_order {
   }
 
   /// Puts an item back into the pool.
-  void give_back(T&& value) noexcept { pool_.push_back(std::move(value)); }
+  void put_back(T&& value) noexcept { pool_.push_back(std::move(value)); }
 
  private:
   std::vector<T> pool_;

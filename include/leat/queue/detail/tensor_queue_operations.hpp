@@ -12,13 +12,13 @@
 
 namespace leat::detail {
 
-// On top of the queue's own verbs, which know whether it weighs.
+// On top of the queue's own operations, which know whether it weighs.
 
 /// A pop of many elements as one batch, which is made when all of them are there, by the one who
 /// gets it.
 template <class Queue, class PopMany>
-struct pop_batch_verb : PopMany {
-  pop_batch_verb(std::size_t count, Queue& q, const element_spec& s)
+struct pop_batch_operation : PopMany {
+  pop_batch_operation(std::size_t count, Queue& q, const element_spec& s)
       : PopMany{count}, queue(q), spec(s) {}
 
   Queue& queue;
