@@ -8,7 +8,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/queue_base.hpp"
 #include "leat/queue/queue_fullness.hpp"

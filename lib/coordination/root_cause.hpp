@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 
 namespace leat::detail {
 
@@ -11,7 +11,7 @@ namespace leat::detail {
 [[nodiscard]] inline std::exception_ptr root_cause(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
-  } catch (const partial_push& e) {
+  } catch (const partial_push_error& e) {
     if (e.cause()) return root_cause(e.cause());
   } catch (...) {  // what it is already
   }

@@ -12,7 +12,7 @@
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/detail/blocking_queue_waiter.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
@@ -125,7 +125,7 @@ failure queue_waiter::cancelled() const {
                        without_code_message(error_message(cause), to_error_code(cause))};
 }
 
-partial_push queue_waiter::partial() const {
+partial_push_error queue_waiter::partial() const {
   const std::error_code ec = error();
   if (outcome_ != queue_outcome::failed) {
     const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";

@@ -87,7 +87,7 @@ void queue_base::add_weights_to(queue_statistics& s) const noexcept {
   s.returned_weight = returned_weight_;
   if (const detail::queue_waiter* const w = first_push_within_capacity()) {
     s.entering_weight = next_weight(*w);
-    s.awaits_budget = budget_ && weight_ <= max_weight_ - s.entering_weight;
+    s.waits_for_budget = budget_ && weight_ <= max_weight_ - s.entering_weight;
   }
 }
 

@@ -20,7 +20,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/tensor_queue.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "queue/operation/queue_operations.hpp"
@@ -108,7 +108,7 @@ task<> push_a_run(Queue& q, int first, books& b) {
   std::exception_ptr ended;
   try {
     count = co_await push_run(q, copy);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     count = e.count();
     ended = std::current_exception();
   }
@@ -258,7 +258,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a failure at any point loses and doubles nothing
   const auto is_cause = [&](const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       return e.cause() == cause;
     } catch (...) {
       return std::current_exception() == cause;

@@ -194,7 +194,7 @@ TEST_CASE("tensor_batch: by hand, in a thread that waits within limits", "[pipel
   std::size_t in = 9;
   try {
     b.wait_push_many(tensor_tuple(vector_of(from_to(1, 3))), 1ms);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     in = e.count();
   }
   CHECK(in == 1);

@@ -224,7 +224,7 @@ class late_run final : public model::program {
     try {
       in_ = static_cast<unsigned>(queue_.wait_push_many(items, some_time));
       model::require(in_ == length, "a run ended early for no reason");
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       model::require(e.code() == leat::errc::deadline_exceeded, "neither done nor late");
       in_ = static_cast<unsigned>(e.count());
     }

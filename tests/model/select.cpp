@@ -190,7 +190,7 @@ class run final : public selecting {
     try {
       in = co_await leat::with_stop(to.push_many(items), std::stop_token());
       model::require(in == length, "a run ended early for no reason");
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       in = e.count();
     }
     for (unsigned n = 0; n < length; ++n) {

@@ -138,7 +138,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its wor
       std::vector<int> items(3);
       try {
         co_await to.push_many(items);
-      } catch (const leat::partial_push& e) {
+      } catch (const leat::partial_push_error& e) {
         text = e.what();
       }
     }(q, what));
@@ -165,7 +165,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many w
         std::vector<int> items(5);
         try {
           co_await to.push_many(items);
-        } catch (const leat::partial_push& e) {
+        } catch (const leat::partial_push_error& e) {
           count = e.count();
           cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
           text = e.what();

@@ -19,10 +19,10 @@ using list = std::vector<int>;
 
 // A priority and what it belongs to.
 using entry = std::pair<int, std::string>;
-struct by_priority {
+struct priority_less {
   bool operator()(const entry& a, const entry& b) const { return a.first < b.first; }
 };
-using entry_queue = leat::priority_queue<entry, by_priority>;
+using entry_queue = leat::priority_queue<entry, priority_less>;
 
 entry make_entry(int number) {
   leat::random_engine random(static_cast<std::uint64_t>(number) + 1);
@@ -32,7 +32,7 @@ entry make_entry(int number) {
 
 void check_entries(const std::vector<entry>& out, std::size_t count) {
   CHECK(out.size() == count);
-  CHECK(std::is_sorted(out.begin(), out.end(), by_priority()));
+  CHECK(std::is_sorted(out.begin(), out.end(), priority_less()));
   std::map<std::string, int> times;
   for (const entry& e : out) {
     ++times[e.second];

@@ -15,10 +15,10 @@ struct job {
   std::int64_t priority = 0;
   int payload = 0;
 };
-struct by_priority {
+struct priority_less {
   bool operator()(const job& a, const job& b) const { return a.priority < b.priority; }
 };
-using jobs = leat::priority_queue<job, by_priority>;
+using jobs = leat::priority_queue<job, priority_less>;
 
 LEAT_TEST("priority_queue: the smallest comes first", "[sync]") {
   leat::priority_queue<int> q(100);

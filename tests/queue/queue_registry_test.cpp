@@ -294,7 +294,7 @@ TEST_CASE("queue_registry: the kinds of queues of tensors, and queues without a 
 
 TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limits of weight",
                    "[sync]", padding_fifo_queue, tensor_priority_queue,
-                   (leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>)) {
+                   (leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>)) {
   leat::memory_budget ram(1000, "ram");
   leat::memory_budget other_ram(1000, "ram");
   queue_registry shared;
@@ -323,7 +323,7 @@ TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limi
 
 TEST_CASE("queue_registry: queues of tensors with and without a weigher are not the same",
           "[sync]") {
-  using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>;
+  using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>;
   queue_registry shared;
   const leat::queue_options q{.capacity = 10, .name = "q"};
   const auto plain = shared.get<fifo_of_tensors>(floats({2}), q);

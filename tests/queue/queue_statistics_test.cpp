@@ -240,7 +240,7 @@ LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not parti
       try {
         co_await to.push(2);
       } catch (const leat::failure& e) {
-        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+        is_partial = dynamic_cast<const leat::partial_push_error*>(&e) != nullptr;
         what = e.code() == errc::data_loss ? errc::data_loss : errc::cancelled;
       }
     }(q, partial, code));
@@ -249,7 +249,7 @@ LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not parti
       try {
         co_await to.push_many(two);
       } catch (const leat::failure& e) {
-        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+        is_partial = dynamic_cast<const leat::partial_push_error*>(&e) != nullptr;
       }
     }(q, partial_run));
     co_await settle();
@@ -273,7 +273,7 @@ LEAT_TEST("queue: a run of which one item is in is partial when the queue fails"
     std::vector<int> two{3, 4};
     try {
       co_await to.push_many(two);
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       count = e.count();
     }
   }(q, in));

@@ -41,7 +41,7 @@ using leat_test::refusal;
 using batch = std::optional<tensor_tuple>;
 
 using plain = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
-using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>;
+using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>;
 using queues = std::tuple<plain, weighed>;
 
 task<> settle() {

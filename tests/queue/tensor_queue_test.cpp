@@ -53,7 +53,7 @@ task<> settle() {
 task<> push_numbers(padding_fifo_queue& q, int first, int count, std::size_t& in) {
   try {
     in = co_await q.push_many(run_of(first, count));
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     in = e.count() + 1000;
   }
 }

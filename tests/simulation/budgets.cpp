@@ -145,7 +145,7 @@ task<> push_run(world& w, outlet& to, books& b, std::uint64_t self) {
   std::exception_ptr error;
   try {
     in = co_await to.push_many(moving);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     in = e.count();
     error = std::current_exception();
   } catch (...) {

@@ -61,7 +61,7 @@ task<> produce(world& w, Queue& q, ledger& book) {
       } else {
         book.accept(items, q.try_push(items[0]) ? 1 : 0);
       }
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       book.accept(items, e.count());
       co_return;
     } catch (const leat::failure& e) {

@@ -31,7 +31,7 @@ task<bool> push_all(world& w, Queue& queue, std::vector<std::string>& texts) {
   std::exception_ptr error;
   try {
     in = co_await queue.push_many(texts);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     in = e.count();
     error = std::current_exception();
   }
@@ -100,7 +100,7 @@ task<bool> read_next(world& w, leat::fifo_queue<std::string>& names, Queue& queu
     auto reader = co_await leat::tfrecord_reader::open(*name, {.read = options});
     const bool all = co_await push_file(w, std::move(reader), leat::record_batch(), queue);
     co_return all;
-  } catch (const leat::partial_push&) {
+  } catch (const leat::partial_push_error&) {
     throw;
   } catch (const leat::failure& e) {
     if (!tolerated(w, f, e)) throw;

@@ -24,7 +24,7 @@
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "stress/queue_model.hpp"
@@ -120,7 +120,7 @@ void do_blocking(Queue& q, operation& o) {
       case kind::pop_up_to: popped(o, q.wait_pop_up_to(o.count)); break;
       default: do_at_once(q, o);
     }
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     was_cancelled(o, e.count());
   } catch (const leat::failure&) {
     was_cancelled(o);
@@ -154,7 +154,7 @@ task<> do_in_task(Queue& q, operation& o) {
       case kind::pop_up_to: popped(o, co_await q.pop_up_to(o.count)); break;
       default: do_at_once(q, o);
     }
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     was_cancelled(o, e.count());
   } catch (const leat::failure&) {
     was_cancelled(o);

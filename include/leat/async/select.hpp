@@ -353,7 +353,8 @@ template <class... Operations>
 /// Owns the operation, as a select does: a function can return it.
 ///
 /// Operations: as for select(), whose cost it has, and push_many of a queue. Of that the items that
-/// are in stay in; it throws a partial_push, which says how many, with the code of what ended it.
+/// are in stay in; it throws a partial_push_error, which says how many, with the code of what ended
+/// it.
 ///
 /// Errors: deadline_exceeded, naming the operation; what the operation throws; cancelled.
 /// Cancellation: total; of a push_many partial.

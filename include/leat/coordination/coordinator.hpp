@@ -71,7 +71,7 @@ struct thread_body {
 ///
 /// Whoever finds a reason to stop calls request_stop(), with or without an error; a task or thread
 /// that ends with an error does so by that. What only follows from another error is none: a wait
-/// that the stop has ended; and of a partial_push it is the cause of the queue's failure that
+/// that the stop has ended; and of a partial_push_error it is the cause of the queue's failure that
 /// counts. The stop reaches every wait of every task of the coordinator, and what the threads that
 /// it started wait for at queues. The first request decides: a clean one makes later errors
 /// secondary. join() waits for the natural end of all, or for the stop and then for the grace
@@ -128,8 +128,8 @@ class coordinator final : public task_scope {
   }
 
   /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
-  /// waits for: blocking operations on queues (blocking_face) are ended by the stop without it.
-  /// What it throws is a stop request with that error; after the stop `cancelled` is none.
+  /// waits for: blocking operations on queues (blocking_operations) are ended by the stop without
+  /// it. What it throws is a stop request with that error; after the stop `cancelled` is none.
   /// Errors: invalid_argument without a body.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 

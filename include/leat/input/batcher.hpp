@@ -106,7 +106,7 @@ class basic_batcher {
       std::source_location where = std::source_location::current()) {
     return may_starve() ? wait_for_start(detail::patience_for_start, where) : wait_for_all(where);
   }
-  /// Within a limit; see blocking_face.
+  /// Within a limit; see blocking_operations.
   std::optional<std::vector<value_type>> wait_next(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
     return wait_for_all(limit, where);

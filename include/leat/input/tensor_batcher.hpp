@@ -136,7 +136,7 @@ class basic_tensor_batcher {
   }
 
   /// push() and push_many() for an OS thread, which they block, within a limit or without; see
-  /// blocking_face.
+  /// blocking_operations.
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -180,7 +180,7 @@ class basic_tensor_batcher {
   }
 
   /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
-  /// see blocking_face. Without a limit it fails with deadline_exceeded as next() does if no
+  /// see blocking_operations. Without a limit it fails with deadline_exceeded as next() does if no
   /// patience is set.
   std::optional<column_batch> wait_next(
       std::source_location where = std::source_location::current()) {
@@ -339,7 +339,7 @@ class basic_tensor_batcher {
 ///     leat::tensor_batch numbers(spec, {.batch_size = 32});
 ///
 /// Source: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
-class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, size_of_element>> {
+class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, element_byte_size>> {
  public:
   /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
   ///         column of unknown rank, or without dynamic_pad of unknown dimensions.
@@ -362,7 +362,7 @@ class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, size_
 /// Source: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
 /// maybe_shuffle_batch_join; dynamic_pad is leat's.
 class tensor_shuffle_batch final
-    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, size_of_element>> {
+    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, element_byte_size>> {
  public:
   /// Errors: as tensor_batch, and for a minimum that is not below the capacity.
   tensor_shuffle_batch(batch_spec spec, const tensor_shuffle_batch_options& o)

@@ -16,7 +16,7 @@
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_select_branch.hpp"
 #include "leat/queue/detail/typed_queue_base.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat {
@@ -60,7 +60,7 @@ namespace leat {
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::typed_queue_base<T, Order, Weigh>,
-      public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
+      public blocking_operations<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
   using base = detail::typed_queue_base<T, Order, Weigh>;
   using typename base::pop_many_operation;
   using typename base::pop_up_to_operation;
@@ -157,8 +157,9 @@ class basic_queue
   /// meanwhile. Items that went in are moved from, the others are not. An empty sequence succeeds
   /// at once, always, after a stop too.
   ///
-  /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
-  ///               fail(), or, when some went in before, a partial_push with that cause.
+  /// Errors:       cancelled, as a partial_push_error that says how many went in; the cause given
+  ///               to
+  ///               fail(), or, when some went in before, a partial_push_error with that cause.
   /// Cancellation: partial: what is in stays in, the rest never enters.
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
@@ -260,7 +261,7 @@ class basic_queue
     return detail::initiate<pop_up_to_operation>(*this, where, std::forward<Token>(token), count);
   }
 
-  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
+  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
 
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
 
@@ -278,8 +279,8 @@ class basic_queue
   template <class Queue>
   friend class tensor_queue;
 
-  // What the blocking face does.
-  friend blocking_face<basic_queue, T, std::span<T>, std::vector<T>>;
+  // What the blocking operations do.
+  friend blocking_operations<basic_queue, T, std::span<T>, std::vector<T>>;
   template <class Operation>
   using blocking = detail::blocking_queue_call<basic_queue, Operation>;
   using location = std::source_location;

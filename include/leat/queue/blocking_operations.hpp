@@ -22,14 +22,14 @@ namespace leat {
 /// it gets without waiting.
 ///
 /// Errors:       what the awaitable throws; cancelled; deadline_exceeded. Of wait_push_many() both
-///               as a partial_push, which says how many items went in.
+///               as a partial_push_error, which says how many items went in.
 /// Cancellation: by a stop or a time as in a task: total; of wait_push_many() partial.
 /// Cost:         that of the awaitable; when it waits, the sleep of a thread. A time span reads the
 ///               clock.
 ///
 /// Queue: the queue, which derives from this. Items, Batch: what it takes and gives for many.
 template <class Queue, class Item, class Items, class Batch>
-class blocking_face {
+class blocking_operations {
  public:
   /// Adds an item, blocking until there is room. False: the queue is closed, and `item` has not
   /// been moved from.
@@ -95,7 +95,7 @@ class blocking_face {
 
  private:
   friend Queue;
-  blocking_face() = default;
+  blocking_operations() = default;
 
   Queue& self() noexcept { return static_cast<Queue&>(*this); }
 };

@@ -9,7 +9,7 @@ namespace leat {
 /// The weigher of queues of tensors: an element weighs the bytes that its values take.
 ///
 /// Values that several elements share count in each of them.
-struct size_of_element {
+struct element_byte_size {
   std::size_t operator()(const tensor_tuple& element) const noexcept { return element.byte_size(); }
 };
 

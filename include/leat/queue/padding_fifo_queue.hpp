@@ -24,11 +24,11 @@ namespace leat {
 ///     }
 ///
 /// With all dimensions known nothing is padded: then it is TensorFlow's FIFOQueue with shapes.
-/// Elements weigh what size_of_element says: the bytes of their values, without the padding.
+/// Elements weigh what element_byte_size says: the bytes of their values, without the padding.
 /// See tensor_queue for the operations and their contract.
 ///
 /// Source: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
-class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, size_of_element>> {
+class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, element_byte_size>> {
  public:
   static constexpr const char* kind = "padding_fifo_queue";  ///< for messages
 

@@ -14,10 +14,10 @@ namespace leat {
 ///
 /// Its code is `cancelled`, or `deadline_exceeded` of one with a time limit, or that of the cause
 /// with which the queue was failed meanwhile; what() then ends with what the cause says.
-class partial_push : public failure {
+class partial_push_error : public failure {
  public:
-  partial_push(std::error_code ec, const std::string& message, std::size_t count,
-               std::exception_ptr cause = nullptr)
+  partial_push_error(std::error_code ec, const std::string& message, std::size_t count,
+                     std::exception_ptr cause = nullptr)
       : failure(ec, message), count_(count), cause_(std::move(cause)) {}
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }

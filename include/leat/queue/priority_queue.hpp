@@ -13,10 +13,10 @@ namespace leat {
 /// A bounded queue that gives its smallest item; of equal ones the one that entered first.
 ///
 ///     struct job { std::int64_t priority; std::string what; };
-///     struct by_priority {
+///     struct priority_less {
 ///       bool operator()(const job& a, const job& b) const { return a.priority < b.priority; }
 ///     };
-///     leat::priority_queue<job, by_priority> jobs(64, "jobs");
+///     leat::priority_queue<job, priority_less> jobs(64, "jobs");
 ///
 /// A batch is in order, and is taken as a whole: pop_many(n) waits until n items are there together
 /// and takes the smallest; so n may not be above the capacity. pop_up_to() the same, and once the

@@ -31,7 +31,7 @@ struct queue_statistics {
   std::size_t peak_weight = 0;         ///< most weight ever stored
   std::size_t returned_weight = 0;     ///< weight that came back with `returned`
   std::size_t entering_weight = 0;     ///< weight of the item that waits first; 0: nobody waits
-  bool awaits_budget = false;          ///< it would fit, but for a budget shared with others
+  bool waits_for_budget = false;       ///< it would fit, but for a budget shared with others
 };
 
 }  // namespace leat

@@ -15,7 +15,7 @@
 namespace leat {
 
 /// Elements by their first component, the priority: the smallest first.
-struct by_priority {
+struct priority_less {
   bool operator()(const tensor_tuple& a, const tensor_tuple& b) const noexcept {
     return a[0].value<std::int64_t>() < b[0].value<std::int64_t>();
   }
@@ -26,13 +26,13 @@ struct by_priority {
 /// leaves with its element.
 ///
 /// Whose items have a C++ type takes a priority_queue: there all this is checked by the compiler.
-/// Elements weigh what size_of_element says: the bytes of their values, the priority among them.
+/// Elements weigh what element_byte_size says: the bytes of their values, the priority among them.
 /// See tensor_queue for the operations, and priority_queue for how batches are taken, by weight and
 /// with a budget too.
 ///
 /// Source: PriorityQueue.
 class tensor_priority_queue final
-    : public tensor_queue<priority_queue<tensor_tuple, by_priority, size_of_element>> {
+    : public tensor_queue<priority_queue<tensor_tuple, priority_less, element_byte_size>> {
  public:
   static constexpr const char* kind = "tensor_priority_queue";  ///< for messages
 

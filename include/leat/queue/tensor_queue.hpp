@@ -38,8 +38,8 @@ namespace leat {
 ///     co_await samples.push(leat::tensor_tuple(sentence));                      // [n] each
 ///     while (auto batch = co_await samples.pop_many(32)) learn((*batch)[0]);    // [32, longest n]
 ///
-/// With a weigher, such as size_of_element, the Queue is also bounded by what its elements weigh; a
-/// push of a batch weighs each of its elements.
+/// With a weigher, such as element_byte_size, the Queue is also bounded by what its elements weigh;
+/// a push of a batch weighs each of its elements.
 ///
 /// Where the spec has names, elements and batches are pushed with names, in any order, and leave
 /// with them; see tensor_tuple::named().
@@ -49,7 +49,7 @@ namespace leat {
 /// Source: QueueBase with dtypes, shapes and names.
 template <class Queue>
 class tensor_queue
-    : public blocking_face<tensor_queue<Queue>, tensor_tuple, tensor_tuple, tensor_tuple> {
+    : public blocking_operations<tensor_queue<Queue>, tensor_tuple, tensor_tuple, tensor_tuple> {
  public:
   using value_type = tensor_tuple;
   using options_type = typename Queue::options_type;
@@ -201,7 +201,7 @@ class tensor_queue
     return initiate_batch<pop_up_to_operation>(count, where, std::forward<Token>(token));
   }
 
-  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
+  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
 
   // ---- What all queues have: see queue_base.
 
@@ -231,8 +231,8 @@ class tensor_queue
   template <class Operation>
   using awaiter = detail::queue_awaiter<Queue, Operation>;
 
-  // What the blocking face does.
-  friend blocking_face<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
+  // What the blocking operations do.
+  friend blocking_operations<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
   template <class Operation>
   using blocking = detail::blocking_queue_call<Queue, Operation>;
   using location = std::source_location;

@@ -17,7 +17,7 @@
 
 #include "leat/async/wait_limit.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "queue/queue_kinds.hpp"
 
 namespace queue_blocking_test {
@@ -56,7 +56,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   void run(const Limit&... limit) {
     try {
       moved = verb::template moved<kind>(verb::template block<kind>(q, with, limit...));
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       ec = e.code();
       moved = e.count();
       told_count = true;
@@ -243,7 +243,7 @@ TEST_CASE("blocking: a push that ends early has not moved its item", "[sync]") {
   CHECK(item == "an item that is too long for a small string");
   std::vector<std::string> run = {item, item};
   CHECK(q.wait_pop() == "first");
-  CHECK_THROWS_AS(q.wait_push_many(run, 1ms), leat::partial_push);
+  CHECK_THROWS_AS(q.wait_push_many(run, 1ms), leat::partial_push_error);
   CHECK(run == std::vector<std::string>{"", item});
 }
 

@@ -16,7 +16,7 @@
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 #include "queue/operation/queue_actors.hpp"
 #include "queue/queue_kinds.hpp"
 #include "queue/weight/weighed_queues.hpp"
@@ -59,7 +59,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
     try {
       const auto value = co_await leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s);
       o.note({}, verb::template moved<kind>(value));
-    } catch (const leat::partial_push& e) {
+    } catch (const leat::partial_push_error& e) {
       CHECK(in_parts);
       o.note(e.code(), e.count());
     } catch (const leat::failure& e) {
@@ -276,7 +276,7 @@ LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[sync]
   std::size_t in = 0;
   try {
     co_await leat::with_timeout(q.push_many(run), 10ms);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     what = e.what();
     in = e.count();
     CHECK(e.code() == errc::deadline_exceeded);
@@ -325,7 +325,7 @@ LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not 
       CHECK(ec == errc::cancelled);
       CHECK(in == 0);
     } else {
-      g.spawn(push_all(q, run, o));  // knows partial_push alone
+      g.spawn(push_all(q, run, o));  // knows partial_push_error alone
       co_await settle();
       g.request_stop();
       co_await g.join();

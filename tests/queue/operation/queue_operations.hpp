@@ -77,7 +77,7 @@ template <class Queue>
 task<> push_all(Queue& q, std::vector<int> values, outcome& o) {
   try {
     o.pushed = co_await q.push_many(values);
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     o.cancelled = true;
     o.pushed = e.count();
   }

@@ -257,7 +257,7 @@ LEAT_TEST("with_timeout: one that a function returns waits, and gives back what 
   std::size_t pushed = 9;
   try {
     co_await run;
-  } catch (const leat::partial_push& e) {
+  } catch (const leat::partial_push_error& e) {
     pushed = e.count();
   }
   CHECK(pushed == 0);

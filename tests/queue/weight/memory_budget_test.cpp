@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to anot
     g.spawn(push_one(b, 5, o));
     co_await settle();
     CHECK_FALSE(o.ended);
-    CHECK(b.statistics().awaits_budget);
+    CHECK(b.statistics().waits_for_budget);
     CHECK(ram.statistics().waiting == 1);
     CHECK(ram.statistics().awaited == 5);
     CHECK_FALSE(b.try_push(1));

@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by ev
       static_cast<void>(co_await q.push_many(run));
     } catch (const leat::failure& e) {
       ++refused;
-      CHECK(dynamic_cast<const leat::partial_push*>(&e) == nullptr);
+      CHECK(dynamic_cast<const leat::partial_push_error*>(&e) == nullptr);
     }
     try {
       static_cast<void>(co_await leat::select(q.push(11), q.pop()));

@@ -24,8 +24,8 @@
 namespace weighed_tensor_queue_test {
 
 using leat::dtype;
+using leat::element_byte_size;
 using leat::element_spec;
-using leat::size_of_element;
 using leat::task;
 using leat::tensor;
 using leat::tensor_tuple;
@@ -38,10 +38,10 @@ struct all_equal {
   bool operator()(const tensor_tuple&, const tensor_tuple&) const noexcept { return false; }
 };
 
-using fifo = leat::tensor_queue<leat::fifo_queue<tensor_tuple, size_of_element>>;
-using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple, size_of_element>>;
+using fifo = leat::tensor_queue<leat::fifo_queue<tensor_tuple, element_byte_size>>;
+using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple, element_byte_size>>;
 using prioritized =
-    leat::tensor_queue<leat::priority_queue<tensor_tuple, all_equal, size_of_element>>;
+    leat::tensor_queue<leat::priority_queue<tensor_tuple, all_equal, element_byte_size>>;
 using queues = std::tuple<fifo, shuffled, prioritized>;
 
 template <class Queue>

@@ -130,9 +130,9 @@ TEST_CASE("world: who waits for room that is there is told", "[sim]") {
   s.size = 3;
   s.pushed = 3;
   CHECK(of_queue(s) == words);
-  s.awaits_budget = true;
+  s.waits_for_budget = true;
   CHECK(of_queue(s).empty());
-  s.awaits_budget = false;
+  s.waits_for_budget = false;
   s.weighed = true;
   s.weight = 8;
   s.max_weight = 10;

@@ -11,7 +11,7 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
-#include "leat/queue/partial_push.hpp"
+#include "leat/queue/partial_push_error.hpp"
 
 namespace leat {
 
@@ -131,7 +131,7 @@ class queue_waiter : public wait_operation {
   [[nodiscard, gnu::cold]] failure cancelled() const;
   [[nodiscard]] failure exhausted() const;
   [[nodiscard]] failure late() const;
-  [[nodiscard]] partial_push partial() const;
+  [[nodiscard]] partial_push_error partial() const;
   [[noreturn, gnu::cold]] void throw_outcome() const;
 };
 

@@ -181,7 +181,7 @@ class world {
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
       return (s.waiting_pops == 0 || s.size < s.min_left + s.awaited) &&
-             (s.waiting_pushes == 0 || s.size >= s.capacity || s.awaits_budget ||
+             (s.waiting_pushes == 0 || s.size >= s.capacity || s.waits_for_budget ||
               s.weight > s.max_weight - s.entering_weight);
     });
     when_quiet(name + " lets nobody wait once it is closed", [&q] {
