@@ -21,19 +21,19 @@ namespace leat {
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
   thread_entry(task_id id, std::string name, std::stop_source own_stop)
-      : place(std::in_place, id, std::move(name), own_stop.stop_possible()),
+      : record(std::in_place, id, std::move(name), own_stop.stop_possible()),
         stop(std::move(own_stop)) {}
 
-  std::optional<detail::thread_record> place;  // until it ends
-  std::stop_source stop;                       // of a thread that was started elsewhere
+  std::optional<detail::thread_record> record;  // until it ends
+  std::stop_source stop;                        // of a thread that was started elsewhere
   std::atomic<bool> ended{false};
   std::jthread thread;  // last: it uses the others
 };
 
 coordinator::coordinator(coordinator_options options)
     : task_scope("coordinator", options.name, scheduler::current_task()),
-      clean_(options.clean_stop_errors) {
-  on_stop_.emplace(get_stop_token(), forward{this});
+      clean_errors_(options.clean_stop_errors) {
+  on_stop_.emplace(get_stop_token(), stop_forwarder{this});
 }
 
 coordinator::~coordinator() {
@@ -48,11 +48,11 @@ coordinator::~coordinator() {
     const detail::thread_lock lock(state_mutex_);
     threads.swap(threads_);
   }
-  tell_unread();
+  report_unread_errors();
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
-  return detail::has_any_code(error, clean_);
+  return detail::has_any_code(error, clean_errors_);
 }
 
 // ------------------------------------------------------------------------------ who is coordinated
@@ -92,12 +92,12 @@ void coordinator::thread_ended(std::exception_ptr error) noexcept {
     request_stop(error);
   } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
     const detail::thread_lock lock(state_mutex_);
-    keep_secondary(std::move(error));
+    add_secondary(std::move(error));
   }
 }
 
 // Several tasks may have met the same failure, such as the cause of a failed queue.
-void coordinator::keep_secondary(std::exception_ptr error) {
+void coordinator::add_secondary(std::exception_ptr error) {
   if (error == error_) return;
   if (std::find(secondary_.begin(), secondary_.end(), error) != secondary_.end()) return;
   secondary_.push_back(std::move(error));
@@ -105,7 +105,7 @@ void coordinator::keep_secondary(std::exception_ptr error) {
 }
 
 // No error ends without a word: those that nobody has asked for are told at the end.
-void coordinator::tell_unread() noexcept {
+void coordinator::report_unread_errors() noexcept {
   std::vector<std::exception_ptr> unread;
   {
     const detail::thread_lock lock(state_mutex_);
@@ -128,19 +128,19 @@ void coordinator::start_thread(std::string name, std::function<void(std::stop_to
   if (!body) {
     throw failure(errc::invalid_argument, "thread '" + name + "' has no body; give it what to run");
   }
-  run_thread(std::move(name), std::stop_source(std::nostopstate), std::move(body));
+  start_entry(std::move(name), std::stop_source(std::nostopstate), std::move(body));
 }
 
 void coordinator::register_thread(std::jthread thread, std::string name) {
   const std::stop_source stop = thread.get_stop_source();
   auto shared = std::make_shared<std::jthread>(std::move(thread));
-  run_thread(std::move(name), stop, [shared](const std::stop_token&) {
+  start_entry(std::move(name), stop, [shared](const std::stop_token&) {
     if (shared->joinable()) shared->join();
   });
 }
 
-void coordinator::run_thread(std::string name, std::stop_source stop,
-                             std::function<void(std::stop_token)> body) {
+void coordinator::start_entry(std::string name, std::stop_source stop,
+                              std::function<void(std::stop_token)> body) {
   add_thread(std::move(name), std::move(stop), std::move(body));
   // The stop callbacks ran before the thread was in the list, or they have found it there.
   if (stop_requested()) stop_threads();
@@ -167,17 +167,17 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
     threads_.erase(dead, threads_.end());
     threads_.push_back(std::move(entry));
     try {
-      e.thread = std::jthread([this, &e, round = get_stop_token(), body = std::move(body)] {
+      e.thread = std::jthread([this, &e, token = get_stop_token(), body = std::move(body)] {
         std::exception_ptr error;
         try {
-          const detail::thread_record::current here(*e.place, round);
-          body(round);
+          const detail::thread_record::current here(*e.record, token);
+          body(token);
         } catch (...) {
           error = std::current_exception();
         }
-        e.place.reset();
+        e.record.reset();
         // What its stop has ended, taken back since or not.
-        if (round.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
+        if (token.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
         thread_ended(std::move(error));
         e.ended = true;
         remove_hold();
@@ -203,12 +203,12 @@ void coordinator::request_stop(std::exception_ptr error) {
   {
     const detail::thread_lock lock(state_mutex_);
     if (joined_ && error) std::rethrow_exception(error);
-    if (decided_) {
-      if (error) keep_secondary(std::move(error));
+    if (stop_decided_) {
+      if (error) add_secondary(std::move(error));
       return;
     }
-    decided_ = true;
-    by_clean_error_ = is_clean_error;
+    stop_decided_ = true;
+    stopped_by_clean_error_ = is_clean_error;
     error_ = std::move(error);
   }
   request_scope_stop();
@@ -250,21 +250,21 @@ bool coordinator::block_for_stop(time_span limit, std::source_location where) {
 
 bool coordinator::stopped_by_clean_error() const noexcept {
   const detail::thread_lock lock(state_mutex_);
-  return by_clean_error_;
+  return stopped_by_clean_error_;
 }
 
 void coordinator::clear_stop() {
-  tell_unread();
+  report_unread_errors();
   {
     const detail::thread_lock lock(state_mutex_);
     joined_ = false;
-    decided_ = by_clean_error_ = false;
+    stop_decided_ = stopped_by_clean_error_ = false;
     error_ = nullptr;
     secondary_.clear();
   }
   on_stop_.reset();
   reset_stop();
-  on_stop_.emplace(get_stop_token(), forward{this});
+  on_stop_.emplace(get_stop_token(), stop_forwarder{this});
 }
 
 // ------------------------------------------------------------------------------------------- join
@@ -291,7 +291,7 @@ task<void> coordinator::join(join_options options, std::source_location where) {
   if (!all_ended) {
     try {
       all_ended = co_await wait_until(idle, end_of_grace(options, sched.now()), where);
-      if (!all_ended) late = stragglers_of(options);
+      if (!all_ended) late = find_stragglers(options);
     } catch (...) {
       late = std::current_exception();  // no memory for the timer or the message
     }
@@ -310,7 +310,7 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
     try {
       const time_point end = end_of_grace(options, std::chrono::steady_clock::now());
       all_ended = block_until(idle, end, where);
-      if (!all_ended) late = stragglers_of(options);
+      if (!all_ended) late = find_stragglers(options);
     } catch (...) {
       late = std::current_exception();
     }
@@ -320,7 +320,7 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
 }
 
 // An error that names those who are left after the grace; null when nobody is, or may be.
-std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
+std::exception_ptr coordinator::find_stragglers(const join_options& options) const {
   std::string who = detail::describe_live_tasks(*this);
   if (who.empty()) return nullptr;  // they have ended while they were asked
   who.pop_back();                   // the end of the last line
@@ -328,9 +328,9 @@ std::exception_ptr coordinator::stragglers_of(const join_options& options) const
                            " stopped with tasks or threads still running when the grace period "
                            "was over:\n" +
                            who;
-  const bool told_only = options.ignore_live_threads;
-  if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
-  if (told_only) return nullptr;
+  const bool reports_only = options.ignore_live_threads;
+  if (reports_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
+  if (reports_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
 }
 
@@ -340,7 +340,7 @@ void coordinator::finish_join(std::exception_ptr late) {
     const detail::thread_lock lock(state_mutex_);
     joined_ = true;
     error = error_ ? error_ : late;
-    if (error_ && late) keep_secondary(late);
+    if (error_ && late) add_secondary(late);
   }
   if (error) std::rethrow_exception(error);
 }
@@ -367,7 +367,7 @@ std::vector<std::exception_ptr> coordinator::secondary_errors() const {
 
 void coordinator::add_secondary_error(std::exception_ptr error) {
   const detail::thread_lock lock(state_mutex_);
-  keep_secondary(std::move(error));
+  add_secondary(std::move(error));
 }
 
 }  // namespace leat

@@ -16,13 +16,13 @@ class schedule {
   schedule(time_point begin, const looper_options& options) noexcept
       : next_(begin),
         interval_(options.interval.value_or(duration::zero())),
-        skips_(options.missed == missed_points::skip) {}
+        skips_missed_(options.missed == missed_points::skip) {}
 
   [[nodiscard]] time_point next() const noexcept { return next_; }
 
   void called(time_point now) noexcept {
     next_ = deadline_after(next_, interval_);
-    if (!skips_ || next_ >= now || interval_ == duration::zero()) return;
+    if (!skips_missed_ || next_ >= now || interval_ == duration::zero()) return;
     const duration past = (now - next_) % interval_;
     next_ = past == duration::zero() ? now : deadline_after(now, interval_ - past);
   }
@@ -30,15 +30,15 @@ class schedule {
  private:
   time_point next_;
   const duration interval_;
-  const bool skips_;
+  const bool skips_missed_;
 };
 
 task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
   scheduler& sched = co_await this_task::get_scheduler();
   schedule due(sched.now(), options);
   while (!co_await this_task::stop_requested()) {
-    task<void> one_call = body();
-    co_await detail::untraced<void>{std::move(one_call)};
+    task<void> call = body();
+    co_await detail::untraced<void>{std::move(call)};
     due.called(sched.now());
     if (due.next() > sched.now()) {
       co_await sleep_until(due.next());
@@ -61,9 +61,9 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
   const bool cut_short = stopped && to_error_code(error) == errc::cancelled;
   if (error && !cut_short) std::rethrow_exception(error);
   if (!options.stop_loop) co_return;
-  task_group in_spite_of_the_stop(shielded, "stop_loop");
-  in_spite_of_the_stop.spawn(std::as_const(options).stop_loop(), "stop_loop");
-  co_await in_spite_of_the_stop.join();
+  task_group stop_loop_group(shielded, "stop_loop");
+  stop_loop_group.spawn(std::as_const(options).stop_loop(), "stop_loop");
+  co_await stop_loop_group.join();
 }
 
 }  // namespace

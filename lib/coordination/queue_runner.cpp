@@ -6,7 +6,7 @@
 
 namespace leat {
 
-detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options o)
+detail::queue_runner_config::queue_runner_config(queue_base& q, queue_runner_options o)
     : queue(q), options(std::move(o)) {
   if (options.queue_closed_errors.empty()) {
     throw failure(errc::invalid_argument,
@@ -23,7 +23,7 @@ detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options
 }
 
 queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
-    : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {
+    : config_(std::make_shared<detail::queue_runner_config>(queue, std::move(options))) {
   queue.add_unstarted_runner();
 }
 
@@ -32,18 +32,18 @@ queue_runner::~queue_runner() {
   if (last) {
     last.state_->forget_stop();
   } else {
-    plan_->queue.remove_unstarted_runner();
+    config_->queue.remove_unstarted_runner();
   }
 }
 
 void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* on) {
   LEAT_ASSERT(running() == 0, "an operation was added to a queue_runner that runs");
-  if (name.empty()) name = "enqueue " + std::to_string(plan_->producers.size());
-  plan_->producers.push_back({std::move(step), std::move(name), on});
+  if (name.empty()) name = "enqueue " + std::to_string(config_->producers.size());
+  config_->producers.push_back({std::move(step), std::move(name), on});
 }
 
 void queue_runner::require_operations() const {
-  if (!plan_->producers.empty()) return;
+  if (!config_->producers.empty()) return;
   throw failure(errc::invalid_argument, name() + ": no enqueue operation; add() one first");
 }
 
@@ -65,10 +65,10 @@ queue_run queue_runner::start(task_group& group, scheduler& on) {
   return start_in({.group = &group}, &on);
 }
 
-queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* on) {
+queue_run queue_runner::start_in(const detail::task_owner& owner, scheduler* on) {
   LEAT_ASSERT(on != nullptr, "queue_runner::start outside a scheduler: name one");
   require_operations();
-  const queue_run fresh(std::make_shared<detail::queue_run_state>(plan_, owner));
+  const queue_run fresh(std::make_shared<detail::queue_runner_state>(config_, owner));
   queue_run previous;
   {
     const detail::thread_lock lock(mutex_);
@@ -76,7 +76,7 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* on) 
     previous = std::exchange(last_, fresh);  // counts as running from now on
   }
   try {
-    detail::queue_run_state::start(fresh.state_, *on);
+    detail::queue_runner_state::start(fresh.state_, *on);
   } catch (...) {
     const detail::thread_lock lock(mutex_);
     last_ = std::move(previous);
@@ -85,7 +85,7 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* on) 
   if (previous) {
     previous.state_->forget_stop();
   } else {
-    plan_->queue.remove_unstarted_runner();
+    config_->queue.remove_unstarted_runner();
   }
   return fresh;
 }
@@ -129,8 +129,8 @@ queue_run queue_runner::last_run() const {
   return last_;
 }
 
-std::string queue_runner::name() const { return plan_->name(); }
+std::string queue_runner::name() const { return config_->name(); }
 
-const std::string& queue_runner::queue_name() const noexcept { return plan_->queue.name(); }
+const std::string& queue_runner::queue_name() const noexcept { return config_->queue.name(); }
 
 }  // namespace leat

@@ -34,10 +34,10 @@ std::vector<queue_run> runner_collection::start_each(std::string_view list, Star
                  name.c_str());
   }
   for (const queue_runner* r : all) r->require_operations();
-  std::vector<queue_run> runs;
-  runs.reserve(all.size());
-  for (queue_runner* r : all) runs.push_back(start(*r));
-  return runs;
+  std::vector<queue_run> handles;
+  handles.reserve(all.size());
+  for (queue_runner* r : all) handles.push_back(start(*r));
+  return handles;
 }
 
 std::vector<queue_run> runner_collection::start(coordinator& coord, std::string_view list) const {

@@ -55,7 +55,7 @@ void read_field(protobuf_reader& in, queue_runner_def& def) {
   }
 }
 
-const std::string& name_checked(const std::string& name) {
+const std::string& checked_name(const std::string& name) {
   if (!detail::is_utf8(name)) {
     throw failure(errc::invalid_argument,
                   "a name in a definition of a queue_runner is not UTF-8: '" + name + "'");
@@ -89,11 +89,11 @@ queue_runner_options options_of(const queue_runner_def& def, const queue_runner_
 std::string queue_runner_def::to_bytes() const {
   std::string bytes;
   protozero::pbf_writer out(bytes);
-  if (!queue_name.empty()) out.add_string(def_field::queue, name_checked(queue_name));
+  if (!queue_name.empty()) out.add_string(def_field::queue, checked_name(queue_name));
   for (const std::string& name : enqueue_op_names)
-    out.add_string(def_field::enqueue, name_checked(name));
-  if (!close_op_name.empty()) out.add_string(def_field::close, name_checked(close_op_name));
-  if (!cancel_op_name.empty()) out.add_string(def_field::cancel, name_checked(cancel_op_name));
+    out.add_string(def_field::enqueue, checked_name(name));
+  if (!close_op_name.empty()) out.add_string(def_field::close, checked_name(close_op_name));
+  if (!cancel_op_name.empty()) out.add_string(def_field::cancel, checked_name(cancel_op_name));
   const std::vector<std::int32_t> codes = [this] {
     std::vector<std::int32_t> numbers;
     for (const errc e : queue_closed_errors) numbers.push_back(static_cast<std::int32_t>(e));
@@ -161,10 +161,10 @@ queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_regis
 queue_runner_def queue_runner::definition() const {
   queue_runner_def def;
   def.queue_name = queue_name();
-  for (const auto& p : plan_->producers) def.enqueue_op_names.push_back(p.name);
-  def.close_op_name = plan_->options.close_op.name;
-  def.cancel_op_name = plan_->options.cancel_op.name;
-  def.queue_closed_errors = plan_->options.queue_closed_errors;
+  for (const auto& p : config_->producers) def.enqueue_op_names.push_back(p.name);
+  def.close_op_name = config_->options.close_op.name;
+  def.cancel_op_name = config_->options.cancel_op.name;
+  def.queue_closed_errors = config_->options.queue_closed_errors;
   return def;
 }
 

@@ -11,20 +11,20 @@
 namespace leat {
 namespace detail {
 
-queue_run_state::queue_run_state(std::shared_ptr<const queue_runner_plan> plan,
-                                 const run_owner& owner)
-    : first_enqueues(1, "the first enqueues of " + plan->name()),
-      ended(1, "the end of " + plan->name()),
-      plan_(std::move(plan)),
+queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config> config,
+                                       const task_owner& owner)
+    : first_enqueue_done(1, "the first enqueues of " + config->name()),
+      ended(1, "the end of " + config->name()),
+      config_(std::move(config)),
       owner_(owner),
-      go_(1, "the start of " + plan_->name()),
-      running_(plan_->producers.size()),
+      started_(1, "the start of " + config_->name()),
+      running_(config_->producers.size()),
       before_first_enqueue_(running_) {
   // One of each producer, and those of closing, which are few: no error is lost for want of memory.
   errors_.reserve(running_ + 3);
 }
 
-std::exception_ptr run_owner::stop_error() const noexcept {
+std::exception_ptr task_owner::stop_error() const noexcept {
   if (group) return group->first_error();
   try {
     coord->raise_requested_exception();
@@ -36,51 +36,51 @@ std::exception_ptr run_owner::stop_error() const noexcept {
 
 // ------------------------------------------------------------------------------------------ start
 
-void queue_run_state::start(const std::shared_ptr<queue_run_state>& self, scheduler& on) {
-  const queue_runner_plan& plan = *self->plan_;
-  const std::string name = plan.name() + " ";
+void queue_runner_state::start(const std::shared_ptr<queue_runner_state>& self, scheduler& on) {
+  const queue_runner_config& config = *self->config_;
+  const std::string name = config.name() + " ";
   std::size_t spawned = 0;
   try {
-    if (plan.options.cancel_op.run) {
-      self->owner_.spawn_on(on, cancel_after_stop(self), name + "close_on_stop");
+    if (config.options.cancel_op.run) {
+      self->owner_.spawn_on(on, run_cancel_op_after_stop(self), name + "close_on_stop");
     }
-    for (const producer& p : plan.producers) {
+    for (const producer& p : config.producers) {
       self->owner_.spawn_on(p.on ? *p.on : on, produce(self, p), name + p.name);
       ++spawned;
     }
   } catch (...) {
-    self->abandon(plan.producers.size() - spawned);
+    self->abandon(config.producers.size() - spawned);
     throw;
   }
-  if (!plan.options.cancel_op.run) {
+  if (!config.options.cancel_op.run) {
     self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
   }
-  self->go_.close();
+  self->started_.close();
 }
 
 // Those that were spawned end without having done anything.
-void queue_run_state::abandon(std::size_t never_spawned) noexcept {
+void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
   abandoned_ = true;
-  ended_by_itself_ = true;
-  bool nobody_left = false;
+  ended_without_stop_ = true;
+  bool is_last = false;
   {
     const thread_lock lock(mutex_);
-    running_ -= never_spawned;
-    nobody_left = running_ == 0;
+    running_ -= unspawned_count;
+    is_last = running_ == 0;
   }
-  if (nobody_left) ended.close();
-  go_.close();
+  if (is_last) ended.close();
+  started_.close();
 }
 
 // -------------------------------------------------------------------------------------- producers
 
 // Until the input ends, without an exception or with one of those that say so, or the stop.
 // `first`: the operation has not run yet.
-task<void> queue_run_state::repeat(const producer& p, bool& first) {
-  co_await go_.pop();
+task<void> queue_runner_state::repeat(const producer& p, bool& first) {
+  co_await started_.pop();
   for (bool more = !abandoned_; more;) {
     if (co_await this_task::stop_requested()) {
-      if (first) throw failure(errc::cancelled, plan_->name() + " was stopped before it began");
+      if (first) throw failure(errc::cancelled, config_->name() + " was stopped before it began");
       break;
     }
     task<bool> step = p.step();
@@ -89,7 +89,8 @@ task<void> queue_run_state::repeat(const producer& p, bool& first) {
   }
 }
 
-task<void> queue_run_state::produce(std::shared_ptr<queue_run_state> self, const producer& p) {
+task<void> queue_runner_state::produce(std::shared_ptr<queue_runner_state> self,
+                                       const producer& p) {
   std::exception_ptr error;
   bool first = true;
   try {
@@ -97,21 +98,21 @@ task<void> queue_run_state::produce(std::shared_ptr<queue_run_state> self, const
     co_await untraced<void>{std::move(steps)};
   } catch (...) {
     error = std::current_exception();
-    if (first) self->first_enqueues.fail(error);
+    if (first) self->first_enqueue_done.fail(error);
   }
   const bool stopped = co_await this_task::stop_requested();
-  error = self->as_error(std::move(error), stopped);
+  error = self->to_producer_error(std::move(error), stopped);
   if (error) self->producer_failed(error, stopped);
-  const bool last = self->is_last_out();
+  const bool last = self->count_down_unless_last();
   if (last) {
     try {
       if (!stopped && !self->abandoned_) co_await self->close_queue(error != nullptr);
     } catch (...) {  // no memory
       if (!error) error = std::current_exception();
       self->producer_failed(error, stopped);
-      self->plan_->queue.fail(error);
+      self->config_->queue.fail(error);
     }
-    self->last_is_out();
+    self->finish_last_producer();
   }
   if (self->owner_.coord) {
     if (error) std::rethrow_exception(error);
@@ -121,10 +122,10 @@ task<void> queue_run_state::produce(std::shared_ptr<queue_run_state> self, const
 }
 
 // Null for what is no error: an end of the input, and a wait that the stop has ended.
-std::exception_ptr queue_run_state::as_error(std::exception_ptr error,
-                                             bool stopped) const noexcept {
+std::exception_ptr queue_runner_state::to_producer_error(std::exception_ptr error,
+                                                         bool stopped) const noexcept {
   const std::error_code ec = to_error_code(error);
-  const auto& closed = plan_->options.queue_closed_errors;
+  const auto& closed = config_->options.queue_closed_errors;
   const bool means_closed =
       std::any_of(closed.begin(), closed.end(), [&](errc c) { return ec == c; });
   if (means_closed || (stopped && ec == errc::cancelled)) error = nullptr;
@@ -132,24 +133,24 @@ std::exception_ptr queue_run_state::as_error(std::exception_ptr error,
 }
 
 // A coordinator hears of it from the task, and stops the others.
-void queue_run_state::producer_failed(const std::exception_ptr& error, bool stopped) noexcept {
+void queue_runner_state::producer_failed(const std::exception_ptr& error, bool stopped) noexcept {
   if (!owner_.coord) {
-    keep(error);
+    add_error(error);
   } else if (!stopped) {
-    plan_->queue.fail(root_cause(error));
+    config_->queue.fail(root_cause(error));
   }
 }
 
 // ------------------------------------------------------------------------------- the last one out
 
 // No stop was requested. `failed`: the last one did so; others may have before.
-task<void> queue_run_state::close_queue(bool failed) {
-  if (failed && owner_.coord) co_return;  // the stop that follows cancels
-  if (failed) ended_by_itself_ = true;    // what cancels is run here
-  const named_operation& op = failed ? plan_->options.cancel_op : plan_->options.close_op;
+task<void> queue_runner_state::close_queue(bool failed) {
+  if (failed && owner_.coord) co_return;   // the stop that follows cancels
+  if (failed) ended_without_stop_ = true;  // what cancels is run here
+  const named_operation& op = failed ? config_->options.cancel_op : config_->options.close_op;
   // Before the operation: when that closes the queue, who reads it is to know of the error.
   const std::exception_ptr cause = first_error();
-  if (cause) plan_->queue.fail(root_cause(cause));
+  if (cause) config_->queue.fail(root_cause(cause));
   if (op.run) {
     std::exception_ptr error;
     try {
@@ -160,46 +161,46 @@ task<void> queue_run_state::close_queue(bool failed) {
     const bool stopped = co_await this_task::stop_requested();
     if (stopped && to_error_code(error) == errc::cancelled) co_return;  // the stop cancels
     if (error) {
-      plan_->queue.fail(error);  // the first cause counts
-      keep_secondary(std::move(error));
+      config_->queue.fail(error);  // the first cause counts
+      add_secondary(std::move(error));
     }
   } else if (!cause) {
-    plan_->queue.close();
+    config_->queue.close();
   }
-  ended_by_itself_ = true;
+  ended_without_stop_ = true;
 }
 
 // Whoever reads the queue must not take a failure elsewhere for the end of the input.
-void queue_run_state::cancel_queue::operator()() const noexcept {
-  queue_base& queue = self->plan_->queue;
+void queue_runner_state::cancel_queue::operator()() const noexcept {
+  queue_base& queue = self->config_->queue;
   std::exception_ptr error = self->owner_.stop_error();
   error ? queue.fail(std::move(error)) : queue.close_and_cancel();
 }
 
-task<void> queue_run_state::cancel_after_stop(std::shared_ptr<queue_run_state> self) {
+task<void> queue_runner_state::run_cancel_op_after_stop(std::shared_ptr<queue_runner_state> self) {
   try {
     co_await self->ended.pop();
   } catch (const failure&) {  // the stop
   } catch (...) {             // no memory to wait for it
-    self->plan_->queue.close_and_cancel();
+    self->config_->queue.close_and_cancel();
     throw;
   }
-  if (self->ended_by_itself_) co_return;
+  if (self->ended_without_stop_) co_return;
   std::exception_ptr error;
   try {
-    task_group group(shielded, self->plan_->name());
-    group.spawn(self->plan_->options.cancel_op.run(), self->plan_->options.cancel_op.name);
+    task_group group(shielded, self->config_->name());
+    group.spawn(self->config_->options.cancel_op.run(), self->config_->options.cancel_op.name);
     co_await group.join();
   } catch (...) {
     error = std::current_exception();
   }
   if (!error) co_return;
-  self->plan_->queue.close_and_cancel();
-  self->keep_secondary(error);
+  self->config_->queue.close_and_cancel();
+  self->add_secondary(error);
   if (!self->owner_.coord) std::rethrow_exception(error);
 }
 
-bool queue_run_state::is_last_out() noexcept {
+bool queue_runner_state::count_down_unless_last() noexcept {
   const thread_lock lock(mutex_);
   if (running_ == 1) return true;
   --running_;
@@ -207,7 +208,7 @@ bool queue_run_state::is_last_out() noexcept {
 }
 
 // Counts as running until the queue is closed: a new start must not find it half done.
-void queue_run_state::last_is_out() noexcept {
+void queue_runner_state::finish_last_producer() noexcept {
   {
     const thread_lock lock(mutex_);
     running_ = 0;
@@ -215,45 +216,45 @@ void queue_run_state::last_is_out() noexcept {
   ended.close();
 }
 
-void queue_run_state::count_first_enqueue() noexcept {
+void queue_runner_state::count_first_enqueue() noexcept {
   {
     const thread_lock lock(mutex_);
     if (--before_first_enqueue_ != 0) return;
   }
-  first_enqueues.close();
+  first_enqueue_done.close();
 }
 
 // ----------------------------------------------------------------------------------------- errors
 
-void queue_run_state::keep(std::exception_ptr error) noexcept {
+void queue_runner_state::add_error(std::exception_ptr error) noexcept {
   const thread_lock lock(mutex_);
   errors_.push_back(std::move(error));  // there is room
 }
 
-void queue_run_state::keep_secondary(std::exception_ptr error) {
+void queue_runner_state::add_secondary(std::exception_ptr error) {
   if (owner_.coord) {
     owner_.coord->add_secondary_error(std::move(error));
   } else {
-    keep(std::move(error));
+    add_error(std::move(error));
   }
 }
 
-std::size_t queue_run_state::running() const noexcept {
+std::size_t queue_runner_state::running() const noexcept {
   const thread_lock lock(mutex_);
   return running_;
 }
 
-std::vector<std::exception_ptr> queue_run_state::errors() const {
+std::vector<std::exception_ptr> queue_runner_state::errors() const {
   const thread_lock lock(mutex_);
   return errors_;
 }
 
-std::exception_ptr queue_run_state::first_error() const noexcept {
+std::exception_ptr queue_runner_state::first_error() const noexcept {
   const thread_lock lock(mutex_);
   return errors_.empty() ? nullptr : errors_.front();
 }
 
-void queue_run_state::rethrow_first() const {
+void queue_runner_state::rethrow_first() const {
   const std::exception_ptr first = first_error();
   if (first) std::rethrow_exception(first);
 }
@@ -264,11 +265,11 @@ void queue_run_state::rethrow_first() const {
 
 namespace {
 
-using shared_state = std::shared_ptr<detail::queue_run_state>;
+using shared_state = std::shared_ptr<detail::queue_runner_state>;
 
 // The state lives as long as the wait.
 task<void> wait_for_first(shared_state state, duration limit, std::source_location where) {
-  if (state) co_await with_timeout(state->first_enqueues.pop(where), limit, where);
+  if (state) co_await with_timeout(state->first_enqueue_done.pop(where), limit, where);
 }
 
 task<void> wait_for_end(shared_state state, std::source_location where) {

@@ -17,14 +17,14 @@
 namespace leat::detail {
 
 // What all starts of a runner have in common. Fixed while it runs.
-struct queue_runner_plan {
+struct queue_runner_config {
   struct producer {
     enqueue_operation step;
     std::string name;
     scheduler* on;  // null: that of the start
   };
 
-  queue_runner_plan(queue_base& q, queue_runner_options o);
+  queue_runner_config(queue_base& q, queue_runner_options o);
   [[nodiscard]] std::string name() const {
     return queue.name().empty() ? "queue_runner" : "queue_runner " + queue.name();
   }
@@ -35,7 +35,7 @@ struct queue_runner_plan {
 };
 
 // Whose the tasks of a start are: one of the two.
-struct run_owner {
+struct task_owner {
   coordinator* coord = nullptr;
   task_group* group = nullptr;
 
@@ -51,12 +51,12 @@ struct run_owner {
 
 // One start of a runner. Shared by its tasks, the runner and the user: a task that has closed the
 // queue may still be on its way out when the others are gone.
-class queue_run_state {
+class queue_runner_state {
  public:
-  queue_run_state(std::shared_ptr<const queue_runner_plan> plan, const run_owner& owner);
+  queue_runner_state(std::shared_ptr<const queue_runner_config> config, const task_owner& owner);
 
   // Starts the tasks. Throws: none of them will run an operation.
-  static void start(const std::shared_ptr<queue_run_state>& self, scheduler& on);
+  static void start(const std::shared_ptr<queue_runner_state>& self, scheduler& on);
 
   [[nodiscard]] std::size_t running() const noexcept;
   [[nodiscard]] std::vector<std::exception_ptr> errors() const;
@@ -68,39 +68,40 @@ class queue_run_state {
 
   // An event is a queue without items: its pop ends when it is closed.
   using event = fifo_queue<std::monostate>;
-  event first_enqueues;  // each operation has run once; fails with what one failed with
-  event ended;           // no producer is left
+  event first_enqueue_done;  // each operation has run once; fails with what one failed with
+  event ended;               // no producer is left
 
  private:
   struct cancel_queue {
-    queue_run_state* self;
+    queue_runner_state* self;
     void operator()() const noexcept;
   };
-  using producer = queue_runner_plan::producer;
+  using producer = queue_runner_config::producer;
 
-  static task<void> produce(std::shared_ptr<queue_run_state> self, const producer& p);
-  static task<void> cancel_after_stop(std::shared_ptr<queue_run_state> self);
+  static task<void> produce(std::shared_ptr<queue_runner_state> self, const producer& p);
+  static task<void> run_cancel_op_after_stop(std::shared_ptr<queue_runner_state> self);
   task<void> repeat(const producer& p, bool& first);
   task<void> close_queue(bool failed);
-  [[nodiscard]] std::exception_ptr as_error(std::exception_ptr error, bool stopped) const noexcept;
+  [[nodiscard]] std::exception_ptr to_producer_error(std::exception_ptr error,
+                                                     bool stopped) const noexcept;
   void producer_failed(const std::exception_ptr& error, bool stopped) noexcept;
-  void keep_secondary(std::exception_ptr error);
-  void keep(std::exception_ptr error) noexcept;
+  void add_secondary(std::exception_ptr error);
+  void add_error(std::exception_ptr error) noexcept;
   void count_first_enqueue() noexcept;
-  [[nodiscard]] bool is_last_out() noexcept;
-  void last_is_out() noexcept;
-  void abandon(std::size_t never_spawned) noexcept;
+  [[nodiscard]] bool count_down_unless_last() noexcept;
+  void finish_last_producer() noexcept;
+  void abandon(std::size_t unspawned_count) noexcept;
 
-  const std::shared_ptr<const queue_runner_plan> plan_;
-  const run_owner owner_;
-  event go_;  // all tasks are there
+  const std::shared_ptr<const queue_runner_config> config_;
+  const task_owner owner_;
+  event started_;  // all tasks are there
 
   mutable thread_mutex mutex_;
   std::size_t running_ LEAT_GUARDED_BY(mutex_);
   std::size_t before_first_enqueue_ LEAT_GUARDED_BY(mutex_);
   std::vector<std::exception_ptr> errors_ LEAT_GUARDED_BY(mutex_);
-  std::atomic<bool> abandoned_{false};        // the start has failed
-  std::atomic<bool> ended_by_itself_{false};  // no stop has to cancel the queue any more
+  std::atomic<bool> abandoned_{false};           // the start has failed
+  std::atomic<bool> ended_without_stop_{false};  // no stop has to cancel the queue any more
   // A stop ends every wait in the queue, also of others than our tasks.
   std::optional<std::stop_callback<cancel_queue>> on_stop_;
 };

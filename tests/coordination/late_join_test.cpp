@@ -51,7 +51,7 @@ TEST_CASE("coordinator: a late join tells what threads block on", "[sync]") {
   c.wait_join();
   INFO(what);
   CHECK(contains(what, "  thread joiner: join coordinator 'other'"));
-  CHECK(std::count(what.begin(), what.end(), '\n') == 1);  // one laggard, and no empty line
+  CHECK(std::count(what.begin(), what.end(), '\n') == 1);  // one straggler, and no empty line
 }
 
 task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
@@ -68,13 +68,13 @@ task<std::string> told_when_late(coordinator& c) {
   co_return what;
 }
 
-// How the task of a laggard's group is told that is in pop_in_two_steps(), awaited once.
+// How the task of a straggler's group is told that is in pop_in_two_steps(), awaited once.
 std::string popping(const std::string& task, const std::string& queue) {
   return "\n      " + task + ": pop from queue '" + queue + R"(' \(0 of 3\),)" + in_this_file +
          "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
 }
 
-LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard", "[sync]") {
+LEAT_TEST("coordinator: a late join tells the chain and the groups of a straggler", "[sync]") {
   fifo_queue<int> q(3, "never");
   coordinator c({.name = "training"});
   c.spawn(
@@ -84,13 +84,13 @@ LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard"
                     "leaf");
         co_await inner.join();
       }(q),
-      "laggard");
+      "straggler");
   co_await leat::this_task::yield();
   const std::string what = co_await told_when_late(c);
   q.close();
   co_await c.join();
   INFO(what);
-  const std::regex told("\n  laggard: join task group 'inner', 1 task live," + in_this_file +
+  const std::regex told("\n  straggler: join task group 'inner', 1 task live," + in_this_file +
                         "[^\n]*\n    task group 'inner', 1 task" + popping("leaf", "never"));
   CHECK(std::regex_search(what, told));
 }
@@ -165,17 +165,17 @@ task<void> third_call(task_group*& made) {
 task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
-LEAT_TEST("coordinator: a late join names a laggard by all who await in it", "[sync]") {
+LEAT_TEST("coordinator: a late join names a straggler by all who await in it", "[sync]") {
   coordinator c({.name = "training"});
   task_group* running = nullptr;
-  c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "laggard");
+  c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");
   co_await leat::this_task::yield();
   const std::string what = co_await told_when_late(c);
   running->request_stop();
   co_await c.join();
   INFO(what);
   const std::string& here = in_this_file;
-  const std::regex chain("\n  laggard: join task group 'deaf', 1 task live," + here +
+  const std::regex chain("\n  straggler: join task group 'deaf', 1 task live," + here +
                          "[^\n]*third_call, for [^\n]*\n +awaited" + here +
                          "[^\n]*second_call\n +awaited" + here + "[^\n]*first_call\n +awaited" +
                          here + "[^\n]*\n");

@@ -19,7 +19,7 @@
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
-namespace queue_run_told_test {
+namespace queue_runner_messages_test {
 
 using namespace runner_steps;
 using namespace std::chrono_literals;
@@ -237,4 +237,4 @@ TEST_CASE("coordinator: threads whose waits end with the stop have not failed", 
   CHECK(coord.secondary_errors().empty());
 }
 
-}  // namespace queue_run_told_test
+}  // namespace queue_runner_messages_test

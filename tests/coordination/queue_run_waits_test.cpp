@@ -15,7 +15,7 @@
 #include "support/leat_test.hpp"
 #include "support/records/error_texts.hpp"
 
-namespace queue_run_waits_test {
+namespace queue_runner_handle_waits_test {
 
 using namespace runner_steps;
 using leat_test::error_texts;
@@ -29,21 +29,21 @@ LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   std::error_code ec;
   try {
-    co_await run.first_enqueues(1ms);
+    co_await handle.first_enqueues(1ms);
   } catch (const leat::failure& e) {
     ec = e.code();
   }
   CHECK(ec == errc::deadline_exceeded);
-  CHECK(run.running() == 1);
+  CHECK(handle.running() == 1);
   co_await q0.push(1);
-  co_await run.first_enqueues(1ms);
+  co_await handle.first_enqueues(1ms);
   CHECK(q1.size() == 1);
   q0.close();
   co_await group.join();
-  co_await run.first_enqueues(0ms);
+  co_await handle.first_enqueues(0ms);
 }
 
 LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever unit", "[sync]") {
@@ -56,8 +56,8 @@ LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever u
     co_return false;
   });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
-  co_await run.first_enqueues(std::chrono::seconds::max());
+  const leat::queue_run handle = runner.start(group);
+  co_await handle.first_enqueues(std::chrono::seconds::max());
   CHECK(q.size() == 1);
   co_await group.join();
 }
@@ -77,10 +77,10 @@ LEAT_TEST("queue_run: the first enqueues are over when each operation has run on
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
-  co_await run.first_enqueues();
+  const leat::queue_run handle = runner.start(group);
+  co_await handle.first_enqueues();
   CHECK(sched.now() - begin == 3s);
-  CHECK(run.running() == 1);
+  CHECK(handle.running() == 1);
   group.request_stop();
   co_await group.join();
 }
@@ -104,9 +104,9 @@ LEAT_TEST("queue_run: an operation that fails at its first try is told, a later 
   int n = 0;
   leat::queue_runner late(other);
   late.add([&] { return count(n, 1); });
-  const leat::queue_run run = late.start(group);
+  const leat::queue_run handle = late.start(group);
   co_await group.join();
-  co_await run.first_enqueues();
+  co_await handle.first_enqueues();
   CHECK(n == 1);
 }
 
@@ -117,16 +117,16 @@ LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]")
   runner.add([&] { return move_one(q0, q1); });
   std::error_code ec;
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   group.request_stop();  // before any operation has begun
   try {
-    co_await run.first_enqueues();
+    co_await handle.first_enqueues();
   } catch (const leat::failure& e) {
     ec = e.code();
   }
   CHECK(ec == errc::cancelled);
   co_await group.join();
-  CHECK(run.exceptions_raised().empty());
+  CHECK(handle.exceptions_raised().empty());
 }
 
 // D12: what closing the session does to the operations there, failing a queue does here.
@@ -137,7 +137,7 @@ LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
   leat::task_group waiting;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   bool ended = false;
   std::error_code ec;
   waiting.spawn([](leat::queue_run r, bool& e, std::error_code& code) -> task<> {
@@ -147,7 +147,7 @@ LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[
       code = f.code();
     }
     e = true;
-  }(run, ended, ec));
+  }(handle, ended, ec));
   co_await q0.push(1);
   co_await leat::sleep_for(10s);
   CHECK_FALSE(ended);
@@ -166,12 +166,12 @@ LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels 
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   co_await q0.push(1);
   co_await leat::sleep_for(1s);
   group.request_stop();
   co_await group.join();
-  CHECK(run.exceptions_raised().empty());
+  CHECK(handle.exceptions_raised().empty());
   CHECK(q1.is_closed());
   CHECK(q1.size() == 1);
 }
@@ -204,12 +204,12 @@ LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told"
   leat::queue_runner runner(q, options);
   runner.add([&] { return push_next(q, n); });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   co_await leat::sleep_for(1s);
   group.request_stop();
   const std::string what = co_await said_by(join(group));
   CHECK(what == "cancel");
-  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"cancel"});
+  CHECK(error_texts(handle.exceptions_raised()) == std::vector<std::string>{"cancel"});
   CHECK(q.is_closed());
 }
 
@@ -250,4 +250,4 @@ TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
   CHECK_THROWS_WITH(failing.last_run().wait_join(), "boom");
 }
 
-}  // namespace queue_run_waits_test
+}  // namespace queue_runner_handle_waits_test

@@ -46,12 +46,12 @@ LEAT_TEST("runner_collection: starts its runners in order, for a coordinator and
   all.add(a.runner);
   CHECK(all.runners() == std::vector<leat::queue_runner*>{&b.runner, &a.runner});
   leat::coordinator coord;
-  const auto runs = all.start(coord);
-  CHECK(runs.size() == 2);
+  const auto handles = all.start(coord);
+  CHECK(handles.size() == 2);
   CHECK(coord.live_tasks() == 2);
   co_await coord.join();
   CHECK(a.n + b.n == 6);
-  CHECK(runs.at(0).exceptions_raised().empty());
+  CHECK(handles.at(0).exceptions_raised().empty());
 
   a.n = 0;
   leat::task_group group;
@@ -92,9 +92,9 @@ LEAT_TEST("runner_collection: a runner that was added twice is started once", "[
   all.add(a.runner);
   all.add(a.runner);
   leat::coordinator coord;
-  const auto runs = all.start(coord);
-  CHECK(runs.size() == 1);
-  CHECK(runs.at(0));
+  const auto handles = all.start(coord);
+  CHECK(handles.size() == 1);
+  CHECK(handles.at(0));
   CHECK(coord.live_tasks() == 1);
   const auto again = all.start(coord);
   CHECK(again.size() == 1);

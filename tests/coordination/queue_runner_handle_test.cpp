@@ -28,14 +28,14 @@ LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept",
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); }, "op");
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
-  CHECK(run);
+  const leat::queue_run handle = runner.start(group);
+  CHECK(handle);
   CHECK(group.live_tasks() == 1);
   CHECK(group.report().at(0).name == "queue_runner q op");
-  co_await run.join();
+  co_await handle.join();
   CHECK(n == 3);
-  CHECK(run.exceptions_raised().empty());
-  CHECK(run.running() == 0);
+  CHECK(handle.exceptions_raised().empty());
+  CHECK(handle.running() == 0);
   CHECK(q.is_closed());
   co_await group.join();
 }
@@ -86,12 +86,12 @@ LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
+  const leat::queue_run handle = runner.start(group);
   co_await q0.push(10);
   co_await q0.push(10);
   q0.close();
-  co_await run.join();
-  CHECK(run.exceptions_raised().empty());
+  co_await handle.join();
+  CHECK(handle.exceptions_raised().empty());
   CHECK(*co_await q1.pop() == 10);
   CHECK(*co_await q1.pop() == 10);
   CHECK_FALSE(co_await q1.pop());
@@ -112,11 +112,11 @@ LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator"
     leat::coordinator second;
     for (leat::coordinator* const coord : {&first, &second}) {
       n = 0;
-      const leat::queue_run run = runner.start(*coord);
-      CHECK(run.running() == 1);
+      const leat::queue_run handle = runner.start(*coord);
+      CHECK(handle.running() == 1);
       CHECK(coord->live_tasks() == (own_cancel ? 2 : 1));
       co_await coord->join();
-      CHECK(run.exceptions_raised().empty());
+      CHECK(handle.exceptions_raised().empty());
       CHECK(n == 3);
     }
     leat::task_group group;
@@ -156,10 +156,10 @@ LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end",
   leat::queue_runner runner(q);
   runner.add([] { return fail_with(errc::cancelled); });
   leat::task_group group;
-  const leat::queue_run run = runner.start(group);
-  const std::string what = co_await said_by(run.join());
+  const leat::queue_run handle = runner.start(group);
+  const std::string what = co_await said_by(handle.join());
   CHECK(what.find("failed") == 0);
-  CHECK(run.exceptions_raised().size() == 1);
+  CHECK(handle.exceptions_raised().size() == 1);
   const std::string joined = co_await said_by(join(group));
   CHECK(joined == what);
 }
@@ -267,16 +267,16 @@ LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
 }
 
 LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
-  leat::queue_run run;
+  leat::queue_run handle;
   leat::task_group group;
   {
     number_queue q(3);
     leat::queue_runner runner(q);
     runner.add([] { return fail("gone"); });
-    run = runner.start(group);
+    handle = runner.start(group);
     co_await said_by(join(group));
   }
-  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"gone"});
+  CHECK(error_texts(handle.exceptions_raised()) == std::vector<std::string>{"gone"});
   group.request_stop();  // must not reach the queue
 }
 

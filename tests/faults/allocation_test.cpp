@@ -223,8 +223,8 @@ task<> runner_program() {
   leat::task_group group("a group with a name that is not short");
   std::exception_ptr error;
   try {
-    const leat::queue_run run = runner.start(group);
-    co_await run.first_enqueues();
+    const leat::queue_run handle = runner.start(group);
+    co_await handle.first_enqueues();
     // Some only: where the second operation has failed the first one goes on for ever.
     for (int i = 0; i < 20 && left > 0; ++i) {
       const auto item = co_await q.pop();

@@ -48,7 +48,7 @@ struct coordinator_options {
   braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
 };
 
-/// join() gave up waiting: what() names every laggard, where it waits and for how long.
+/// join() gave up waiting: what() names every straggler, where it waits and for how long.
 class stragglers_error : public failure {
  public:
   using failure::failure;
@@ -255,7 +255,8 @@ class coordinator final : public task_scope {
 
  private:
   struct thread_entry;
-  struct forward {  // of a stop, wherever it comes from, to threads that have a token of their own
+  // of a stop, wherever it comes from, to threads that have a token of their own
+  struct stop_forwarder {
     coordinator* self;
     void operator()() const noexcept { self->stop_threads(); }
   };
@@ -263,29 +264,29 @@ class coordinator final : public task_scope {
   void add_thread(std::string name, std::stop_source stop,
                   std::function<void(std::stop_token)> body);
   [[nodiscard]] failure not_started(const std::string& thread, std::error_code code) const;
-  void run_thread(std::string name, std::stop_source stop,
-                  std::function<void(std::stop_token)> body);
+  void start_entry(std::string name, std::stop_source stop,
+                   std::function<void(std::stop_token)> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
   [[nodiscard]] bool was_stopped(const std::exception_ptr& error) const noexcept;
   void task_failed(std::exception_ptr error) noexcept override;
   void body_failed(std::exception_ptr error);
   void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
-  void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
-  void tell_unread() noexcept;
-  [[nodiscard]] std::exception_ptr stragglers_of(const join_options& options) const;
+  void add_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
+  void report_unread_errors() noexcept;
+  [[nodiscard]] std::exception_ptr find_stragglers(const join_options& options) const;
   void finish_join(std::exception_ptr late);
 
-  const std::vector<errc> clean_;
+  const std::vector<errc> clean_errors_;
   mutable detail::thread_mutex state_mutex_;
   bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
-  bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;         // a first request was made
-  bool by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // and it had such an error
+  bool stop_decided_ LEAT_GUARDED_BY(state_mutex_) = false;            // a first request was made
+  bool stopped_by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // and it had such an error
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
   mutable bool secondary_read_ LEAT_GUARDED_BY(state_mutex_) = true;
   std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
-  std::optional<std::stop_callback<forward>> on_stop_;
+  std::optional<std::stop_callback<stop_forwarder>> on_stop_;
 };
 
 namespace detail {

@@ -23,8 +23,8 @@ namespace leat {
 class queue_runner_registry;
 struct queue_runner_def;
 namespace detail {
-struct queue_runner_plan;
-struct run_owner;
+struct queue_runner_config;
+struct task_owner;
 }  // namespace detail
 
 /// How a queue_runner sees the end of its input, and what it does then.
@@ -126,9 +126,9 @@ class queue_runner {
 
   void require_operations() const;
   void add_step(enqueue_operation step, std::string name, scheduler* on);
-  queue_run start_in(const detail::run_owner& owner, scheduler* on);
+  queue_run start_in(const detail::task_owner& owner, scheduler* on);
 
-  std::shared_ptr<detail::queue_runner_plan> plan_;
+  std::shared_ptr<detail::queue_runner_config> config_;
   mutable detail::thread_mutex mutex_;
   queue_run last_ LEAT_GUARDED_BY(mutex_);
 };

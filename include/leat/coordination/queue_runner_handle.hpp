@@ -13,7 +13,7 @@
 namespace leat {
 
 namespace detail {
-class queue_run_state;
+class queue_runner_state;
 }  // namespace detail
 
 /// One start of a queue_runner: how many of its producers live, and what went wrong.
@@ -56,10 +56,10 @@ class queue_run {
 
  private:
   friend class queue_runner;
-  explicit queue_run(std::shared_ptr<detail::queue_run_state> state) noexcept
+  explicit queue_run(std::shared_ptr<detail::queue_runner_state> state) noexcept
       : state_(std::move(state)) {}
 
-  std::shared_ptr<detail::queue_run_state> state_;
+  std::shared_ptr<detail::queue_runner_state> state_;
 };
 
 }  // namespace leat
