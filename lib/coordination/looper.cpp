@@ -16,7 +16,7 @@ class schedule {
   schedule(time_point begin, const looper_options& options) noexcept
       : next_(begin),
         interval_(options.interval.value_or(duration::zero())),
-        skips_missed_(options.missed == missed_points::skip) {}
+        skips_missed_(options.missed_ticks == missed_tick_policy::skip) {}
 
   [[nodiscard]] time_point next() const noexcept { return next_; }
 

@@ -28,7 +28,7 @@ queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
 }
 
 queue_runner::~queue_runner() {
-  const queue_run last = last_run();
+  const queue_runner_handle last = last_start();
   if (last) {
     last.state_->forget_stop();
   } else {
@@ -37,7 +37,7 @@ queue_runner::~queue_runner() {
 }
 
 void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* on) {
-  LEAT_ASSERT(running() == 0, "an operation was added to a queue_runner that runs");
+  LEAT_ASSERT(running_producers() == 0, "an operation was added to a queue_runner that runs");
   if (name.empty()) name = "enqueue " + std::to_string(config_->producers.size());
   config_->producers.push_back({std::move(step), std::move(name), on});
 }
@@ -49,30 +49,30 @@ void queue_runner::require_operations() const {
 
 // ------------------------------------------------------------------------------------------ start
 
-queue_run queue_runner::start(coordinator& coord) {
+queue_runner_handle queue_runner::start(coordinator& coord) {
   return start_in({.coord = &coord}, scheduler::current());
 }
 
-queue_run queue_runner::start(coordinator& coord, scheduler& on) {
+queue_runner_handle queue_runner::start(coordinator& coord, scheduler& on) {
   return start_in({.coord = &coord}, &on);
 }
 
-queue_run queue_runner::start(task_group& group) {
+queue_runner_handle queue_runner::start(task_group& group) {
   return start_in({.group = &group}, scheduler::current());
 }
 
-queue_run queue_runner::start(task_group& group, scheduler& on) {
+queue_runner_handle queue_runner::start(task_group& group, scheduler& on) {
   return start_in({.group = &group}, &on);
 }
 
-queue_run queue_runner::start_in(const detail::task_owner& owner, scheduler* on) {
+queue_runner_handle queue_runner::start_in(const detail::task_owner& owner, scheduler* on) {
   LEAT_ASSERT(on != nullptr, "queue_runner::start outside a scheduler: name one");
   require_operations();
-  const queue_run fresh(std::make_shared<detail::queue_runner_state>(config_, owner));
-  queue_run previous;
+  const queue_runner_handle fresh(std::make_shared<detail::queue_runner_state>(config_, owner));
+  queue_runner_handle previous;
   {
     const detail::thread_lock lock(mutex_);
-    if (last_.running() != 0) return {};
+    if (last_.running_producers() != 0) return {};
     previous = std::exchange(last_, fresh);  // counts as running from now on
   }
   try {
@@ -124,7 +124,7 @@ void queue_runner::wait_run(scheduler& on, std::source_location where) {
 
 // ------------------------------------------------------------------------------------ what it says
 
-queue_run queue_runner::last_run() const {
+queue_runner_handle queue_runner::last_start() const {
   const detail::thread_lock lock(mutex_);
   return last_;
 }

@@ -7,13 +7,13 @@
 
 namespace leat {
 
-void runner_collection::add(queue_runner& runner, std::string_view list) {
+void queue_runner_collection::add(queue_runner& runner, std::string_view list) {
   std::vector<queue_runner*>& in = lists_[std::string(list)];
   if (std::find(in.begin(), in.end(), &runner) == in.end()) in.push_back(&runner);
 }
 
-std::vector<queue_runner*> runner_collection::runners(std::string_view list,
-                                                      std::string_view scope) const {
+std::vector<queue_runner*> queue_runner_collection::runners(std::string_view list,
+                                                            std::string_view scope) const {
   std::vector<queue_runner*> found;
   const auto at = lists_.find(list);
   if (at == lists_.end()) return found;
@@ -24,7 +24,8 @@ std::vector<queue_runner*> runner_collection::runners(std::string_view list,
 }
 
 template <class Start>
-std::vector<queue_run> runner_collection::start_each(std::string_view list, Start start) const {
+std::vector<queue_runner_handle> queue_runner_collection::start_each(std::string_view list,
+                                                                     Start start) const {
   const std::vector<queue_runner*> all = runners(list);
   if (all.empty()) {
     const std::string name(list);
@@ -34,27 +35,29 @@ std::vector<queue_run> runner_collection::start_each(std::string_view list, Star
                  name.c_str());
   }
   for (const queue_runner* r : all) r->require_operations();
-  std::vector<queue_run> handles;
+  std::vector<queue_runner_handle> handles;
   handles.reserve(all.size());
   for (queue_runner* r : all) handles.push_back(start(*r));
   return handles;
 }
 
-std::vector<queue_run> runner_collection::start(coordinator& coord, std::string_view list) const {
+std::vector<queue_runner_handle> queue_runner_collection::start(coordinator& coord,
+                                                                std::string_view list) const {
   return start_each(list, [&](queue_runner& r) { return r.start(coord); });
 }
 
-std::vector<queue_run> runner_collection::start(coordinator& coord, scheduler& on,
-                                                std::string_view list) const {
+std::vector<queue_runner_handle> queue_runner_collection::start(coordinator& coord, scheduler& on,
+                                                                std::string_view list) const {
   return start_each(list, [&](queue_runner& r) { return r.start(coord, on); });
 }
 
-std::vector<queue_run> runner_collection::start(task_group& group, std::string_view list) const {
+std::vector<queue_runner_handle> queue_runner_collection::start(task_group& group,
+                                                                std::string_view list) const {
   return start_each(list, [&](queue_runner& r) { return r.start(group); });
 }
 
-std::vector<queue_run> runner_collection::start(task_group& group, scheduler& on,
-                                                std::string_view list) const {
+std::vector<queue_runner_handle> queue_runner_collection::start(task_group& group, scheduler& on,
+                                                                std::string_view list) const {
   return start_each(list, [&](queue_runner& r) { return r.start(group, on); });
 }
 

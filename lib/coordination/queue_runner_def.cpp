@@ -63,7 +63,7 @@ const std::string& checked_name(const std::string& name) {
   return name;
 }
 
-queue_base& queue_of(const queue_runner_def& def, const queue_runner_registry& names) {
+queue_base& queue_of(const queue_runner_def& def, const queue_runner_resolver& names) {
   if (def.queue_name.empty()) {
     throw failure(errc::invalid_argument,
                   "a definition of a queue_runner names no queue; set queue_name");
@@ -76,7 +76,7 @@ queue_base& queue_of(const queue_runner_def& def, const queue_runner_registry& n
   return names.find_queue(def.queue_name);
 }
 
-queue_runner_options options_of(const queue_runner_def& def, const queue_runner_registry& names) {
+queue_runner_options options_of(const queue_runner_def& def, const queue_runner_resolver& names) {
   queue_runner_options options;
   if (!def.queue_closed_errors.empty()) options.queue_closed_errors = def.queue_closed_errors;
   options.close_op = names.find_close(def.close_op_name);
@@ -153,7 +153,7 @@ queue_runner_def queue_runner_def::with_scope(std::string_view scope) const {
   return def;
 }
 
-queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_registry& names)
+queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_resolver& names)
     : queue_runner(queue_of(def, names), options_of(def, names)) {
   for (const std::string& op : def.enqueue_op_names) add_step(names.find_enqueue(op), op, nullptr);
 }

@@ -239,7 +239,7 @@ void queue_runner_state::add_secondary(std::exception_ptr error) {
   }
 }
 
-std::size_t queue_runner_state::running() const noexcept {
+std::size_t queue_runner_state::running_producers() const noexcept {
   const thread_lock lock(mutex_);
   return running_;
 }
@@ -261,7 +261,8 @@ void queue_runner_state::rethrow_first() const {
 
 }  // namespace detail
 
-// -------------------------------------------------------------------------------------- queue_run
+// --------------------------------------------------------------------------------------
+// queue_runner_handle
 
 namespace {
 
@@ -280,19 +281,24 @@ task<void> wait_for_end(shared_state state, std::source_location where) {
 
 }  // namespace
 
-std::size_t queue_run::running() const noexcept { return state_ ? state_->running() : 0; }
+std::size_t queue_runner_handle::running_producers() const noexcept {
+  return state_ ? state_->running_producers() : 0;
+}
 
-std::vector<std::exception_ptr> queue_run::exceptions_raised() const {
+std::vector<std::exception_ptr> queue_runner_handle::exceptions_raised() const {
   return state_ ? state_->errors() : std::vector<std::exception_ptr>();
 }
 
-task<void> queue_run::first_enqueues(time_span limit, std::source_location where) const {
+task<void> queue_runner_handle::wait_for_first_enqueue(time_span limit,
+                                                       std::source_location where) const {
   return wait_for_first(state_, limit, where);
 }
 
-task<void> queue_run::join(std::source_location where) const { return wait_for_end(state_, where); }
+task<void> queue_runner_handle::join(std::source_location where) const {
+  return wait_for_end(state_, where);
+}
 
-void queue_run::wait_join(std::source_location where) const {
+void queue_runner_handle::wait_join(std::source_location where) const {
   if (!state_) return;
   const shared_state state = state_;
   state->ended.wait_pop(where);

@@ -58,7 +58,7 @@ class queue_runner_state {
   // Starts the tasks. Throws: none of them will run an operation.
   static void start(const std::shared_ptr<queue_runner_state>& self, scheduler& on);
 
-  [[nodiscard]] std::size_t running() const noexcept;
+  [[nodiscard]] std::size_t running_producers() const noexcept;
   [[nodiscard]] std::vector<std::exception_ptr> errors() const;
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
   void rethrow_first() const;

@@ -30,27 +30,27 @@ const auto& find_in(const Map& map, const char* kind, std::string_view name) {
 
 }  // namespace
 
-void queue_runner_registry::add_queue(queue_base& queue) {
+void queue_runner_resolver::add_queue(queue_base& queue) {
   add_to(queues_, "queue", queue.name(), &queue);
 }
 
-void queue_runner_registry::add_step(std::string name, enqueue_operation step) {
+void queue_runner_resolver::add_step(std::string name, enqueue_operation step) {
   add_to(steps_, "enqueue operation", std::move(name), std::move(step));
 }
 
-void queue_runner_registry::add_close(std::string name, std::function<task<void>()> operation) {
+void queue_runner_resolver::add_close(std::string name, std::function<task<void>()> operation) {
   add_to(closes_, "close operation", std::move(name), std::move(operation));
 }
 
-queue_base& queue_runner_registry::find_queue(std::string_view name) const {
+queue_base& queue_runner_resolver::find_queue(std::string_view name) const {
   return *find_in(queues_, "queue", name);
 }
 
-const enqueue_operation& queue_runner_registry::find_enqueue(std::string_view name) const {
+const enqueue_operation& queue_runner_resolver::find_enqueue(std::string_view name) const {
   return find_in(steps_, "enqueue operation", name);
 }
 
-named_operation queue_runner_registry::find_close(std::string_view name) const {
+named_operation queue_runner_resolver::find_close(std::string_view name) const {
   if (name.empty()) return {};
   return {std::string(name), find_in(closes_, "close operation", name)};
 }

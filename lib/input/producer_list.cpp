@@ -28,7 +28,7 @@ std::string producers_not_started() {
   std::string names;
   const thread_lock lock(producers_mutex);
   for (const known_producer* p = first_producer; p; p = p->next_) {
-    if (p->runner_.last_run()) continue;
+    if (p->runner_.last_start()) continue;
     names += names.empty() ? "; never started: producer '" : ", '";
     names += p->runner_.queue_name() + '\'';
   }
@@ -42,7 +42,7 @@ std::string unstarted_producer_of(const queue_base& queue) {
     const thread_lock lock(producers_mutex);
     for (const known_producer* p = first_producer; p; p = p->next_) {
       if (&p->queue_ != &queue) continue;
-      if (p->runner_.last_run()) return {};
+      if (p->runner_.last_start()) return {};
       found = true;
     }
   }
@@ -53,7 +53,7 @@ std::string unstarted_producer_of(const queue_base& queue) {
 bool waits_for_unstarted_producer() {
   const thread_lock lock(producers_mutex);
   for (const known_producer* p = first_producer; p; p = p->next_) {
-    if (p->runner_.last_run()) continue;
+    if (p->runner_.last_start()) continue;
     const queue_statistics s = p->queue_.statistics();
     if (s.waiting_pops > 0 && s.pushed == 0) return true;
   }

@@ -125,8 +125,9 @@ LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits"
   co_await c.join();
   fed.close_and_cancel();
   INFO(what);
-  CHECK(contains(what,
-                 "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_run"));
+  CHECK(contains(
+      what,
+      "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_runner_handle"));
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 

@@ -137,7 +137,7 @@ LEAT_TEST("looper: or what was missed is left out", "[sync]") {
   diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 100ms);
-  options.missed = leat::missed_points::skip;
+  options.missed_ticks = leat::missed_tick_policy::skip;
   coord.spawn(leat::looper(body{seen, coord, 5, {250ms, 100ms, 200ms, 50ms}}, options));
   co_await coord.join();
   // A call that ends at a point is in time for it: 300 + 100, 400 + 200.

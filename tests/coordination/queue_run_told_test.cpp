@@ -82,7 +82,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
     leat::queue_runner_def unknown;
     unknown.queue_name = "lines";
     unknown.enqueue_op_names = {"reader"};
-    leat::queue_runner_registry names;
+    leat::queue_runner_resolver names;
     names.add_queue(q);
     CHECK_THROWS_WITH(leat::queue_runner(unknown, names), Catch::Contains("reader"));
   }

@@ -22,31 +22,33 @@ using leat_test::error_texts;
 using namespace std::chrono_literals;
 
 // D11
-LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the tasks go on",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: who waits for the first enqueues has a time limit, and the tasks go on",
+    "[sync]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   std::error_code ec;
   try {
-    co_await handle.first_enqueues(1ms);
+    co_await handle.wait_for_first_enqueue(1ms);
   } catch (const leat::failure& e) {
     ec = e.code();
   }
   CHECK(ec == errc::deadline_exceeded);
-  CHECK(handle.running() == 1);
+  CHECK(handle.running_producers() == 1);
   co_await q0.push(1);
-  co_await handle.first_enqueues(1ms);
+  co_await handle.wait_for_first_enqueue(1ms);
   CHECK(q1.size() == 1);
   q0.close();
   co_await group.join();
-  co_await handle.first_enqueues(0ms);
+  co_await handle.wait_for_first_enqueue(0ms);
 }
 
-LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever unit", "[sync]") {
+LEAT_TEST("queue_runner_handle: no limit for the first enqueues is too long, in whatever unit",
+          "[sync]") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -56,13 +58,14 @@ LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever u
     co_return false;
   });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
-  co_await handle.first_enqueues(std::chrono::seconds::max());
+  const leat::queue_runner_handle handle = runner.start(group);
+  co_await handle.wait_for_first_enqueue(std::chrono::seconds::max());
   CHECK(q.size() == 1);
   co_await group.join();
 }
 
-LEAT_TEST("queue_run: the first enqueues are over when each operation has run once", "[sync]") {
+LEAT_TEST("queue_runner_handle: the first enqueues are over when each operation has run once",
+          "[sync]") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -77,23 +80,24 @@ LEAT_TEST("queue_run: the first enqueues are over when each operation has run on
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
-  co_await handle.first_enqueues();
+  const leat::queue_runner_handle handle = runner.start(group);
+  co_await handle.wait_for_first_enqueue();
   CHECK(sched.now() - begin == 3s);
-  CHECK(handle.running() == 1);
+  CHECK(handle.running_producers() == 1);
   group.request_stop();
   co_await group.join();
 }
 
-LEAT_TEST("queue_run: an operation that fails at its first try is told, a later error is not",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: an operation that fails at its first try is told, a later error is not",
+    "[sync]") {
   number_queue q(30);
   leat::task_group group;
   leat::queue_runner early(q);
   early.add([] { return fail_with(errc::out_of_range); });
   std::error_code ec;
   try {
-    co_await early.start(group).first_enqueues();
+    co_await early.start(group).wait_for_first_enqueue();
   } catch (const leat::failure& e) {
     ec = e.code();
   }
@@ -104,23 +108,23 @@ LEAT_TEST("queue_run: an operation that fails at its first try is told, a later 
   int n = 0;
   leat::queue_runner late(other);
   late.add([&] { return count(n, 1); });
-  const leat::queue_run handle = late.start(group);
+  const leat::queue_runner_handle handle = late.start(group);
   co_await group.join();
-  co_await handle.first_enqueues();
+  co_await handle.wait_for_first_enqueue();
   CHECK(n == 1);
 }
 
-LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]") {
+LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop", "[sync]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   std::error_code ec;
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   group.request_stop();  // before any operation has begun
   try {
-    co_await handle.first_enqueues();
+    co_await handle.wait_for_first_enqueue();
   } catch (const leat::failure& e) {
     ec = e.code();
   }
@@ -130,17 +134,17 @@ LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]")
 }
 
 // D12: what closing the session does to the operations there, failing a queue does here.
-LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[sync]") {
+LEAT_TEST("queue_runner_handle: join waits until the operations end, and says of what", "[sync]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
   leat::task_group waiting;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   bool ended = false;
   std::error_code ec;
-  waiting.spawn([](leat::queue_run r, bool& e, std::error_code& code) -> task<> {
+  waiting.spawn([](leat::queue_runner_handle r, bool& e, std::error_code& code) -> task<> {
     try {
       co_await r.join();
     } catch (const leat::failure& f) {
@@ -159,14 +163,15 @@ LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[
   co_await said_by(join(group));
 }
 
-LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels the queue",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: a stop of the group ends it without an error, and cancels the queue",
+    "[sync]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   co_await q0.push(1);
   co_await leat::sleep_for(1s);
   group.request_stop();
@@ -176,7 +181,7 @@ LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels 
   CHECK(q1.size() == 1);
 }
 
-LEAT_TEST("queue_run: a stop runs the cancel_op, out of its reach and once", "[sync]") {
+LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and once", "[sync]") {
   number_queue q(1);
   int n = 0;
   int cancelled = 0;
@@ -196,7 +201,8 @@ LEAT_TEST("queue_run: a stop runs the cancel_op, out of its reach and once", "[s
   CHECK_FALSE(q.is_closed());
 }
 
-LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told", "[sync]") {
+LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue, and is told",
+          "[sync]") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner_options options;
@@ -204,7 +210,7 @@ LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told"
   leat::queue_runner runner(q, options);
   runner.add([&] { return push_next(q, n); });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   co_await leat::sleep_for(1s);
   group.request_stop();
   const std::string what = co_await said_by(join(group));
@@ -213,7 +219,7 @@ LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told"
   CHECK(q.is_closed());
 }
 
-LEAT_TEST("queue_run: run() ends with the task that called it", "[sync]") {
+LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[sync]") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner runner(q);
@@ -221,14 +227,14 @@ LEAT_TEST("queue_run: run() ends with the task that called it", "[sync]") {
   leat::task_group group;
   group.spawn(runner.run());
   co_await leat::sleep_for(1s);
-  CHECK(runner.running() == 1);
+  CHECK(runner.running_producers() == 1);
   group.request_stop();
   co_await group.join();
-  CHECK(runner.running() == 0);
+  CHECK(runner.running_producers() == 0);
   CHECK(q.is_closed());
 }
 
-TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
+TEST_CASE("queue_runner_handle: an OS thread starts, waits and joins", "[sync]") {
   leat::runtime threads({.threads = 1});
   number_queue q(100);
   int n = 0;
@@ -236,7 +242,7 @@ TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
   runner.add([&] { return count(n, 30); });
   runner.wait_run(threads.get_scheduler());
   CHECK(n == 30);
-  runner.last_run().wait_join();
+  runner.last_start().wait_join();
 
   leat::queue_runner failing(q);
   failing.add([] { return fail("boom"); });
@@ -247,7 +253,7 @@ TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
     what = e.what();
   }
   CHECK(what == "boom");
-  CHECK_THROWS_WITH(failing.last_run().wait_join(), "boom");
+  CHECK_THROWS_WITH(failing.last_start().wait_join(), "boom");
 }
 
 }  // namespace queue_runner_handle_waits_test

@@ -30,18 +30,18 @@ struct counting {
 };
 
 template <class Owner>
-concept can_own = requires(leat::runner_collection& c, Owner& o) { c.start(o); };
+concept can_own = requires(leat::queue_runner_collection& c, Owner& o) { c.start(o); };
 
 // C24
 static_assert(can_own<leat::coordinator> && can_own<leat::task_group>);
 static_assert(!can_own<int>);
 
 // C23
-LEAT_TEST("runner_collection: starts its runners in order, for a coordinator and for a group",
+LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinator and for a group",
           "[sync]") {
   counting a("a");
   counting b("b");
-  leat::runner_collection all;
+  leat::queue_runner_collection all;
   all.add(b.runner);
   all.add(a.runner);
   CHECK(all.runners() == std::vector<leat::queue_runner*>{&b.runner, &a.runner});
@@ -61,9 +61,10 @@ LEAT_TEST("runner_collection: starts its runners in order, for a coordinator and
 }
 
 // C26
-LEAT_TEST("runner_collection: an empty list starts nothing, and the result is empty", "[sync]") {
+LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result is empty",
+          "[sync]") {
   counting a("a");
-  leat::runner_collection all;
+  leat::queue_runner_collection all;
   all.add(a.runner, "others");
   leat::coordinator coord;
   CHECK(all.start(coord).empty());
@@ -75,20 +76,20 @@ LEAT_TEST("runner_collection: an empty list starts nothing, and the result is em
 }
 
 // C26
-TEST_CASE("runner_collection: an empty list is warned of", "[sync]") {
+TEST_CASE("queue_runner_collection: an empty list is warned of", "[sync]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::coordinator coord;
-    leat::runner_collection().start(coord, s, "mine");
+    leat::queue_runner_collection().start(coord, s, "mine");
     std::abort();
   });
   CHECK(said.find("the list 'mine' has no queue runner") != said.npos);
 }
 
 // C27
-LEAT_TEST("runner_collection: a runner that was added twice is started once", "[sync]") {
+LEAT_TEST("queue_runner_collection: a runner that was added twice is started once", "[sync]") {
   counting a("a");
-  leat::runner_collection all;
+  leat::queue_runner_collection all;
   all.add(a.runner);
   all.add(a.runner);
   leat::coordinator coord;
@@ -104,39 +105,39 @@ LEAT_TEST("runner_collection: a runner that was added twice is started once", "[
 }
 
 // C28
-TEST_CASE("runner_collection: shows those in a scope", "[sync]") {
+TEST_CASE("queue_runner_collection: shows those in a scope", "[sync]") {
   counting in("scope/queue");
   counting out("scopes/queue");
-  leat::runner_collection all;
+  leat::queue_runner_collection all;
   all.add(in.runner);
   all.add(out.runner);
   CHECK(in.runner.queue_name() == "scope/queue");
-  CHECK(all.runners(leat::runner_collection::default_list, "scope") ==
+  CHECK(all.runners(leat::queue_runner_collection::default_list, "scope") ==
         std::vector<leat::queue_runner*>{&in.runner});
-  CHECK(all.runners(leat::runner_collection::default_list, "sco").empty());
+  CHECK(all.runners(leat::queue_runner_collection::default_list, "sco").empty());
   CHECK(all.runners().size() == 2);
 }
 
-TEST_CASE("runner_collection: with one that has no operation none is started", "[sync]") {
+TEST_CASE("queue_runner_collection: with one that has no operation none is started", "[sync]") {
   leat::sim::virtual_scheduler s;
   counting good("good");
   leat::fifo_queue<int> q(1, "bad");
   leat::queue_runner bad(q);
-  leat::runner_collection all;
+  leat::queue_runner_collection all;
   all.add(good.runner);
   all.add(bad);
   leat::coordinator coord;
   leat::task_group group;
   CHECK_THROWS_AS(all.start(coord, s), leat::failure);
   CHECK_THROWS_AS(all.start(group, s), leat::failure);
-  CHECK(good.runner.running() == 0);
+  CHECK(good.runner.running_producers() == 0);
 }
 
 // C25
-TEST_CASE("runner_collection: outside a scheduler one has to be named", "[sync]") {
+TEST_CASE("queue_runner_collection: outside a scheduler one has to be named", "[sync]") {
   const std::string said = leat_test::abort_message([] {
     counting a("a");
-    leat::runner_collection all;
+    leat::queue_runner_collection all;
     all.add(a.runner);
     leat::coordinator coord;
     all.start(coord);

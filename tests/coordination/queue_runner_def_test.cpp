@@ -177,7 +177,7 @@ TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "
 // C29
 TEST_CASE("queue_runner: becomes a definition, and a runner again", "[sync]") {
   leat::fifo_queue<int> queue(2, "queue");
-  leat::queue_runner_registry names;
+  leat::queue_runner_resolver names;
   names.add_queue(queue);
   names.add_enqueue("enqueue", []() -> task<bool> { co_return false; });
   names.add_close("close", []() -> task<> { co_return; });
@@ -194,7 +194,7 @@ TEST_CASE("queue_runner: becomes a definition, and a runner again", "[sync]") {
 // D7
 LEAT_TEST("queue_runner: made of a definition it runs what the names stand for", "[sync]") {
   leat::fifo_queue<int> queue(2, "queue");
-  leat::queue_runner_registry names;
+  leat::queue_runner_resolver names;
   int counter = 0;
   int square = 0;
   names.add_queue(queue);
@@ -216,7 +216,7 @@ LEAT_TEST("queue_runner: made of a definition it runs what the names stand for",
 // D9, D14, C21, C22
 TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "[sync]") {
   leat::fifo_queue<int> queue(2, "queue");
-  leat::queue_runner_registry names;
+  leat::queue_runner_resolver names;
   names.add_queue(queue);
   names.add_enqueue("enqueue", []() -> task<> { co_return; });
   const auto said = [&](errc expected, const queue_runner_def& def) {
@@ -248,10 +248,10 @@ TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "
   CHECK(has(said(errc::invalid_argument, def), "names no queue"));
 }
 
-TEST_CASE("queue_runner_registry: a name stands for one thing", "[sync]") {
+TEST_CASE("queue_runner_resolver: a name stands for one thing", "[sync]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::fifo_queue<int> nameless(2);
-  leat::queue_runner_registry names;
+  leat::queue_runner_resolver names;
   const auto step = []() -> task<bool> { co_return false; };
   const auto close = []() -> task<> { co_return; };
   names.add_queue(queue);

@@ -22,27 +22,30 @@ using leat_test::error_texts;
 task<> nothing() { co_return; }
 
 // C1
-LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept", "[sync]") {
+LEAT_TEST("queue_runner_handle: an operation runs until its input ends; no error is kept",
+          "[sync]") {
   number_queue q(10, "q");
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); }, "op");
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   CHECK(handle);
   CHECK(group.live_tasks() == 1);
   CHECK(group.report().at(0).name == "queue_runner q op");
   co_await handle.join();
   CHECK(n == 3);
   CHECK(handle.exceptions_raised().empty());
-  CHECK(handle.running() == 0);
+  CHECK(handle.running_producers() == 0);
   CHECK(q.is_closed());
   co_await group.join();
 }
 
 // C2, C3
-LEAT_TEST("queue_run: several operations end each in its time, and the close_op runs once, last",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: several operations end each in its time, and the close_op runs once, "
+    "last",
+    "[sync]") {
   number_queue q(10);
   int a = 0;
   int b = 0;
@@ -60,12 +63,14 @@ LEAT_TEST("queue_run: several operations end each in its time, and the close_op 
   CHECK(b == 30);
   CHECK(closed == std::vector<int>{33});
   CHECK_FALSE(q.is_closed());  // the close_op stands for it
-  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(runner.last_start().exceptions_raised().empty());
 }
 
 // C4
-LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, the first thrown",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: an operation that fails ends alone; all errors are kept, the first "
+    "thrown",
+    "[sync]") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -73,20 +78,20 @@ LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, t
   runner.add([] { return fail("two"); });
   runner.add([&] { return count(n, 30); });
   const std::string what = co_await said_by(runner.run());
-  const auto errors = error_texts(runner.last_run().exceptions_raised());
+  const auto errors = error_texts(runner.last_start().exceptions_raised());
   CHECK(errors.size() == 2);
   CHECK(what == errors.at(0));
   CHECK(n == 30);
 }
 
 // C5
-LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]") {
+LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on", "[sync]") {
   number_queue q0(3);
   number_queue q1(30);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   co_await q0.push(10);
   co_await q0.push(10);
   q0.close();
@@ -100,7 +105,8 @@ LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]
 
 // C9: a session there is a start here; the one who closes when it is stopped is a task where there
 // is a cancel_op.
-LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator", "[sync]") {
+LEAT_TEST("queue_runner_handle: each start has as many tasks, also those of a coordinator",
+          "[sync]") {
   for (const bool own_cancel : {false, true}) {
     number_queue q(3);
     int n = 0;
@@ -112,8 +118,8 @@ LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator"
     leat::coordinator second;
     for (leat::coordinator* const coord : {&first, &second}) {
       n = 0;
-      const leat::queue_run handle = runner.start(*coord);
-      CHECK(handle.running() == 1);
+      const leat::queue_runner_handle handle = runner.start(*coord);
+      CHECK(handle.running_producers() == 1);
       CHECK(coord->live_tasks() == (own_cancel ? 2 : 1));
       co_await coord->join();
       CHECK(handle.exceptions_raised().empty());
@@ -121,29 +127,29 @@ LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator"
     }
     leat::task_group group;
     n = 0;
-    CHECK(runner.start(group).running() == 1);
+    CHECK(runner.start(group).running_producers() == 1);
     CHECK(group.live_tasks() == (own_cancel ? 2 : 1));
     co_await group.join();
   }
 }
 
 // C10, QD14
-LEAT_TEST("queue_run: a second start while it runs is told so", "[sync]") {
+LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[sync]") {
   number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); });
   leat::task_group group;
-  CHECK_FALSE(runner.last_run());
+  CHECK_FALSE(runner.last_start());
   CHECK(runner.start(group));
-  const leat::queue_run second = runner.start(group);
+  const leat::queue_runner_handle second = runner.start(group);
   CHECK_FALSE(second);
-  CHECK(second.running() == 0);
+  CHECK(second.running_producers() == 0);
   CHECK(second.exceptions_raised().empty());
   co_await second.join();
-  co_await second.first_enqueues();
+  co_await second.wait_for_first_enqueue();
   second.wait_join();
-  CHECK(runner.running() == 1);
+  CHECK(runner.running_producers() == 1);
   const std::string what = co_await said_by(runner.run());
   CHECK(what.find("runs already") != what.npos);
   co_await group.join();
@@ -151,12 +157,13 @@ LEAT_TEST("queue_run: a second start while it runs is told so", "[sync]") {
 }
 
 // C15
-LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end", "[sync]") {
+LEAT_TEST("queue_runner_handle: cancelled is an error unless it was said to mean the end",
+          "[sync]") {
   number_queue q(3);
   leat::queue_runner runner(q);
   runner.add([] { return fail_with(errc::cancelled); });
   leat::task_group group;
-  const leat::queue_run handle = runner.start(group);
+  const leat::queue_runner_handle handle = runner.start(group);
   const std::string what = co_await said_by(handle.join());
   CHECK(what.find("failed") == 0);
   CHECK(handle.exceptions_raised().size() == 1);
@@ -165,7 +172,7 @@ LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end",
 }
 
 // C16
-LEAT_TEST("queue_run: several errors may mean the end", "[sync]") {
+LEAT_TEST("queue_runner_handle: several errors may mean the end", "[sync]") {
   number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
@@ -176,13 +183,15 @@ LEAT_TEST("queue_run: several errors may mean the end", "[sync]") {
   leat::queue_runner runner(q, options);
   runner.add([] { return fail_with(errc::cancelled); });
   co_await runner.run();
-  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(runner.last_start().exceptions_raised().empty());
   CHECK(closed == 1);
 }
 
 // C20, QD29
-LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the queue passes it on",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: a close_op that fails is kept behind the others, and the queue passes it "
+    "on",
+    "[sync]") {
   for (const bool with_error : {false, true}) {
     number_queue q(3);
     leat::queue_runner_options options;
@@ -193,7 +202,7 @@ LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the q
     if (with_error) runner.add([] { return fail("first"); });
     const std::string what = co_await said_by(runner.run());
     CHECK(what == (with_error ? "first" : "close"));
-    CHECK(error_texts(runner.last_run().exceptions_raised()) ==
+    CHECK(error_texts(runner.last_start().exceptions_raised()) ==
           (with_error ? std::vector<std::string>{"first", "close"}
                       : std::vector<std::string>{"close"}));
     const std::string seen = co_await said_by(pop(q));
@@ -202,8 +211,10 @@ LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the q
 }
 
 // QD13
-LEAT_TEST("queue_run: when the last producer dies of an error the queue drains and then tells it",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: when the last producer dies of an error the queue drains and then tells "
+    "it",
+    "[sync]") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -220,8 +231,9 @@ LEAT_TEST("queue_run: when the last producer dies of an error the queue drains a
 }
 
 // QD13
-LEAT_TEST("queue_run: the last error runs the cancel_op, an end behind an error the close_op",
-          "[sync]") {
+LEAT_TEST(
+    "queue_runner_handle: the last error runs the cancel_op, an end behind an error the close_op",
+    "[sync]") {
   for (const bool last_fails : {true, false}) {
     number_queue q(3);
     int n = 0;
@@ -250,7 +262,7 @@ LEAT_TEST("queue_run: the last error runs the cancel_op, an end behind an error 
 }
 
 // C33, QD15
-LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
+LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[sync]") {
   number_queue q(3);
   leat::queue_runner runner(q);
   bool fails = true;
@@ -259,15 +271,15 @@ LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
     co_return false;
   });
   co_await said_by(runner.run());
-  const leat::queue_run first = runner.last_run();
+  const leat::queue_runner_handle first = runner.last_start();
   fails = false;
   co_await runner.run();
   CHECK(error_texts(first.exceptions_raised()) == std::vector<std::string>{"first"});
-  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
-  leat::queue_run handle;
+LEAT_TEST("queue_runner_handle: a record of a start outlives its runner", "[sync]") {
+  leat::queue_runner_handle handle;
   leat::task_group group;
   {
     number_queue q(3);

@@ -66,7 +66,7 @@ LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
   CHECK(out.size() == 33);
   CHECK(a.next == 3);
   CHECK(b.next == 30);
-  CHECK(runner.running() == 0);
+  CHECK(runner.running_producers() == 0);
   CHECK_FALSE(coord.should_stop());
 }
 
@@ -98,7 +98,7 @@ LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer wh
     joined = e.what();
   }
   CHECK(joined == "boom");
-  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(runner.last_start().exceptions_raised().empty());
   std::string seen;
   try {
     co_await drain(q);
@@ -185,9 +185,9 @@ TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on t
   leat::queue_runner runner(q);
   runner.add([&] { return note(ran); }, "first", &own);
   runner.add([&] { return note(ran); });
-  CHECK(runner.running() == 0);
+  CHECK(runner.running_producers() == 0);
   CHECK(runner.start(coord, given));
-  CHECK(runner.running() == 2);
+  CHECK(runner.running_producers() == 2);
   std::vector<std::string> names;
   for (const auto& r : coord.report()) names.push_back(r.name);
   std::sort(names.begin(), names.end());
@@ -199,7 +199,7 @@ TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on t
   given.run_until_idle();
   CHECK(ran == std::vector<leat::scheduler*>{&own, &given});
   CHECK(q.is_closed());
-  CHECK(runner.running() == 0);
+  CHECK(runner.running_producers() == 0);
 }
 
 LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator", "[sync]") {
@@ -347,7 +347,7 @@ LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the 
   }
   CHECK(what == "boom");
   CHECK(cancelled == 1);
-  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(runner.last_start().exceptions_raised().empty());
 }
 
 LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[sync]") {
@@ -417,7 +417,7 @@ LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[sync]
   leat::coordinator coord;
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
-  CHECK(runner.running() == 1);  // a queue that is not closed yet is not left to itself
+  CHECK(runner.running_producers() == 1);  // a queue that is not closed yet is not left to itself
   CHECK_FALSE(runner.start(coord));
   coord.request_stop();
   co_await coord.join();
@@ -441,12 +441,13 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
   leat::coordinator coord;
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
-  CHECK(leat_test::dump().find("queue_run.cpp") == std::string::npos);  // the library's own
+  // the library's own
+  CHECK(leat_test::dump().find("queue_runner_handle.cpp") == std::string::npos);
   coord.request_stop();
   co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
-  CHECK(runner.running() == 1);
-  co_await runner.last_run().join();
-  CHECK(runner.running() == 0);
+  CHECK(runner.running_producers() == 1);
+  co_await runner.last_start().join();
+  CHECK(runner.running_producers() == 0);
   co_await coord.join();
   CHECK(coord.secondary_errors().size() == 1);
   coord.clear_stop();
@@ -475,7 +476,7 @@ LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[sync]"
   co_await leat::sleep_for(std::chrono::seconds(1));
   CHECK(a.next + b.next == before);
   co_await coord.join();
-  CHECK(one.running() + two.running() == 0);
+  CHECK(one.running_producers() + two.running_producers() == 0);
 }
 
 // D4

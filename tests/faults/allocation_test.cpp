@@ -223,8 +223,8 @@ task<> runner_program() {
   leat::task_group group("a group with a name that is not short");
   std::exception_ptr error;
   try {
-    const leat::queue_run handle = runner.start(group);
-    co_await handle.first_enqueues();
+    const leat::queue_runner_handle handle = runner.start(group);
+    co_await handle.wait_for_first_enqueue();
     // Some only: where the second operation has failed the first one goes on for ever.
     for (int i = 0; i < 20 && left > 0; ++i) {
       const auto item = co_await q.pop();
@@ -236,7 +236,7 @@ task<> runner_program() {
   group.request_stop();
   co_await group.join();
   if (error) std::rethrow_exception(error);
-  if (!q.is_closed() || runner.running() != 0) std::abort();
+  if (!q.is_closed() || runner.running_producers() != 0) std::abort();
 }
 
 TEST_CASE("allocation: a queue runner in a group", "[faults]") {

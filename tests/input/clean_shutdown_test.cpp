@@ -65,7 +65,7 @@ class input {
   }
   ~input() { world_.unwatch(); }
 
-  leat::queue_run start(leat::coordinator& coord) {
+  leat::queue_runner_handle start(leat::coordinator& coord) {
     producer->start(coord, world_.thread(world_.threads() - 1));
     return runner.start(coord);
   }
@@ -116,11 +116,11 @@ TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each 
     const shape_of_it shape{1 + static_cast<std::size_t>(w.random().uniform_below(5)), readers, 3};
     input in(w, shape);
     leat::coordinator coord;
-    const leat::queue_run handle = in.start(coord);
+    const leat::queue_runner_handle handle = in.start(coord);
     co_await in.train();  // a normal end, not an error
     REQUIRE((in.trained == in.expected));
     co_await handle.join();  // the last one ends a moment behind the end that the trainer saw
-    REQUIRE(handle.running() == 0);
+    REQUIRE(handle.running_producers() == 0);
     REQUIRE_FALSE(coord.should_stop());
     co_await coord.join();
     REQUIRE(in.producer->queue().is_closed());
@@ -174,14 +174,14 @@ TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, an
       in.expected.clear();
       for (int i = 0; i < 30; ++i) in.expected["0." + std::to_string(i)] = 1;
       leat::coordinator coord;
-      const leat::queue_run handle = in.start(coord);
+      const leat::queue_runner_handle handle = in.start(coord);
       co_await leat::sleep_for(1h);  // the one that has the file waits for room
-      REQUIRE(handle.running() == 1);
+      REQUIRE(handle.running_producers() == 1);
       REQUIRE_FALSE(in.examples.is_closed());
       REQUIRE(in.examples.size() == 12);
       co_await in.train();
       REQUIRE((in.trained == in.expected));
-      REQUIRE(handle.running() == 0);
+      REQUIRE(handle.running_producers() == 0);
       co_await coord.join();
     });
   }
@@ -194,12 +194,12 @@ TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[p
     in.producer->queue().fail(
         std::make_exception_ptr(leat::failure(errc::permission_denied, "/in is not for you")));
     leat::coordinator coord;
-    const leat::queue_run handle = in.start(coord);
+    const leat::queue_runner_handle handle = in.start(coord);
     const std::string trainer = (co_await outcome_of(in.train())).text;
     const std::string joined = (co_await outcome_of(join(coord))).text;
     REQUIRE(contains(trainer, "/in is not for you"));
     REQUIRE(joined == trainer);
-    REQUIRE(handle.running() == 0);
+    REQUIRE(handle.running_producers() == 0);
     REQUIRE(in.trained.empty());
   });
 }
@@ -213,13 +213,13 @@ TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[pipeli
     in.runner.add([&]() -> task<bool> { co_return (co_await one_more.read()).has_value(); });
     leat::coordinator coord;
     bad.start(coord);
-    const leat::queue_run handle = in.start(coord);
+    const leat::queue_runner_handle handle = in.start(coord);
     const std::string trainer = (co_await outcome_of(in.train())).text;
     const leat_test::outcome joined = co_await outcome_of(join(coord));
     REQUIRE(joined.code == errc::not_found);
     REQUIRE(contains(joined.text, "/missing"));
     REQUIRE(trainer == joined.text);
-    REQUIRE(handle.running() == 0);
+    REQUIRE(handle.running_producers() == 0);
     for (const auto& [line, count] : in.trained) REQUIRE(count <= in.expected[line]);
   });
 }
@@ -230,11 +230,11 @@ TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be
     const shape_of_it shape{4, readers, 1000};
     input in(w, shape);
     leat::coordinator coord;
-    const leat::queue_run handle = in.start(coord);
+    const leat::queue_runner_handle handle = in.start(coord);
     co_await leat::sleep_for(1us * w.random().uniform_below(2000));
     coord.request_stop();
     co_await coord.join();
-    REQUIRE(handle.running() == 0);
+    REQUIRE(handle.running_producers() == 0);
     REQUIRE(in.producer->queue().is_closed());
     REQUIRE(in.examples.is_closed());
     const std::size_t left = in.examples.size();

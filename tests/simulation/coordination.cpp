@@ -109,7 +109,7 @@ task<> coordination(world& w) {
   w.unwatch();
   require(coord.live_tasks() == 0, "a task lives after join()");
   require(seen.ended == members, "a task has not ended after join()");
-  require(runner.running() == 0, "a producer lives after join()");
+  require(runner.running_producers() == 0, "a producer lives after join()");
   require(!seen.first.empty(), "join() came back before the stop");
   require(std::any_of(seen.first.begin(), seen.first.end(),
                       [&](int who) {

@@ -90,7 +90,7 @@ leat::queue_runner_options random_options(world& w, leat::fifo_queue<int>& q, ta
 leat::looper_options random_loop(world& w, tally& t) {
   leat::looper_options options;
   options.interval = 1us * w.random().uniform_below(20);
-  if (w.random().uniform_below(2) == 0) options.missed = leat::missed_points::skip;
+  if (w.random().uniform_below(2) == 0) options.missed_ticks = leat::missed_tick_policy::skip;
   options.start_loop = [&t] { return count(t.loop_starts); };
   options.stop_loop = [&t] { return count(t.loop_stops); };
   return options;
@@ -98,12 +98,12 @@ leat::looper_options random_loop(world& w, tally& t) {
 
 void check(const leat::queue_runner& runner, const leat::queue_runner_options& options,
            const leat::fifo_queue<int>& q, const tally& t, bool in_group) {
-  require(runner.running() == 0, "a producer lives after join()");
+  require(runner.running_producers() == 0, "a producer lives after join()");
   require(q.is_closed(), "the queue is open");
   require(t.pushed == t.popped, "an item was lost or made");
   require(t.loop_starts == t.loop_stops, "a looper was not stopped as it was started");
   require(t.closes <= 1 && t.cancels <= 1, "an operation that closes ran twice");
-  const std::size_t kept = runner.last_run().exceptions_raised().size();
+  const std::size_t kept = runner.last_start().exceptions_raised().size();
   require(kept == (in_group ? t.failed : 0), "an error of a producer is not where it belongs");
   if (!t.ended_by_itself) return;
   if (t.failed == 0) {
@@ -118,16 +118,16 @@ void check(const leat::queue_runner& runner, const leat::queue_runner_options& o
 // Owner: a coordinator or a group.
 template <class Owner>
 task<> run_under(world& w, Owner& owner, leat::queue_runner& runner, tally& t) {
-  const leat::queue_run run = runner.start(owner);
+  const leat::queue_runner_handle run = runner.start(owner);
   const leat::looper_options loop = random_loop(w, t);
   owner.spawn(leat::looper([]() -> task<> { co_await leat::sleep_for(3us); }, loop), "looper");
   const leat::duration limit = 1us * w.random().uniform_below(50);
   try {
-    co_await run.first_enqueues(limit);
+    co_await run.wait_for_first_enqueue(limit);
   } catch (const leat::failure&) {
   }
   co_await leat::sleep_for(1us * w.random().uniform_below(200));
-  t.ended_by_itself = run.running() == 0;
+  t.ended_by_itself = run.running_producers() == 0;
   owner.request_stop();
   try {
     co_await owner.join();

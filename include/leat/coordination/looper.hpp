@@ -10,7 +10,7 @@
 namespace leat {
 
 /// What a looper does when its body has taken longer than the interval.
-enum class missed_points {
+enum class missed_tick_policy {
   catch_up,  ///< runs the calls it has missed back to back, until it is in time again
   skip       ///< leaves them out, and goes on at the next point
 };
@@ -19,7 +19,7 @@ enum class missed_points {
 struct looper_options {
   /// From the beginning of one call to that of the next; without one, or 0, calls are back to back.
   std::optional<time_span> interval = std::nullopt;
-  missed_points missed = missed_points::catch_up;
+  missed_tick_policy missed_ticks = missed_tick_policy::catch_up;
   braced<std::function<task<void>()>> start_loop = {};  ///< run once, before the first call
   /// Run once, after the last call, also when a stop ended it; not after an error. A stop does not
   /// reach it: it may wait for what has to be done.

@@ -20,7 +20,7 @@
 
 namespace leat {
 
-class queue_runner_registry;
+class queue_runner_resolver;
 struct queue_runner_def;
 namespace detail {
 struct queue_runner_config;
@@ -75,7 +75,7 @@ class queue_runner {
   ///
   /// Errors: invalid_argument for no queue, no enqueue operation, or a closed error of no meaning;
   ///         not_found for a name that `names` does not know. Source: QueueRunner.from_proto.
-  queue_runner(const queue_runner_def& def, const queue_runner_registry& names);
+  queue_runner(const queue_runner_def& def, const queue_runner_resolver& names);
 
   queue_runner(const queue_runner&) = delete;
   queue_runner& operator=(const queue_runner&) = delete;
@@ -92,12 +92,12 @@ class queue_runner {
   /// Starts a task for each operation, all owned by `coord`, on the scheduler that runs now or on
   /// the one given. What comes back is false when they run already: nothing was started.
   /// Errors: invalid_argument when there is no operation; std::bad_alloc: then no operation runs.
-  queue_run start(coordinator& coord);
-  queue_run start(coordinator& coord, scheduler& on);
+  queue_runner_handle start(coordinator& coord);
+  queue_runner_handle start(coordinator& coord, scheduler& on);
 
   /// The same without a coordinator: the tasks are owned by `group`, and stop with it.
-  queue_run start(task_group& group);
-  queue_run start(task_group& group, scheduler& on);
+  queue_runner_handle start(task_group& group);
+  queue_runner_handle start(task_group& group, scheduler& on);
 
   /// Starts the operations in a group of its own and joins it: ends with the last of them.
   /// Errors: the first one of an operation; failed_precondition when they run already; as start().
@@ -108,10 +108,12 @@ class queue_runner {
   void wait_run(scheduler& on, std::source_location where = std::source_location::current());
 
   /// The last start; false when there was none.
-  [[nodiscard]] queue_run last_run() const;
+  [[nodiscard]] queue_runner_handle last_start() const;
 
   /// Producers of the last start that have not ended.
-  [[nodiscard]] std::size_t running() const noexcept { return last_run().running(); }
+  [[nodiscard]] std::size_t running_producers() const noexcept {
+    return last_start().running_producers();
+  }
 
   /// "queue_runner" and the queue's name.
   [[nodiscard]] std::string name() const;
@@ -122,15 +124,15 @@ class queue_runner {
   [[nodiscard]] queue_runner_def definition() const;
 
  private:
-  friend class runner_collection;
+  friend class queue_runner_collection;
 
   void require_operations() const;
   void add_step(enqueue_operation step, std::string name, scheduler* on);
-  queue_run start_in(const detail::task_owner& owner, scheduler* on);
+  queue_runner_handle start_in(const detail::task_owner& owner, scheduler* on);
 
   std::shared_ptr<detail::queue_runner_config> config_;
   mutable detail::thread_mutex mutex_;
-  queue_run last_ LEAT_GUARDED_BY(mutex_);
+  queue_runner_handle last_ LEAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace leat

@@ -12,7 +12,7 @@ namespace leat {
 
 /// Named lists of queue runners, to be started all at once.
 ///
-///     leat::runner_collection runners;
+///     leat::queue_runner_collection runners;
 ///     runners.add(names);
 ///     runners.add(records);
 ///     runners.start(coord);
@@ -22,7 +22,7 @@ namespace leat {
 ///
 /// Thread safety: distinct-safe.
 /// Source: tf.train.add_queue_runner, tf.train.start_queue_runners.
-class runner_collection {
+class queue_runner_collection {
  public:
   /// The list for those who name none.
   static constexpr std::string_view default_list = "queue_runners";
@@ -44,18 +44,20 @@ class runner_collection {
   ///
   /// Errors: invalid_argument when a runner has no operation; then none was started. std::bad_alloc
   ///         in the midst: those before it run, as the coordinator's.
-  std::vector<queue_run> start(coordinator& coord, std::string_view list = default_list) const;
-  std::vector<queue_run> start(coordinator& coord, scheduler& on,
-                               std::string_view list = default_list) const;
+  std::vector<queue_runner_handle> start(coordinator& coord,
+                                         std::string_view list = default_list) const;
+  std::vector<queue_runner_handle> start(coordinator& coord, scheduler& on,
+                                         std::string_view list = default_list) const;
 
   /// The same without a coordinator: the tasks are owned by `group`.
-  std::vector<queue_run> start(task_group& group, std::string_view list = default_list) const;
-  std::vector<queue_run> start(task_group& group, scheduler& on,
-                               std::string_view list = default_list) const;
+  std::vector<queue_runner_handle> start(task_group& group,
+                                         std::string_view list = default_list) const;
+  std::vector<queue_runner_handle> start(task_group& group, scheduler& on,
+                                         std::string_view list = default_list) const;
 
  private:
   template <class Start>
-  std::vector<queue_run> start_each(std::string_view list, Start start) const;
+  std::vector<queue_runner_handle> start_each(std::string_view list, Start start) const;
 
   std::map<std::string, std::vector<queue_runner*>, std::less<>> lists_;
 };

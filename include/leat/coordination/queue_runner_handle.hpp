@@ -22,16 +22,16 @@ class queue_runner_state;
 /// result of a start that found the runner running, speaks of nothing: no producer, no error.
 ///
 /// Thread safety: shared-safe. May live longer than the runner.
-class queue_run {
+class queue_runner_handle {
  public:
-  queue_run() = default;
+  queue_runner_handle() = default;
 
   /// True: this start has started producers.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
   /// Producers that have not ended. The last one ends a moment after it has closed the queue: who
   /// hears of the end on another thread may still find it here, and waits for it by join().
-  [[nodiscard]] std::size_t running() const noexcept;
+  [[nodiscard]] std::size_t running_producers() const noexcept;
 
   /// Errors of this start, in the order in which they came. Those of a start with a coordinator go
   /// there: the list is empty then. Source: QueueRunner.exceptions_raised.
@@ -42,7 +42,7 @@ class queue_run {
   ///
   /// Errors: deadline_exceeded after `limit`; the error of an operation that has failed at its
   ///         first try, also one that means the end of input; cancelled.
-  [[nodiscard]] task<void> first_enqueues(
+  [[nodiscard]] task<void> wait_for_first_enqueue(
       time_span limit = duration::max(),
       std::source_location where = std::source_location::current()) const;
 
@@ -56,7 +56,7 @@ class queue_run {
 
  private:
   friend class queue_runner;
-  explicit queue_run(std::shared_ptr<detail::queue_runner_state> state) noexcept
+  explicit queue_runner_handle(std::shared_ptr<detail::queue_runner_state> state) noexcept
       : state_(std::move(state)) {}
 
   std::shared_ptr<detail::queue_runner_state> state_;

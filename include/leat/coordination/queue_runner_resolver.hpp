@@ -18,7 +18,7 @@ namespace leat {
 /// the runners that were made of it; the operations are copied.
 ///
 /// Thread safety: distinct-safe.
-class queue_runner_registry {
+class queue_runner_resolver {
  public:
   /// Adds a queue under its own name. Errors: already_exists; invalid_argument without a name.
   void add_queue(queue_base& queue);

@@ -193,7 +193,7 @@ class basic_batcher {
   // Sources that were never started deliver nothing, nor do those that wait for a producer that was
   // never started.
   bool starves() {
-    const bool started = by_.started || runner_.last_run();
+    const bool started = by_.started || runner_.last_start();
     return !started || (!was_fed() && detail::waits_for_unstarted_producer());
   }
 

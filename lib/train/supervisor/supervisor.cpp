@@ -270,7 +270,8 @@ task<void> supervisor::start_events() {
   }
 }
 
-std::vector<queue_run> supervisor::start_queue_runners(const runner_collection* runners) {
+std::vector<queue_runner_handle> supervisor::start_queue_runners(
+    const queue_runner_collection* runners) {
   if (!runners) runners = options_.runners;
   if (!runners) return {};
   return runners->start(coord_);

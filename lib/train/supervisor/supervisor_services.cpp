@@ -52,7 +52,7 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
 void supervisor::loop(time_span interval, std::function<task<void>()> body, std::string_view name) {
   looper_options o;
   o.interval = interval;
-  o.missed = missed_points::skip;
+  o.missed_ticks = missed_tick_policy::skip;
   coord_.spawn(looper(std::move(body), std::move(o)), name);
 }
 

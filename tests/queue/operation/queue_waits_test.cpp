@@ -248,7 +248,7 @@ TEST_CASE("coordinator: threads that block on an owner are told by their own lin
   leat::queue_runner started(fed), runner(also_fed);
   started.add(produce);
   runner.add(produce);
-  const leat::queue_run run = started.start(group, sched);
+  const leat::queue_runner_handle run = started.start(group, sched);
   coordinator c({.name = "training"});
   c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
   c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });

@@ -248,7 +248,7 @@ TEST_CASE("17., 18. producers behind producers: all come, or the error does", "[
         if (!next) co_return false;
         co_return co_await mixed.push(std::move(*next));
       });
-      leat::runner_collection runners;
+      leat::queue_runner_collection runners;
       runners.add(numbers.runner());
       runners.add(mixing);
       learner l;
@@ -276,7 +276,7 @@ TEST_CASE("17., 18. producers behind producers: all come, or the error does", "[
 
 TEST_CASE("19. no runners, an empty list", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
-    leat::runner_collection none;
+    leat::queue_runner_collection none;
     learner l;
     supervisor sv(l.options());
     session s = co_await sv.prepare_or_wait_for_session();

@@ -122,8 +122,9 @@ class supervisor {
   /// Errors: failed_precondition for a worker; those of the event writer.
   [[nodiscard]] task<std::vector<std::string>> start_standard_services();
 
-  /// Starts the runners of a collection, or of the options'. See runner_collection::start().
-  std::vector<queue_run> start_queue_runners(const runner_collection* runners = nullptr);
+  /// Starts the runners of a collection, or of the options'. See queue_runner_collection::start().
+  std::vector<queue_runner_handle> start_queue_runners(
+      const queue_runner_collection* runners = nullptr);
 
   /// Starts a service: `body` at once and then on time boundaries; interval 0: back to back. Points
   /// that are missed are left out. An error of the body stops all. Errors: those of looper().

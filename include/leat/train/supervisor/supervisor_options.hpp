@@ -84,7 +84,7 @@ struct supervisor_options {
   braced<std::string> meta_graph_def = {};
 
   /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
-  const runner_collection* runners = nullptr;
+  const queue_runner_collection* runners = nullptr;
   /// For the current step to finish after a stop request. Afterwards the body is cancelled, and the
   /// interrupted step is neither counted nor saved.
   time_span step_grace = std::chrono::seconds(10);
