@@ -33,12 +33,12 @@ bool producer_order::begin_epoch(std::size_t items) {
   return true;
 }
 
-failure closed_by_others(const std::string& producer, std::uint64_t epoch, std::size_t place,
-                         std::size_t items) {
+failure shared_queue_closed_error(const std::string& producer, std::uint64_t epoch,
+                                  std::size_t position, std::size_t items) {
   return {errc::aborted, quoted(producer) +
                              ": another user of the shared queue has closed it before item " +
-                             std::to_string(place) + " of " + std::to_string(items) + " in epoch " +
-                             std::to_string(epoch) +
+                             std::to_string(position) + " of " + std::to_string(items) +
+                             " in epoch " + std::to_string(epoch) +
                              "; give this producer a name of its own, or both no num_epochs"};
 }
 

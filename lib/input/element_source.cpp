@@ -5,39 +5,42 @@
 namespace leat::detail {
 namespace {
 
-[[noreturn]] void refuse_source(std::string_view owner, const std::string& why) {
+[[noreturn]] void throw_source_error(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, std::string(owner) + ": " + why);
 }
 
 }  // namespace
 
 void check_source(const source_options& how, bool filters, std::string_view owner) {
-  if (how.tasks == 0) refuse_source(owner, "0 tasks; one or more have to call the source");
+  if (how.tasks == 0) throw_source_error(owner, "0 tasks; one or more have to call the source");
   if (!how.keep.has_rank()) {
-    refuse_source(owner, "the rank of keep is unknown: it is [], or [?] with one for each row");
+    throw_source_error(owner,
+                       "the rank of keep is unknown: it is [], or [?] with one for each row");
   }
   if (how.keep.rank() > 1) {
-    refuse_source(owner, "keep has the shape " + to_string(how.keep) +
-                             ": it is [], or [?] with one for each row");
+    throw_source_error(owner, "keep has the shape " + to_string(how.keep) +
+                                  ": it is [], or [?] with one for each row");
   }
   if (how.keep.rank() == 0) return;
-  if (!filters) refuse_source(owner, "keep is set, but the source gives no maybe_element");
+  if (!filters) throw_source_error(owner, "keep is set, but the source gives no maybe_element");
   if (!how.enqueue_many) {
-    refuse_source(owner, "keep has the shape " + to_string(how.keep) +
-                             ": one for each row needs enqueue_many");
+    throw_source_error(owner, "keep has the shape " + to_string(how.keep) +
+                                  ": one for each row needs enqueue_many");
   }
 }
 
-wanted_rows wanted(const maybe_element& got, const source_options& how, std::string_view owner) {
+keep_mask to_keep_mask(const maybe_element& got, const source_options& how,
+                       std::string_view owner) {
   if (const bool* all = std::get_if<bool>(&got.keep); all && how.keep.rank() == 0) return {*all};
   const tensor* const keep = std::get_if<tensor>(&got.keep);
   const shape given = keep ? keep->shape() : shape();
   if (!how.keep.is_compatible_with(given)) {
-    refuse_source(owner, "keep was to have the shape " + to_string(how.keep) + ", and has " +
-                             to_string(given));
+    throw_source_error(owner, "keep was to have the shape " + to_string(how.keep) + ", and has " +
+                                  to_string(given));
   }
   if (keep->type() != dtype::boolean) {
-    refuse_source(owner, "keep must be of bool, and is of " + std::string(to_string(keep->type())));
+    throw_source_error(owner,
+                       "keep must be of bool, and is of " + std::string(to_string(keep->type())));
   }
   if (how.keep.rank() == 0) return {keep->value<bool>()};
   return {.any = true, .each = keep->values<bool>()};

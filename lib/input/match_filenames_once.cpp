@@ -36,13 +36,13 @@ match_filenames_once::match_filenames_once(paths patterns, match_options options
 task<paths> match_filenames_once::operator()() const { return look_up(state_); }
 
 task<paths> match_filenames_once::look_up(std::shared_ptr<state> s) {
-  struct loan {
+  struct cached_paths_guard {
     state& from;
     std::optional<paths> found;
-    ~loan() { from.put(std::move(found)); }
+    ~cached_paths_guard() { from.put(std::move(found)); }
   };
   std::optional<std::optional<paths>> taken = co_await s->found.pop();
-  loan l{*s, std::move(*taken)};
+  cached_paths_guard l{*s, std::move(*taken)};
   if (!l.found) {
     paths now = co_await match_files(s->patterns, s->options);
     l.found = std::move(now);

@@ -6,28 +6,29 @@ namespace leat::detail {
 namespace {
 
 constinit thread_mutex producers_mutex;
-constinit known_producer* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
+constinit producer_list_entry* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
 
 }  // namespace
 
-known_producer::known_producer(const queue_runner& runner, const queue_base& queue) noexcept
+producer_list_entry::producer_list_entry(const queue_runner& runner,
+                                         const queue_base& queue) noexcept
     : runner_(runner), queue_(queue) {
   const thread_lock lock(producers_mutex);
   next_ = first_producer;
   first_producer = this;
 }
 
-known_producer::~known_producer() {
+producer_list_entry::~producer_list_entry() {
   const thread_lock lock(producers_mutex);
-  known_producer** at = &first_producer;
+  producer_list_entry** at = &first_producer;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
 }
 
-std::string producers_not_started() {
+std::string unstarted_producers_text() {
   std::string names;
   const thread_lock lock(producers_mutex);
-  for (const known_producer* p = first_producer; p; p = p->next_) {
+  for (const producer_list_entry* p = first_producer; p; p = p->next_) {
     if (p->runner_.last_start()) continue;
     names += names.empty() ? "; never started: producer '" : ", '";
     names += p->runner_.queue_name() + '\'';
@@ -36,11 +37,11 @@ std::string producers_not_started() {
   return names;
 }
 
-std::string unstarted_producer_of(const queue_base& queue) {
+std::string unstarted_producer_text(const queue_base& queue) {
   bool found = false;
   {
     const thread_lock lock(producers_mutex);
-    for (const known_producer* p = first_producer; p; p = p->next_) {
+    for (const producer_list_entry* p = first_producer; p; p = p->next_) {
       if (&p->queue_ != &queue) continue;
       if (p->runner_.last_start()) return {};
       found = true;
@@ -52,7 +53,7 @@ std::string unstarted_producer_of(const queue_base& queue) {
 
 bool waits_for_unstarted_producer() {
   const thread_lock lock(producers_mutex);
-  for (const known_producer* p = first_producer; p; p = p->next_) {
+  for (const producer_list_entry* p = first_producer; p; p = p->next_) {
     if (p->runner_.last_start()) continue;
     const queue_statistics s = p->queue_.statistics();
     if (s.waiting_pops > 0 && s.pushed == 0) return true;

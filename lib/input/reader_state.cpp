@@ -23,7 +23,7 @@ enum field : protozero::pbf_tag_type {
 };
 
 // What is wrong with a state; null when nothing is.
-const char* fault_of(const reader_state& s) noexcept {
+const char* find_fault(const reader_state& s) noexcept {
   if (s.work_started < s.work_finished) return "more files are finished than were begun";
   const std::uint64_t open = s.work_started - s.work_finished;
   if (open > 1) return "more than one file is being read";
@@ -35,7 +35,7 @@ const char* fault_of(const reader_state& s) noexcept {
 
 void read_field(protozero::pbf_reader& message, reader_state& s) {
   const auto number = message.tag();
-  const auto place = [&]() -> reader_place& { return s.at ? *s.at : s.at.emplace(); };
+  const auto position = [&]() -> reader_place& { return s.at ? *s.at : s.at.emplace(); };
   if (number == current && message.wire_type() == protozero::pbf_wire_type::length_delimited) {
     s.current_work = message.get_string();
     return;
@@ -50,10 +50,10 @@ void read_field(protozero::pbf_reader& message, reader_state& s) {
     case started: s.work_started = value; break;
     case finished: s.work_finished = value; break;
     case produced: s.num_records_produced = value; break;
-    case offset: place().offset = value; break;
-    case index_in_file: place().index = value; break;
-    case file_size: place().file_size = value; break;
-    case modified: place().modified_ns = static_cast<std::int64_t>(value); break;
+    case offset: position().offset = value; break;
+    case index_in_file: position().index = value; break;
+    case file_size: position().file_size = value; break;
+    case modified: position().modified_ns = static_cast<std::int64_t>(value); break;
     case reported: s.reports = value; break;
     case left: s.left_over = value; break;
     default: throw protozero::invalid_tag_exception();
@@ -89,7 +89,7 @@ reader_state reader_state::from_bytes(std::string_view bytes, std::string_view r
   try {
     protozero::pbf_reader message(bytes.data(), bytes.size());
     while (message.next()) read_field(message, s);
-    fault = fault_of(s);
+    fault = find_fault(s);
   } catch (const protozero::exception&) {
     fault = "its bytes are no state of a reader";
   }

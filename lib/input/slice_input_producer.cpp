@@ -49,7 +49,7 @@ slice_input_producer::slice_input_producer(tensor_tuple columns, const producer_
   const auto rows = static_cast<std::size_t>(columns_[0].shape()[0]);
   require_items(rows, "the list of rows");
   run([this, rows] {
-    return run_epoch(rows, detail::rows_at_a_time(queue().capacity()),
+    return run_epoch(rows, detail::push_chunk_size(queue().capacity()),
                      [this](std::size_t i) { return element(i); });
   });
 }

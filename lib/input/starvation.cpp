@@ -7,8 +7,8 @@
 
 namespace leat::detail {
 
-failure starvation(const queue_base& queue, std::size_t batch_size, duration patience,
-                   const feeders& by) {
+failure starvation_error(const queue_base& queue, std::size_t batch_size, duration patience,
+                         const feed_state& by) {
   const queue_statistics s = queue.statistics();
   std::string message = "batcher '" + queue.name() + "': no batch for " +
                         std::to_string(std::chrono::duration<double>(patience).count()) +
@@ -19,7 +19,7 @@ failure starvation(const queue_base& queue, std::size_t batch_size, duration pat
   } else if (!by.started) {
     message += "its sources were never started: call start()";
   } else {
-    message += "it waits for its sources" + producers_not_started();
+    message += "it waits for its sources" + unstarted_producers_text();
   }
   return {errc::deadline_exceeded, message};
 }

@@ -66,7 +66,7 @@ task<bool> tensor_input_producer::epoch() {
   }
   const auto count = static_cast<std::size_t>(rows_->shape()[0]);
   const auto row = [this](std::size_t i) { return unstack_row(*rows_, i); };
-  co_return co_await run_epoch(count, detail::rows_at_a_time(queue().capacity()), row);
+  co_return co_await run_epoch(count, detail::push_chunk_size(queue().capacity()), row);
 }
 
 }  // namespace leat

@@ -10,7 +10,7 @@
 
 using namespace queue_reader_test;
 
-namespace queue_reader_place_test {
+namespace queue_reader_position_test {
 
 std::string text_of(std::string_view key, leat::record_position at) {
   return std::string(key) + " " + std::string(at.path) + " " + std::to_string(at.offset) + " " +
@@ -90,4 +90,4 @@ TEST_CASE("queue_reader: every record has path, offset and index, beside its key
   check_places<leat::identity_reader>("", {}, "/a /a 0 0");
 }
 
-}  // namespace queue_reader_place_test
+}  // namespace queue_reader_position_test

@@ -13,7 +13,7 @@
 // The families of tf.train.shuffle_batch and of maybe_batch. The ids are those of the case table
 // that was made from TensorFlow's own tests.
 
-namespace tensor_shuffle_batch_test {
+namespace tensor_shuffle_batcher_test {
 
 using namespace batching;
 using leat::maybe_element;
@@ -360,4 +360,4 @@ LEAT_TEST("tensor_batch: the rank of what sparse elements become", "[pipeline]")
   CHECK(again->components() == batch);
 }
 
-}  // namespace tensor_shuffle_batch_test
+}  // namespace tensor_shuffle_batcher_test

@@ -40,7 +40,7 @@ struct producer_options {
 namespace detail {
 
 // How many rows wait for room at a time: in memory a second time.
-[[nodiscard]] inline std::size_t rows_at_a_time(std::size_t capacity) noexcept {
+[[nodiscard]] inline std::size_t push_chunk_size(std::size_t capacity) noexcept {
   return std::min<std::size_t>(capacity, 64);
 }
 
@@ -55,8 +55,8 @@ class producer_order {
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   // The item at a place in the order. Precondition: place < items.
-  [[nodiscard]] std::size_t operator[](std::size_t place) const noexcept {
-    return order_.empty() ? place : order_[place];
+  [[nodiscard]] std::size_t operator[](std::size_t position) const noexcept {
+    return order_.empty() ? position : order_[position];
   }
 
  private:
@@ -67,8 +67,8 @@ class producer_order {
   std::vector<std::size_t> order_;  // empty: as they stand
 };
 
-[[nodiscard]] failure closed_by_others(const std::string& producer, std::uint64_t epoch,
-                                       std::size_t place, std::size_t items);
+[[nodiscard]] failure shared_queue_closed_error(const std::string& producer, std::uint64_t epoch,
+                                                std::size_t position, std::size_t items);
 // Errors: invalid_argument for none; `what` are the items.
 void require_items(std::size_t count, const std::string& producer, std::string_view what);
 
@@ -133,18 +133,18 @@ class basic_producer {
   // One epoch of `count` items, of which make(i) is one; so many at a time wait for room. False:
   // there is no epoch, or the queue is closed.
   template <class Make>
-  task<bool> run_epoch(std::size_t count, std::size_t at_a_time, Make make) {
+  task<bool> run_epoch(std::size_t count, std::size_t chunk_size, Make make) {
     if (!order_.begin_epoch(count)) co_return false;
     std::vector<T> some;
-    for (std::size_t place = 0; place < count;) {
+    for (std::size_t position = 0; position < count;) {
       some.clear();
-      const std::size_t end = place + std::min(at_a_time, count - place);
-      for (std::size_t i = place; i < end; ++i) some.push_back(make(order_[i]));
-      place += co_await queue_->push_many(some);
-      if (place == end) continue;
+      const std::size_t end = position + std::min(chunk_size, count - position);
+      for (std::size_t i = position; i < end; ++i) some.push_back(make(order_[i]));
+      position += co_await queue_->push_many(some);
+      if (position == end) continue;
       const bool stopped = co_await this_task::stop_requested();
       if (!shared_ || stopped) co_return false;
-      throw detail::closed_by_others(queue_->name(), order_.epoch(), place, count);
+      throw detail::shared_queue_closed_error(queue_->name(), order_.epoch(), position, count);
     }
     co_return true;
   }
@@ -158,7 +158,7 @@ class basic_producer {
   const bool shared_;
   const std::shared_ptr<fifo_queue<T>> queue_;
   queue_runner runner_;
-  const detail::known_producer known_{runner_, *queue_};
+  const detail::producer_list_entry list_entry_{runner_, *queue_};
 };
 
 }  // namespace leat

@@ -78,7 +78,7 @@ class basic_batcher {
   template <class Operation>
   void add(Operation operation, std::string name = {}, scheduler* on = nullptr) {
     runner_.add(std::move(operation), std::move(name), on);
-    ++by_.operations;
+    ++feed_state_.operations;
   }
 
   /// Starts the operations on the scheduler that runs now, or on the scheduler `on`.
@@ -96,20 +96,20 @@ class basic_batcher {
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
-    if (may_starve()) return next_if_started(where);
-    return next_of_all(where);
+    if (can_starve()) return next_if_started(where);
+    return next_any(where);
   }
 
   /// Like next(), but blocks an OS thread, and ignores the patience: pass a limit instead. Without
   /// one it fails with deadline_exceeded as next() does if no patience is set.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
-    return may_starve() ? wait_for_start(detail::patience_for_start, where) : wait_for_all(where);
+    return can_starve() ? wait_for_start(detail::patience_for_start, where) : wait_any(where);
   }
   /// Within a limit; see blocking_operations.
   std::optional<std::vector<value_type>> wait_next(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return wait_for_all(limit, where);
+    return wait_any(limit, where);
   }
 
   /// Items that were left over at the end, with remainder::drop; 0 before the end.
@@ -142,12 +142,12 @@ class basic_batcher {
   std::optional<std::vector<value_type>> wait_for_start(duration patience,
                                                         std::source_location where) {
     try {
-      return wait_for_all(patience, where);
+      return wait_any(patience, where);
     } catch (const std::system_error& e) {
       if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
     }
-    if (starves()) throw detail::starvation(queue_, batch_size_, patience, by_);
-    return wait_for_all(where);
+    if (is_starving()) throw detail::starvation_error(queue_, batch_size_, patience, feed_state_);
+    return wait_any(where);
   }
 
  private:
@@ -161,40 +161,41 @@ class basic_batcher {
   template <class... Where>
   void start_on(Where&... where) {
     runner_.start(where...);
-    by_.started = true;
+    feed_state_.started = true;
   }
 
-  task<std::optional<std::vector<value_type>>> next_of_all(std::source_location where) {
+  task<std::optional<std::vector<value_type>>> next_any(std::source_location where) {
     if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
     co_return co_await queue_.pop_many(batch_size_, where);
   }
 
   template <class... How>
-  std::optional<std::vector<value_type>> wait_for_all(const How&... how) {
+  std::optional<std::vector<value_type>> wait_any(const How&... how) {
     return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
                                     : queue_.wait_pop_many(batch_size_, how...);
   }
 
-  bool may_starve() {
-    if (by_.operations == 0) return false;
-    return !by_.started || (!was_fed() && !detail::producers_not_started().empty());
+  bool can_starve() {
+    if (feed_state_.operations == 0) return false;
+    return !feed_state_.started ||
+           (!has_started_feeding() && !detail::unstarted_producers_text().empty());
   }
 
   // True once something was pushed, or the queue was closed.
-  bool was_fed() noexcept {
+  bool has_started_feeding() noexcept {
     // Relaxed: it only says how to wait.
-    if (fed_.load(std::memory_order_relaxed)) return true;
+    if (has_started_feeding_.load(std::memory_order_relaxed)) return true;
     const queue_statistics s = queue_.statistics();
     if (s.pushed == 0 && !s.closed) return false;
-    fed_.store(true, std::memory_order_relaxed);
+    has_started_feeding_.store(true, std::memory_order_relaxed);
     return true;
   }
 
   // Sources that were never started deliver nothing, nor do those that wait for a producer that was
   // never started.
-  bool starves() {
-    const bool started = by_.started || runner_.last_start();
-    return !started || (!was_fed() && detail::waits_for_unstarted_producer());
+  bool is_starving() {
+    const bool started = feed_state_.started || runner_.last_start();
+    return !started || (!has_started_feeding() && detail::waits_for_unstarted_producer());
   }
 
   // As wait_for_start().
@@ -202,9 +203,9 @@ class basic_batcher {
     try {
       co_return co_await next_within(detail::patience_for_start, where);
     } catch (const std::system_error& e) {
-      if (e.code() != errc::deadline_exceeded || queue_.failure_cause() || starves()) throw;
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause() || is_starving()) throw;
     }
-    co_return co_await next_of_all(where);
+    co_return co_await next_any(where);
   }
 
   // What a source failed with may be a deadline too.
@@ -218,14 +219,14 @@ class basic_batcher {
     } catch (const std::system_error& e) {
       if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
     }
-    throw detail::starvation(queue_, batch_size_, patience, by_);
+    throw detail::starvation_error(queue_, batch_size_, patience, feed_state_);
   }
 
   const std::size_t batch_size_;
   const remainder last_;
   const std::optional<time_span> patience_;
-  detail::feeders by_;
-  std::atomic<bool> fed_ = false;  // what was_fed() found
+  detail::feed_state feed_state_;
+  std::atomic<bool> has_started_feeding_ = false;  // what has_started_feeding() found
   Queue queue_;
   queue_runner runner_;
 };

@@ -52,13 +52,13 @@ namespace detail {
 void check_source(const source_options& how, bool filters, std::string_view owner);
 
 /// What of an element or a batch is wanted.
-struct wanted_rows {
+struct keep_mask {
   bool any = true;
   std::optional<std::span<const bool>> each = {};  // of the rows; none: all alike
 };
 
 /// What a source says of what it gave, which must live on. Errors: as above.
-wanted_rows wanted(const maybe_element& got, const source_options& how, std::string_view owner);
+keep_mask to_keep_mask(const maybe_element& got, const source_options& how, std::string_view owner);
 
 template <class Awaitable>
 struct awaited : std::type_identity<decltype(std::declval<Awaitable&>().await_resume())> {};

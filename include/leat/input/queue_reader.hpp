@@ -102,7 +102,7 @@ class queue_reader {
     const detail::exclusive_use::guard guard(in_use_);
     if (!co_await fill(where)) co_return std::nullopt;
     keyed_record record = next_record();
-    took_one();
+    count_record();
     co_return record;
   }
 
@@ -142,14 +142,14 @@ class queue_reader {
     if (!co_await fill(where)) co_return false;
     std::swap(batch, batch_);
     batch.drop_front(next_);
-    took(batch.size());
+    count_records(batch.size());
     batch_.clear();
     next_ = 0;
     co_return true;
   }
 
   /// Forgets the current file, with the rest of it, and all counts. The queue is not touched.
-  void reset() { go_to({}); }
+  void reset() { set_state({}); }
 
   /// Where this reader stands, for restore_state(): behind the last record that was delivered. Not
   /// while an operation is under way.
@@ -159,7 +159,7 @@ class queue_reader {
   /// the next read, which fails with failed_precondition if its size or time has changed.
   ///
   /// Errors: invalid_argument for bytes that are no state; then nothing has changed.
-  void restore_state(std::string_view bytes) { go_to(reader_state::from_bytes(bytes, name_)); }
+  void restore_state(std::string_view bytes) { set_state(reader_state::from_bytes(bytes, name_)); }
 
   [[nodiscard]] std::uint64_t num_records_produced() const noexcept { return produced_; }
   /// Files whose end was seen: that of a whole file with its record, else by the read behind the
@@ -238,16 +238,16 @@ class queue_reader {
 
   // A copy, which may fail for want of memory: the record is taken when it is there.
   [[nodiscard]] keyed_record next_record() const {
-    const record_position place = batch_.position(next_);
+    const record_position position = batch_.position(next_);
     const auto& value = batch_[next_];
-    return {Reader::key(place),
+    return {Reader::key(position),
             std::string(reinterpret_cast<const char*>(value.data()), value.size()),
-            place.path.size(), place.offset, place.index};
+            position.path.size(), position.offset, position.index};
   }
 
-  void took_one() {
+  void count_record() {
     ++next_;
-    took(1);
+    count_records(1);
   }
 
   // The records of the batch, up to `count` of them; fewer where there is no memory for more.
@@ -255,14 +255,14 @@ class queue_reader {
     try {
       while (next_ < batch_.size() && records.size() < count) {
         records.push_back(next_record());
-        took_one();
+        count_record();
       }
     } catch (const std::bad_alloc&) {
       if (records.empty()) throw;
     }
   }
 
-  void took(std::size_t count) {
+  void count_records(std::size_t count) {
     produced_ += count;
     if constexpr (Reader::is_one_record_per_file) finish_file();
   }
@@ -273,13 +273,14 @@ class queue_reader {
     try {
       std::unique_ptr<Reader> opened = co_await Reader::open(current_work_, options_, where);
       opened->count_reports(reports_);
-      if (resume_) go_to_place(*opened, *resume_);
+      if (resume_) seek_to(*opened, *resume_);
       reader_ = std::move(opened);
     } catch (...) {
       failed = std::current_exception();
     }
-    if (failed && (resume_ || !is_of_file(to_error_code(failed)))) std::rethrow_exception(failed);
-    if (failed) co_return co_await leave_out(failed);
+    if (failed && (resume_ || !is_file_error(to_error_code(failed))))
+      std::rethrow_exception(failed);
+    if (failed) co_return co_await skip_failed_file(failed);
     if (!resume_) ++started_;
     resume_.reset();
     pending_ = false;
@@ -287,7 +288,7 @@ class queue_reader {
 
   // True: an error that speaks of this file, so that another may be in order. Else it speaks of how
   // files are to be read, or of what the process is short of.
-  [[nodiscard]] bool is_of_file(const std::error_code& code) const noexcept {
+  [[nodiscard]] bool is_file_error(const std::error_code& code) const noexcept {
     const auto is_one_of = [&code](std::initializer_list<errc> all) {
       return std::ranges::any_of(all, [&code](errc e) { return code == e; });
     };
@@ -302,23 +303,23 @@ class queue_reader {
                       errc::data_loss});
   }
 
-  void go_to_place(Reader& reader, const reader_place& place) const {
+  void seek_to(Reader& reader, const reader_place& position) const {
     const file_status now = reader.status();
-    const bool was_open = place.file_size != 0 || place.modified_ns != 0;
+    const bool was_open = position.file_size != 0 || position.modified_ns != 0;
     if (!was_open) return;
-    if (now.size != place.file_size || now.modified_ns != place.modified_ns) {
+    if (now.size != position.file_size || now.modified_ns != position.modified_ns) {
       throw failure(errc::failed_precondition,
                     name_ + ": cannot go on in " + current_work_ +
                         ": the file has changed since the state was saved: " +
-                        std::to_string(place.file_size) + " bytes then, " +
+                        std::to_string(position.file_size) + " bytes then, " +
                         std::to_string(now.size) + " now" +
-                        (now.size == place.file_size ? ", and another time" : ""));
+                        (now.size == position.file_size ? ", and another time" : ""));
     }
-    reader.seek(place.offset, place.index);
+    reader.seek(position.offset, position.index);
   }
 
   // A file that cannot be opened: throws, or reports it.
-  task<void> leave_out(std::exception_ptr failed) {
+  task<void> skip_failed_file(std::exception_ptr failed) {
     const corruption_options& o = options_.corruption;
     if (o.policy != corruption_policy::skip_file || reports_ >= o.max_reports) {
       pending_ = false;
@@ -355,7 +356,7 @@ class queue_reader {
     return s;
   }
 
-  void go_to(reader_state s) {
+  void set_state(reader_state s) {
     const detail::exclusive_use::guard guard(in_use_);
     reader_.reset();
     batch_.clear();

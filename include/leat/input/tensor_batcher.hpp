@@ -99,18 +99,19 @@ class basic_tensor_batcher {
     const auto shared = std::make_shared<feed<Source>>(std::move(source), std::move(how), owner);
     for (std::size_t i = 0; i < tasks; ++i) {
       const std::string suffix = tasks > 1 ? ", task " + std::to_string(i) : std::string();
-      rows_.add([this, shared] { return run(*shared); }, shared->how.name + suffix, shared->how.on);
+      batcher_.add([this, shared] { return run(*shared); }, shared->how.name + suffix,
+                   shared->how.on);
     }
     ++sources_;
   }
 
   /// Starts the sources on the scheduler that runs now, or on the scheduler `on`.
   /// Errors: invalid_argument when there is none; std::bad_alloc: then none runs.
-  void start(coordinator& coord) { rows_.start(coord); }
-  void start(coordinator& coord, scheduler& on) { rows_.start(coord, on); }
+  void start(coordinator& coord) { batcher_.start(coord); }
+  void start(coordinator& coord, scheduler& on) { batcher_.start(coord, on); }
   /// The same without a coordinator: a source that fails ends alone, the others go on.
-  void start(task_group& group) { rows_.start(group); }
-  void start(task_group& group, scheduler& on) { rows_.start(group, on); }
+  void start(task_group& group) { batcher_.start(group); }
+  void start(task_group& group, scheduler& on) { batcher_.start(group, on); }
 
   /// Adds an element by hand, waiting until there is room. False: closed.
   ///
@@ -120,7 +121,7 @@ class basic_tensor_batcher {
   [[nodiscard]] task<bool> push(tensor_tuple element,
                                 std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
-    co_return co_await rows_.queue().push(std::move(element), where);
+    co_return co_await batcher_.queue().push(std::move(element), where);
   }
 
   /// Adds the elements of a batch in one unbroken sequence. Gives how many went in: fewer than
@@ -132,7 +133,7 @@ class basic_tensor_batcher {
   [[nodiscard]] task<std::size_t> push_many(
       tensor_tuple batch, std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    co_return co_await rows_.queue().push_many(rows, where);
+    co_return co_await batcher_.queue().push_many(rows, where);
   }
 
   /// push() and push_many() for an OS thread, which they block, within a limit or without; see
@@ -140,26 +141,26 @@ class basic_tensor_batcher {
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
-    return rows_.queue().wait_push(std::move(element), where);
+    return batcher_.queue().wait_push(std::move(element), where);
   }
   bool wait_push(tensor_tuple element, const wait_limit& limit,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
-    return rows_.queue().wait_push(std::move(element), limit, where);
+    return batcher_.queue().wait_push(std::move(element), limit, where);
   }
   std::size_t wait_push_many(tensor_tuple batch,
                              std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    return rows_.queue().wait_push_many(rows, where);
+    return batcher_.queue().wait_push_many(rows, where);
   }
   std::size_t wait_push_many(tensor_tuple batch, const wait_limit& limit,
                              std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    return rows_.queue().wait_push_many(rows, limit, where);
+    return batcher_.queue().wait_push_many(rows, limit, where);
   }
 
   /// No more input: what is inside is given out. For who feeds by hand; sources do it themselves.
-  bool close() noexcept { return rows_.queue().close(); }
+  bool close() noexcept { return batcher_.queue().close(); }
 
   /// The next batch, waiting until it is full, or, with remainder::keep, the input has ended.
   /// Empty: the input has ended.
@@ -172,10 +173,10 @@ class basic_tensor_batcher {
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
-    detail::held_batches::batch elements = held_.take();
+    detail::retained_elements::batch elements = retained_.take();
     if (!elements.empty()) co_return batch_of(elements);
     elements.emplace_back();  // before they are taken: to keep them needs no memory then
-    auto taken = co_await rows_.next(where);
+    auto taken = co_await batcher_.next(where);
     co_return batch_of(elements, std::move(taken));
   }
 
@@ -192,22 +193,22 @@ class basic_tensor_batcher {
   }
 
   /// Elements that were left over at the end, with remainder::drop; 0 before the end.
-  [[nodiscard]] std::size_t dropped() const noexcept { return rows_.dropped(); }
+  [[nodiscard]] std::size_t dropped() const noexcept { return batcher_.dropped(); }
 
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
-  [[nodiscard]] std::size_t batch_size() const noexcept { return rows_.batch_size(); }
+  [[nodiscard]] std::size_t batch_size() const noexcept { return batcher_.batch_size(); }
   [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
   /// How full the queue is now, under TensorFlow's tag. Thread safety: shared-safe.
-  [[nodiscard]] leat::fullness fullness() const { return rows_.fullness(); }
+  [[nodiscard]] leat::fullness fullness() const { return batcher_.fullness(); }
   /// The queue between the sources and the batches: for its statistics, to close or to fail it.
-  [[nodiscard]] queue_base& queue() noexcept { return rows_.queue(); }
-  [[nodiscard]] const queue_base& queue() const noexcept { return rows_.queue(); }
+  [[nodiscard]] queue_base& queue() noexcept { return batcher_.queue(); }
+  [[nodiscard]] const queue_base& queue() const noexcept { return batcher_.queue(); }
 
  protected:
   /// The form says the rest in the options of its Batcher.
   template <class Options>
   basic_tensor_batcher(batch_spec spec, bool dynamic_pad, const Options& options)
-      : spec_(std::move(spec)), owner_("batcher '" + options.name + "'"), rows_(options) {
+      : spec_(std::move(spec)), owner_("batcher '" + options.name + "'"), batcher_(options) {
     spec_.check_batchable(dynamic_pad, owner_);
   }
   ~basic_tensor_batcher() = default;
@@ -215,48 +216,48 @@ class basic_tensor_batcher {
  private:
   template <class... How>
   std::optional<column_batch> block_for_next(const How&... how) {
-    detail::held_batches::batch elements = held_.take();
+    detail::retained_elements::batch elements = retained_.take();
     if (!elements.empty()) return batch_of(elements);
     elements.emplace_back();
-    return batch_of(elements, rows_.wait_next(how...));
+    return batch_of(elements, batcher_.wait_next(how...));
   }
 
   // What the tasks of one source share.
   template <class Source>
   struct feed {
     feed(Source s, source_options h, std::string o)
-        : source(std::move(s)), how(std::move(h)), owner(std::move(o)), line(how.tasks) {}
+        : source(std::move(s)), how(std::move(h)), owner(std::move(o)), turn_lock(how.tasks) {}
 
     Source source;
     const source_options how;
     const std::string owner;  // for messages
-    detail::ticket_line line;
+    detail::ticket_lock turn_lock;
     bool ended = false;
   };
 
-  struct let_next_go {
-    detail::ticket_line& line;
+  struct turn_guard {
+    detail::ticket_lock& turn_lock;
     const std::size_t ticket;
-    ~let_next_go() { line.let_next(ticket); }
+    ~turn_guard() { turn_lock.unlock(ticket); }
   };
 
   // One step of a source's task: false when there is no more.
   template <class Source>
   task<bool> run(feed<Source>& f) {
     if (f.ended) return result(false);
-    return f.how.ordered ? run_in_turn(f) : run_freely(f);
+    return f.how.ordered ? run_ordered(f) : run_unordered(f);
   }
   static task<bool> result(bool more) { co_return more; }
 
   template <class Source>
-  task<bool> run_freely(feed<Source>& f) {
+  task<bool> run_unordered(feed<Source>& f) {
     auto got = co_await f.source();
     co_return co_await enter(f, std::move(got));
   }
 
   template <class Source>
-  task<bool> run_in_turn(feed<Source>& f) {
-    const std::size_t ticket = f.line.take();
+  task<bool> run_ordered(feed<Source>& f) {
+    const std::size_t ticket = f.turn_lock.take_ticket();
     source_result<Source> got;
     std::exception_ptr error;
     try {
@@ -266,12 +267,12 @@ class basic_tensor_batcher {
     }
     std::exception_ptr stopped;
     try {
-      co_await f.line.wait_for(ticket);
+      co_await f.turn_lock.lock(ticket);
     } catch (...) {
       stopped = std::current_exception();
     }
     if (stopped) std::rethrow_exception(error ? error : stopped);  // nobody's turn comes any more
-    const let_next_go when_in{f.line, ticket};
+    const turn_guard guard{f.turn_lock, ticket};
     if (error) std::rethrow_exception(error);
     co_return co_await enter(f, std::move(got));
   }
@@ -286,10 +287,10 @@ class basic_tensor_batcher {
   template <class Source>
   task<bool> enter(feed<Source>& f, std::optional<maybe_element> got) {
     if (!got) return end(f);
-    const detail::wanted_rows wanted = detail::wanted(*got, f.how, f.owner);
-    if (!wanted.any) return result(true);
+    const detail::keep_mask mask = detail::to_keep_mask(*got, f.how, f.owner);
+    if (!mask.any) return result(true);
     if (!f.how.enqueue_many) return enter_one(std::move(got->element), f.owner);
-    return enter_all(spec_.rows(std::move(got->element), wanted.each, f.owner));
+    return enter_all(spec_.rows(std::move(got->element), mask.each, f.owner));
   }
 
   template <class Source>
@@ -300,37 +301,37 @@ class basic_tensor_batcher {
 
   task<bool> enter_one(tensor_tuple element, const std::string& owner) {
     spec_.check(element, owner);
-    co_return co_await rows_.queue().push(std::move(element));
+    co_return co_await batcher_.queue().push(std::move(element));
   }
   task<bool> enter_all(std::vector<tensor_tuple> rows) {
-    const std::size_t in = co_await rows_.queue().push_many(rows);
+    const std::size_t in = co_await batcher_.queue().push_many(rows);
     co_return in == rows.size();
   }
 
-  std::optional<column_batch> batch_of(detail::held_batches::batch& room,
+  std::optional<column_batch> batch_of(detail::retained_elements::batch& storage,
                                        std::optional<std::vector<tensor_tuple>> taken) {
     if (!taken) {
-      room = held_.take();  // the last ones, perhaps
+      storage = retained_.take();  // the last ones, perhaps
     } else {
-      room.front() = std::move(*taken);
+      storage.front() = std::move(*taken);
     }
-    return batch_of(room);
+    return batch_of(storage);
   }
-  std::optional<column_batch> batch_of(detail::held_batches::batch& elements) {
+  std::optional<column_batch> batch_of(detail::retained_elements::batch& elements) {
     if (elements.empty()) return std::nullopt;
     try {
       return spec_.stack(elements.front());
     } catch (...) {
-      held_.give_back(elements);
+      retained_.give_back(elements);
       throw;
     }
   }
 
   const batch_spec spec_;
   const std::string owner_;  // "batcher 'name'", for messages
-  detail::held_batches held_;
+  detail::retained_elements retained_;
   std::size_t sources_ = 0;
-  Batcher rows_;  // last: its tasks use the others
+  Batcher batcher_;  // last: its tasks use the others
 };
 
 /// Batches of elements in the order in which they come: of each source that in which it gives them.

@@ -31,7 +31,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
   void start(pipeline_core& core) override {
     this->metrics().add_task();
     title_ = core.title_of(this->metrics().name());
-    may_starve_ = !core.options().patience;
+    can_starve_ = !core.options().patience;
   }
 
   task<bool> next(run_type& run) override {
@@ -67,16 +67,16 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 
   task<std::optional<value_type>> pop() {
     const waiting w = this->waits(waiting::for_input);
-    if (!may_starve_) co_return co_await queue_.pop();
+    if (!can_starve_) co_return co_await queue_.pop();
     std::optional<value_type> first = co_await pop_from_producer<value_type>(
         queue_, title_, "element", std::source_location::current());
-    may_starve_ = false;  // the queue is being filled
+    can_starve_ = false;  // the queue is being filled
     co_return first;
   }
 
   Queue& queue_;
   std::string title_;        // for messages
-  bool may_starve_ = false;  // on a queue whose producer was never started
+  bool can_starve_ = false;  // on a queue whose producer was never started
 };
 
 }  // namespace detail

@@ -198,7 +198,7 @@ failure pipeline_core::stall(duration patience, const std::vector<look>& before)
   } else {
     const bool starves = waits(blamed);
     why = (starves ? "nobody feeds " : "all wait for ") + title(blamed);
-    if (starves && blamed == 0) why += producers_not_started();
+    if (starves && blamed == 0) why += unstarted_producers_text();
   }
   return {errc::deadline_exceeded,
           "pipeline '" + options_.name + "': no element for " +

@@ -30,13 +30,13 @@ template <class Item, class Queue>
                                                           std::string_view item,
                                                           std::source_location where) {
   if constexpr (std::derived_from<Queue, queue_base>) {
-    if (!unstarted_producer_of(queue).empty()) {
+    if (!unstarted_producer_text(queue).empty()) {
       try {
         co_return co_await with_timeout(queue.pop(where), patience_for_start, where);
       } catch (const std::system_error& e) {
         if (e.code() != errc::deadline_exceeded || queue.failure_cause()) throw;
       }
-      const std::string unstarted = unstarted_producer_of(queue);
+      const std::string unstarted = unstarted_producer_text(queue);
       if (!unstarted.empty()) {
         throw failure(errc::deadline_exceeded,
                       reader + ": no " + std::string(item) + " for 60 s: " + unstarted);

@@ -10,7 +10,7 @@ namespace leat::detail {
 
 /// Elements that were taken from a queue and of which no batch could be made, for want of memory:
 /// kept for the next try. Shared-safe.
-class held_batches {
+class retained_elements {
  public:
   /// The elements of one batch, or of none.
   using batch = std::list<std::vector<tensor_tuple>>;

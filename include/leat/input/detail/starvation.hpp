@@ -11,14 +11,14 @@
 namespace leat::detail {
 
 /// Who feeds a batcher. Thread safety: shared-safe, as starvation() needs it.
-struct feeders {
+struct feed_state {
   std::atomic<std::size_t> operations = 0;  ///< none: the program does, by hand
   std::atomic<bool> started = false;
 };
 
 /// What the consumer of a batcher is told that has waited for a batch as long as it wants to.
-[[nodiscard]] failure starvation(const queue_base& queue, std::size_t batch_size, duration patience,
-                                 const feeders& by);
+[[nodiscard]] failure starvation_error(const queue_base& queue, std::size_t batch_size,
+                                       duration patience, const feed_state& by);
 
 /// Errors: invalid_argument for a patience of 0 or less.
 void check_patience(const queue_base& queue, duration patience);

@@ -8,23 +8,23 @@
 namespace leat::detail {
 
 /// Lets the tasks of one scheduler go on in the order in which they took a ticket. Thread-bound.
-class ticket_line {
+class ticket_lock {
  public:
   /// For so many tasks, each with one ticket at a time.
-  explicit ticket_line(std::size_t tasks) {
+  explicit ticket_lock(std::size_t tasks) {
     for (std::size_t i = 0; i < tasks; ++i) turns_.emplace_back(1, "the turn of a source's task");
     static_cast<void>(turns_[0].try_push(turn()));
   }
 
   /// A ticket behind all others.
-  [[nodiscard]] std::size_t take() noexcept { return next_++; }
+  [[nodiscard]] std::size_t take_ticket() noexcept { return next_++; }
 
   /// To be awaited: ends when all with smaller tickets have let the next one go on. Who has it must
   /// let the next one go on. Errors: cancelled.
-  [[nodiscard]] auto wait_for(std::size_t ticket) { return turn_of(ticket).pop(); }
+  [[nodiscard]] auto lock(std::size_t ticket) { return turn_of(ticket).pop(); }
 
   /// Lets the next one go on.
-  void let_next(std::size_t ticket) noexcept {
+  void unlock(std::size_t ticket) noexcept {
     static_cast<void>(turn_of(ticket + 1).try_push(turn()));  // there is room: it was popped
   }
 
