@@ -23,13 +23,13 @@ using lines = leat::queue_reader<leat::line_reader>;
 struct adults {
   std::unique_ptr<lines> reader;
 
-  leat::task<std::optional<leat::maybe_element>> operator()() {
+  leat::task<std::optional<leat::filtered_element>> operator()() {
     const auto line = co_await reader->read();
     if (!line) co_return std::nullopt;  // the end
     try {
       leat::tensor_tuple person = decoder.decode_one(line->value);
       const bool wanted = person["age"].value<std::int64_t>() >= 18;
-      co_return leat::maybe_element{std::move(person), wanted};
+      co_return leat::filtered_element{std::move(person), wanted};
     } catch (const leat::decode_error& e) {
       throw e.at(
           leat::format_line_position(line->position()));  // "people.csv:3 at offset 27, byte 7 ..."
@@ -41,7 +41,7 @@ struct adults {
 //! [batches]
 leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
   leat::string_input_producer files(paths, {.num_epochs = 2, .seed = 1});
-  leat::tensor_shuffle_batch people(
+  leat::tensor_shuffle_batcher people(
       decoder.spec(), {.batch_size = 4, .capacity = 32, .min_after_dequeue = 8, .seed = 1});
   for (int i = 0; i < 2; ++i) people.add(adults{std::make_unique<lines>(files.queue())});
   std::int64_t sum = 0;
@@ -57,9 +57,9 @@ leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
 
 //! [hand]
 leat::task<leat::column_batch> by_hand() {
-  leat::tensor_batch samples({{.type = dtype::int64, .shape = {}},
-                              {.type = dtype::float32, .shape = {1000}, .sparse = true}},
-                             {.batch_size = 2});
+  leat::tensor_batcher samples({{.type = dtype::int64, .shape = {}},
+                                {.type = dtype::float32, .shape = {1000}, .sparse = true}},
+                               {.batch_size = 2});
   const tensor dense_shape = tensor::of<std::int64_t>({1}, {1000});
   for (std::int64_t i = 1; i <= 2; ++i) {
     const tensor indices = tensor::of<std::int64_t>({1, 1}, {100 * i});

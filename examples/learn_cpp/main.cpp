@@ -42,7 +42,7 @@ struct training {
         skip_bad_files(o.skip_bad_files) {}
 
   leat::input_producer<source> files;
-  leat::shuffle_batch<sample> batches;
+  leat::shuffle_batcher<sample> batches;
   leat::stage_metrics readers{"readers"};
   leat::stage_metrics consumer{"consumer"};
   const bool skip_bad_files;

@@ -22,14 +22,14 @@ void check_source(const source_options& how, bool filters, std::string_view owne
                                   ": it is [], or [?] with one for each row");
   }
   if (how.keep.rank() == 0) return;
-  if (!filters) throw_source_error(owner, "keep is set, but the source gives no maybe_element");
+  if (!filters) throw_source_error(owner, "keep is set, but the source gives no filtered_element");
   if (!how.enqueue_many) {
     throw_source_error(owner, "keep has the shape " + to_string(how.keep) +
                                   ": one for each row needs enqueue_many");
   }
 }
 
-keep_mask to_keep_mask(const maybe_element& got, const source_options& how,
+keep_mask to_keep_mask(const filtered_element& got, const source_options& how,
                        std::string_view owner) {
   if (const bool* all = std::get_if<bool>(&got.keep); all && how.keep.rank() == 0) return {*all};
   const tensor* const keep = std::get_if<tensor>(&got.keep);

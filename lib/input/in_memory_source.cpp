@@ -6,16 +6,19 @@
 
 namespace leat {
 
-preloaded::preloaded(const batch_spec& spec, tensor_tuple columns,
-                     std::optional<std::uint64_t> num_epochs)
-    : rows_(spec.rows(std::move(columns), std::nullopt, "preloaded")), epochs_left_(num_epochs) {
-  if (rows_.empty()) throw failure(errc::invalid_argument, "preloaded: the columns have no rows");
+in_memory_source::in_memory_source(const batch_spec& spec, tensor_tuple columns,
+                                   std::optional<std::uint64_t> num_epochs)
+    : rows_(spec.rows(std::move(columns), std::nullopt, "in_memory_source")),
+      epochs_left_(num_epochs) {
+  if (rows_.empty())
+    throw failure(errc::invalid_argument, "in_memory_source: the columns have no rows");
   if (num_epochs == std::uint64_t{0}) {
-    throw failure(errc::invalid_argument, "preloaded: 0 epochs; std::nullopt is for no limit");
+    throw failure(errc::invalid_argument,
+                  "in_memory_source: 0 epochs; std::nullopt is for no limit");
   }
 }
 
-task<std::optional<tensor_tuple>> preloaded::operator()() {
+task<std::optional<tensor_tuple>> in_memory_source::operator()() {
   if (next_ == rows_.size()) {
     next_ = 0;
     if (epochs_left_) --*epochs_left_;

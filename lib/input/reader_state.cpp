@@ -35,7 +35,7 @@ const char* find_fault(const reader_state& s) noexcept {
 
 void read_field(protozero::pbf_reader& message, reader_state& s) {
   const auto number = message.tag();
-  const auto position = [&]() -> reader_place& { return s.at ? *s.at : s.at.emplace(); };
+  const auto position = [&]() -> reader_position& { return s.at ? *s.at : s.at.emplace(); };
   if (number == current && message.wire_type() == protozero::pbf_wire_type::length_delimited) {
     s.current_work = message.get_string();
     return;

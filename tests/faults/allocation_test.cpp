@@ -355,7 +355,7 @@ TEST_CASE("allocation: a queue with padding", "[faults]") {
 task<> batching_program() {
   leat::batch_spec spec({{.type = leat::dtype::int32, .shape = {}},
                          {.type = leat::dtype::boolean, .shape = {2}, .sparse = true}});
-  leat::tensor_batch b(spec, {.batch_size = 3, .name = "a name that is not short at all"});
+  leat::tensor_batcher b(spec, {.batch_size = 3, .name = "a name that is not short at all"});
   const leat::tensor expected = leat::tensor::of<int>({3}, {0, 1, 2});
   const leat::tensor two = leat::tensor::of<std::int64_t>({1}, {2});
   for (int i = 0; i < 3; ++i) {
@@ -406,7 +406,7 @@ task<> pipeline_program(std::string directory) {
   auto paths = co_await leat::match_files(std::move(pattern));
   leat::coordinator coord({.name = "pipeline"});
   leat::string_input_producer names(std::move(paths), {.num_epochs = 1, .seed = 1, .capacity = 2});
-  leat::shuffle_batch<std::string> batches(
+  leat::shuffle_batcher<std::string> batches(
       {.batch_size = 3, .capacity = 8, .min_after_dequeue = 2, .seed = 1});
   batches.add([&]() { return read_next(names.queue(), batches.queue()); }, "reader");
   std::exception_ptr error;

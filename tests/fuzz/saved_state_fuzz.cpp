@@ -397,7 +397,7 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
                                  .work_finished = 1,
                                  .num_records_produced = some(),
                                  .current_work = "/lines/a",
-                                 .at = leat::reader_place{.offset = 4, .index = 2}}
+                                 .at = leat::reader_position{.offset = 4, .index = 2}}
                   .to_bytes()};
     default: return {std::to_string(random.uniform_below(60)) + '\n'};
   }

@@ -45,8 +45,8 @@ task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
   co_return all;
 }
 
-LEAT_TEST("batch: items in order, the last batch may be smaller", "[pipeline]") {
-  leat::batch<int> b({.batch_size = 4, .capacity = 3});
+LEAT_TEST("batcher: items in order, the last batch may be smaller", "[pipeline]") {
+  leat::batcher<int> b({.batch_size = 4, .capacity = 3});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
   leat::coordinator coord;
@@ -57,8 +57,8 @@ LEAT_TEST("batch: items in order, the last batch may be smaller", "[pipeline]") 
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("batch: what is dropped at the end is counted", "[pipeline]") {
-  leat::batch<int> b({.batch_size = 4, .last = leat::remainder::drop});
+LEAT_TEST("batcher: what is dropped at the end is counted", "[pipeline]") {
+  leat::batcher<int> b({.batch_size = 4, .remainder = leat::batch_remainder::drop});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
   leat::coordinator coord;
@@ -69,8 +69,9 @@ LEAT_TEST("batch: what is dropped at the end is counted", "[pipeline]") {
   CHECK(b.dropped() == 2);
 }
 
-LEAT_TEST("shuffle_batch: every item once, not in order, from several operations", "[pipeline]") {
-  leat::shuffle_batch<int> b({.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
+LEAT_TEST("shuffle_batcher: every item once, not in order, from several operations", "[pipeline]") {
+  leat::shuffle_batcher<int> b(
+      {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
   std::vector<counter> counters(3, counter{100});
   for (auto& c : counters) b.add([&b, &c] { return c.step(b.queue()); });
   leat::coordinator coord;
@@ -85,10 +86,11 @@ LEAT_TEST("shuffle_batch: every item once, not in order, from several operations
   for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
 }
 
-TEST_CASE("batch: a thread waits for the next one within a limit", "[pipeline]") {
+TEST_CASE("batcher: a thread waits for the next one within a limit", "[pipeline]") {
   using namespace std::chrono_literals;
-  for (const leat::remainder last : {leat::remainder::keep, leat::remainder::drop}) {
-    leat::batch<int> b({.batch_size = 2, .last = last});
+  for (const leat::batch_remainder remainder :
+       {leat::batch_remainder::keep, leat::batch_remainder::drop}) {
+    leat::batcher<int> b({.batch_size = 2, .remainder = remainder});
     CHECK(b.queue().wait_push(1));
     CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
     CHECK(b.queue().size() == 1);
@@ -97,12 +99,12 @@ TEST_CASE("batch: a thread waits for the next one within a limit", "[pipeline]")
   }
 }
 
-TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
-  CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 0, .capacity = 4}), leat::failure);
+TEST_CASE("shuffle_batcher: what makes no sense is refused", "[pipeline]") {
+  CHECK_THROWS_AS(leat::shuffle_batcher<int>({.batch_size = 0, .capacity = 4}), leat::failure);
   CHECK_THROWS_AS(
-      leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
+      leat::shuffle_batcher<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
       leat::failure);
-  CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
+  CHECK_THROWS_AS(leat::batcher<int>({.batch_size = 2, .capacity = 0}), leat::failure);
 }
 
 // The next element of a producer's queue.
@@ -112,9 +114,9 @@ task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into
   co_return co_await into.push(static_cast<int>(*number));
 }
 
-LEAT_TEST("batch: a source that waits for a producer that was never started is named after 60 s",
+LEAT_TEST("batcher: a source that waits for a producer that was never started is named after 60 s",
           "[pipeline]") {
-  leat::batch<int> b({.batch_size = 2, .name = "pairs"});
+  leat::batcher<int> b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
   leat::coordinator coord;
@@ -140,7 +142,7 @@ LEAT_TEST("batch: a source that waits for a producer that was never started is n
 
 // A batcher whose wait_next() waits for less than 60 s for what was never started.
 struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
-  explicit impatient_batch(leat::batch_options o)
+  explicit impatient_batch(leat::batcher_options o)
       : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}
 
   std::optional<std::vector<int>> wait_briefly() {
@@ -157,7 +159,7 @@ struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
   }
 };
 
-TEST_CASE("batch: a thread that waits for what was never started is told", "[pipeline]") {
+TEST_CASE("batcher: a thread that waits for what was never started is told", "[pipeline]") {
   impatient_batch b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -177,7 +179,7 @@ TEST_CASE("batch: a thread that waits for what was never started is told", "[pip
   leat::sync_wait(coord.join());
 }
 
-TEST_CASE("batch: a thread waits on for a slow source", "[pipeline]") {
+TEST_CASE("batcher: a thread waits on for a slow source", "[pipeline]") {
   impatient_batch b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};
@@ -194,8 +196,8 @@ TEST_CASE("batch: a thread waits on for a slow source", "[pipeline]") {
   leat::sync_wait(coord.join());
 }
 
-LEAT_TEST("batch: a source that takes longer than 60 s is no error", "[pipeline]") {
-  leat::batch<int> b({.batch_size = 2});
+LEAT_TEST("batcher: a source that takes longer than 60 s is no error", "[pipeline]") {
+  leat::batcher<int> b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};
   b.add([&]() -> task<bool> {

@@ -11,7 +11,7 @@
 namespace in_memory_source_test {
 
 using namespace batching;
-using leat::preloaded;
+using leat::in_memory_source;
 using leat_test::contains;
 using leat_test::refusal;
 
@@ -19,8 +19,8 @@ tensor_tuple columns() {
   return tensor_tuple(vector_of(from_to(0, 3)), tensor::of({3}, {"a", "b", "c"}));
 }
 
-LEAT_TEST("preloaded: the rows, epoch by epoch, then the end for ever", "[pipeline]") {
-  preloaded source(number_and_text(), columns(), 2);
+LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "[pipeline]") {
+  in_memory_source source(number_and_text(), columns(), 2);
   numbers seen;
   while (auto row = co_await source()) {
     const auto x = (*row)[0].value<std::int64_t>();
@@ -32,8 +32,9 @@ LEAT_TEST("preloaded: the rows, epoch by epoch, then the end for ever", "[pipeli
   CHECK_FALSE(again);
 }
 
-LEAT_TEST("preloaded: without a limit it goes on, and rows share their values", "[pipeline]") {
-  preloaded source(number_spec(), tensor_tuple(vector_of({7})), std::nullopt);
+LEAT_TEST("in_memory_source: without a limit it goes on, and rows share their values",
+          "[pipeline]") {
+  in_memory_source source(number_spec(), tensor_tuple(vector_of({7})), std::nullopt);
   element first = co_await source();
   for (int i = 0; i < 100; ++i) {
     const element row = co_await source();
@@ -41,7 +42,7 @@ LEAT_TEST("preloaded: without a limit it goes on, and rows share their values", 
   }
 }
 
-LEAT_TEST("preloaded: into a batcher, from several tasks", "[pipeline]") {
+LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[pipeline]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "x"},
                          {.type = dtype::int64, .shape = {4}, .name = "s", .sparse = true}});
   const tensor_tuple table =
@@ -50,8 +51,8 @@ LEAT_TEST("preloaded: into a batcher, from several tasks", "[pipeline]") {
                            {"s/values", vector_of({10, 20})},
                            {"s/dense_shape", vector_of({2, 4})}});
   for (const std::size_t tasks : {1U, 3U}) {
-    leat::tensor_batch b(spec, {.batch_size = 4});
-    b.add(preloaded(spec, table, 4), {.tasks = tasks});
+    leat::tensor_batcher b(spec, {.batch_size = 4});
+    b.add(in_memory_source(spec, table, 4), {.tasks = tasks});
     const batches all = co_await batches_of(b);
     REQUIRE(rows_of(all) == std::vector<std::size_t>{4, 4});
     CHECK(values_of(all, 1) == numbers{1, 2, 1, 2, 1, 2, 1, 2});
@@ -59,13 +60,14 @@ LEAT_TEST("preloaded: into a batcher, from several tasks", "[pipeline]") {
   }
 }
 
-TEST_CASE("preloaded: what makes no sense is refused at once", "[pipeline]") {
+TEST_CASE("in_memory_source: what makes no sense is refused at once", "[pipeline]") {
   const auto refused = [](tensor_tuple table, std::optional<std::uint64_t> epochs = 1) {
-    return refusal([&] { return preloaded(number_and_text(), std::move(table), epochs).rows(); });
+    return refusal(
+        [&] { return in_memory_source(number_and_text(), std::move(table), epochs).rows(); });
   };
   CHECK(refused(columns()).empty());
   CHECK(contains(refused(tensor_tuple(vector_of({1, 2}), tensor(dtype::string, {3}))),
-                 "preloaded: the columns of a batch must have as many rows: column 0 has 2, "
+                 "in_memory_source: the columns of a batch must have as many rows: column 0 has 2, "
                  "column 1 has 3"));
   CHECK(contains(refused(tensor_tuple(vector_of({1}))), "2 components was expected"));
   CHECK(contains(refused(tensor_tuple(vector_of(numbers()), tensor(dtype::string, {0}))),

@@ -16,8 +16,8 @@
 namespace tensor_batcher_cases_test {
 
 using namespace batching;
-using leat::remainder;
-using leat::tensor_batch;
+using leat::batch_remainder;
+using leat::tensor_batcher;
 using leat_test::contains;
 using leat_test::refusal;
 using sizes = std::vector<std::size_t>;
@@ -65,8 +65,8 @@ void check_ten_by_ten(const batches& all, std::size_t numbers_at, std::size_t sp
 
 // ------------------------------------------------------------------------------------------ batch
 
-LEAT_TEST("tensor_batch: columns of numbers, sparse vectors and strings", "[pipeline]") {  // B01
-  tensor_batch b(spec_of_three(), {.batch_size = 10});
+LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[pipeline]") {  // B01
+  tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(30, three));
   const batches all = co_await batches_of(b);
   check_ten_by_ten(all, 0, 1, 2);
@@ -74,11 +74,11 @@ LEAT_TEST("tensor_batch: columns of numbers, sparse vectors and strings", "[pipe
   CHECK(at % 64 == 0);
 }
 
-LEAT_TEST("tensor_batch: columns with names", "[pipeline]") {  // B02
+LEAT_TEST("tensor_batcher: columns with names", "[pipeline]") {  // B02
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::int64, .shape = {2}, .name = "s", .sparse = true},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
-  tensor_batch b(spec, {.batch_size = 10});
+  tensor_batcher b(spec, {.batch_size = 10});
   b.add(count_to(30, [](std::int64_t x) {
     std::vector<tensor> parts = std::move(three(x)).take();
     return tensor_tuple::named({{"c", parts[0]},
@@ -95,7 +95,7 @@ LEAT_TEST("tensor_batch: columns with names", "[pipeline]") {  // B02
   CHECK(all[1].sparse("s") == all[1].sparse(2));
 }
 
-LEAT_TEST("tensor_batch: columns with names stand in their order", "[pipeline]") {  // B03
+LEAT_TEST("tensor_batcher: columns with names stand in their order", "[pipeline]") {  // B03
   std::vector<leat::column_spec> columns;
   std::vector<leat::named_tensor> values;
   const std::pair<const char*, int> given[] = {{"a", 1},   {"b", 2},   {"c", 3},
@@ -104,7 +104,7 @@ LEAT_TEST("tensor_batch: columns with names stand in their order", "[pipeline]")
     columns.push_back({.type = dtype::int64, .shape = {}, .name = name});
     values.emplace_back(name, number(value));
   }
-  tensor_batch b(batch_spec(columns), {.batch_size = 1});
+  tensor_batcher b(batch_spec(columns), {.batch_size = 1});
   CHECK(co_await b.push(tensor_tuple::named(values)));
   b.close();
   const batches all = co_await rest_of(b);
@@ -113,10 +113,10 @@ LEAT_TEST("tensor_batch: columns with names stand in their order", "[pipeline]")
   CHECK(order == numbers{1, 11, 2, 22, 3, 33});
 }
 
-LEAT_TEST("tensor_batch: dynamic_pad fills up to the longest of a batch", "[pipeline]") {  // B05
+LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[pipeline]") {  // B05
   const batch_spec spec(
       {{.type = dtype::int64, .shape = {}}, {.type = dtype::string, .shape = {any}}});
-  tensor_batch b(spec, {.batch_size = 10, .dynamic_pad = true});
+  tensor_batcher b(spec, {.batch_size = 10, .dynamic_pad = true});
   b.add(count_to(30, [](std::int64_t x) {
     const std::vector<std::string> copies(static_cast<std::size_t>(x), "string");
     return tensor_tuple(number(x), tensor::of({x}, std::span<const std::string>(copies)));
@@ -136,9 +136,9 @@ LEAT_TEST("tensor_batch: dynamic_pad fills up to the longest of a batch", "[pipe
   }
 }
 
-LEAT_TEST("tensor_batch: several tasks call one source", "[pipeline]") {  // B07, B09
+LEAT_TEST("tensor_batcher: several tasks call one source", "[pipeline]") {  // B07, B09
   for (const std::int64_t limit : {30, 35}) {
-    tensor_batch b(spec_of_three(), {.batch_size = 10});
+    tensor_batcher b(spec_of_three(), {.batch_size = 10});
     b.add(count_to(limit, three), {.tasks = 4});
     const batches all = co_await batches_of(b);
     CHECK(rows_of(all) == (limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}));
@@ -158,8 +158,8 @@ LEAT_TEST("tensor_batch: several tasks call one source", "[pipeline]") {  // B07
   }
 }
 
-LEAT_TEST("tensor_batch: the last batch may be smaller", "[pipeline]") {  // B08
-  tensor_batch b(spec_of_three(), {.batch_size = 10});
+LEAT_TEST("tensor_batcher: the last batch may be smaller", "[pipeline]") {  // B08
+  tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
   CHECK(rows_of(all) == sizes{10, 10, 10, 5});
@@ -168,18 +168,18 @@ LEAT_TEST("tensor_batch: the last batch may be smaller", "[pipeline]") {  // B08
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("tensor_batch: or is dropped, and counted", "[pipeline]") {
-  tensor_batch b(spec_of_three(), {.batch_size = 10, .last = remainder::drop});
+LEAT_TEST("tensor_batcher: or is dropped, and counted", "[pipeline]") {
+  tensor_batcher b(spec_of_three(), {.batch_size = 10, .remainder = batch_remainder::drop});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
   CHECK(rows_of(all) == sizes{10, 10, 10});
   CHECK(b.dropped() == 5);
 }
 
-LEAT_TEST("tensor_batch: unsigned numbers", "[pipeline]") {  // B11
+LEAT_TEST("tensor_batcher: unsigned numbers", "[pipeline]") {  // B11
   const batch_spec spec(
       {{.type = dtype::uint32, .shape = {}}, {.type = dtype::uint64, .shape = {}}});
-  tensor_batch b(spec, {.batch_size = 3});
+  tensor_batcher b(spec, {.batch_size = 3});
   b.add(count_to(3, [](std::int64_t x) {
     return tensor_tuple(
         tensor::scalar(static_cast<std::uint32_t>(UINT32_MAX - x)),
@@ -190,9 +190,9 @@ LEAT_TEST("tensor_batch: unsigned numbers", "[pipeline]") {  // B11
   CHECK(all[0][1].values<std::uint64_t>()[2] == UINT64_MAX - 2);
 }
 
-TEST_CASE("tensor_batch: what could not be batched is refused at once", "[pipeline]") {
-  const auto refused = [](batch_spec spec, leat::tensor_batch_options o) {
-    return refusal([&] { return tensor_batch(std::move(spec), o).batch_size(); });
+TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[pipeline]") {
+  const auto refused = [](batch_spec spec, leat::tensor_batcher_options o) {
+    return refusal([&] { return tensor_batcher(std::move(spec), o).batch_size(); });
   };
   const batch_spec no_rank({{.type = dtype::int64, .name = "x"}});
   CHECK(contains(refused(no_rank, {.batch_size = 2}),
@@ -213,9 +213,9 @@ TEST_CASE("tensor_batch: what could not be batched is refused at once", "[pipeli
                  "the rank of sparse column 'w' is unknown"));
 }
 
-LEAT_TEST("tensor_batch: a shape, by name; and one column alone", "[pipeline]") {  // B13, B14
+LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[pipeline]") {  // B13, B14
   const batch_spec spec({{.type = dtype::int64, .shape = {2}, .name = "c"}});
-  tensor_batch b(spec, {.batch_size = 8});
+  tensor_batcher b(spec, {.batch_size = 8});
   const tensor_tuple element = tensor_tuple::named({{"c", vector_of({12, 12})}});
   for (int i = 0; i < 8; ++i) CHECK(co_await b.push(element));
   auto batch = co_await b.next();
@@ -225,8 +225,8 @@ LEAT_TEST("tensor_batch: a shape, by name; and one column alone", "[pipeline]") 
   b.close();
 }
 
-LEAT_TEST("tensor_batch: a batch may be larger than the queue", "[pipeline]") {  // B15
-  tensor_batch b(number_spec(), {.batch_size = 10, .capacity = 4});
+LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[pipeline]") {  // B15
+  tensor_batcher b(number_spec(), {.batch_size = 10, .capacity = 4});
   b.add(count_to(20, one));
   const batches all = co_await batches_of(b);
   CHECK(columns_of(all) == std::vector<numbers>{from_to(0, 10), from_to(10, 20)});
@@ -234,8 +234,8 @@ LEAT_TEST("tensor_batch: a batch may be larger than the queue", "[pipeline]") { 
 
 // ----------------------------------------------------------------------------------- enqueue_many
 
-LEAT_TEST("tensor_batch: a source of none, one or many at a time", "[pipeline]") {
-  tensor_batch b(number_and_text(), {.batch_size = 4});
+LEAT_TEST("tensor_batcher: a source of none, one or many at a time", "[pipeline]") {
+  tensor_batcher b(number_and_text(), {.batch_size = 4});
   // Call x gives x % 3 rows, each with x.
   b.add(count_to(9,
                  [](std::int64_t x) {
@@ -250,8 +250,8 @@ LEAT_TEST("tensor_batch: a source of none, one or many at a time", "[pipeline]")
   CHECK(values_of(all) == numbers{1, 2, 2, 4, 5, 5, 7, 8, 8});
 }
 
-LEAT_TEST("tensor_batch: columns with different numbers of rows", "[pipeline]") {  // B17
-  tensor_batch b(number_and_text(), {.batch_size = 4});
+LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[pipeline]") {  // B17
+  tensor_batcher b(number_and_text(), {.batch_size = 4});
   b.add(count_to(1,
                  [](std::int64_t) {
                    return tensor_tuple(vector_of({1, 2, 3}), tensor(dtype::string, {4}));
@@ -306,10 +306,10 @@ std::string with_names(std::string_view first, std::string_view second) {
   });
 }
 
-LEAT_TEST("tensor_batch: joined sources, each in its order", "[pipeline]") {  // B19, B22
+LEAT_TEST("tensor_batcher: joined sources, each in its order", "[pipeline]") {  // B19, B22
   for (const std::int64_t more : {0, 2}) {
-    tensor_batch b(leat::intersect_specs({number_and_text(), number_and_text()}),
-                   {.batch_size = 5});
+    tensor_batcher b(leat::intersect_specs({number_and_text(), number_and_text()}),
+                     {.batch_size = 5});
     b.add(count_to(70 + more, as));
     b.add(count_to(90 + more, bs));
     const batches all = co_await batches_of(b);
@@ -321,10 +321,10 @@ LEAT_TEST("tensor_batch: joined sources, each in its order", "[pipeline]") {  //
   }
 }
 
-LEAT_TEST("tensor_batch: joined sources with names", "[pipeline]") {  // B20
+LEAT_TEST("tensor_batcher: joined sources with names", "[pipeline]") {  // B20
   const batch_spec spec({{.type = dtype::string, .shape = {}, .name = "text"},
                          {.type = dtype::int64, .shape = {}, .name = "number"}});
-  tensor_batch b(leat::intersect_specs({spec, spec}), {.batch_size = 5});
+  tensor_batcher b(leat::intersect_specs({spec, spec}), {.batch_size = 5});
   const auto named = [](tensor_tuple t) {
     return tensor_tuple::named({{"text", t[1]}, {"number", t[0]}});
   };
@@ -336,7 +336,7 @@ LEAT_TEST("tensor_batch: joined sources with names", "[pipeline]") {  // B20
   CHECK(all[0]["number"] == all[0][0]);
 }
 
-TEST_CASE("tensor_batch: sources that do not fit together cannot be joined", "[pipeline]") {
+TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "[pipeline]") {
   CHECK(contains(with_names("a", "b"),
                  "differ in the names of the columns: source 0 gives int64 [] 'a', int64 [] 'k'; "
                  "source 1 gives int64 [] 'b', int64 [] 'k'"));  // B23
@@ -361,12 +361,12 @@ TEST_CASE("tensor_batch: sources that do not fit together cannot be joined", "[p
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 gives int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded", "[pipeline]") {
+LEAT_TEST("tensor_batcher: D11 joined shapes are merged, or relaxed to be padded", "[pipeline]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
   const batch_spec merged = leat::intersect_specs({unknown, known});
   CHECK((merged[0].shape == leat::partial_shape{3}));
-  tensor_batch fixed(merged, {.batch_size = 2});  // not refused: source 1 knows the shape
+  tensor_batcher fixed(merged, {.batch_size = 2});  // not refused: source 1 knows the shape
   CHECK(co_await fixed.push(tensor_tuple(vector_of(from_to(0, 3)))));
   std::string said;
   try {
@@ -376,8 +376,8 @@ LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded",
   }
   CHECK(said == "batcher 'batch': Shape mismatch in tuple component 0. Expected [3], got [4]");
 
-  tensor_batch padded(leat::generalize_specs({known, unknown}),
-                      {.batch_size = 2, .dynamic_pad = true});
+  tensor_batcher padded(leat::generalize_specs({known, unknown}),
+                        {.batch_size = 2, .dynamic_pad = true});
   CHECK(co_await padded.push(tensor_tuple(vector_of(from_to(0, 3)))));
   CHECK(co_await padded.push(tensor_tuple(vector_of(from_to(0, 4)))));
   const auto batch = co_await padded.next();
@@ -387,17 +387,17 @@ LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded",
 
 // ---------------------------------------------------------------------------------------- the rest
 
-LEAT_TEST("tensor_batch: how full it is", "[pipeline]") {  // B27
-  tensor_batch b(number_spec(), {.batch_size = 10});
+LEAT_TEST("tensor_batcher: how full it is", "[pipeline]") {  // B27
+  tensor_batcher b(number_spec(), {.batch_size = 10});
   for (int i = 0; i < 8; ++i) CHECK(co_await b.push(one(i)));
   const leat::queue_statistics s = b.queue().statistics();
   CHECK(static_cast<double>(s.size) / static_cast<double>(s.capacity) == 0.25);
   CHECK(s.weight == 8 * sizeof(std::int64_t));
 }
 
-LEAT_TEST("tensor_batch: sparse rows of different sizes", "[pipeline]") {  // B28
-  tensor_batch b(batch_spec({{.type = dtype::int64, .shape = {any}, .sparse = true}}),
-                 {.batch_size = 2});
+LEAT_TEST("tensor_batcher: sparse rows of different sizes", "[pipeline]") {  // B28
+  tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}, .sparse = true}}),
+                   {.batch_size = 2});
   const tensor_tuple first(sparse_vector({2}, {7}, 3));
   const tensor_tuple second(sparse_vector({0, 4}, {8, 9}, 5));
   CHECK(co_await b.push(first));

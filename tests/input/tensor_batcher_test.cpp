@@ -25,12 +25,13 @@
 namespace tensor_batcher_test {
 
 using namespace batching;
-using leat::tensor_batch;
+using leat::tensor_batcher;
 using leat_test::refusal;
 using namespace std::chrono_literals;
 using sizes = std::vector<std::size_t>;
 
-LEAT_TEST("tensor_batch: what several tasks get enters in the order of their calls", "[pipeline]") {
+LEAT_TEST("tensor_batcher: what several tasks get enters in the order of their calls",
+          "[pipeline]") {
   // Call x takes a time of its own.
   struct slow {
     std::int64_t next = 0;
@@ -42,19 +43,19 @@ LEAT_TEST("tensor_batch: what several tasks get enters in the order of their cal
     }
   };
   for (const std::size_t tasks : {1U, 2U, 8U}) {
-    tensor_batch b(number_spec(), {.batch_size = 7});
+    tensor_batcher b(number_spec(), {.batch_size = 7});
     b.add(slow(), {.tasks = tasks, .ordered = true});
     const batches all = co_await batches_of(b);
     CHECK(values_of(all) == from_to(0, 50));
   }
-  tensor_batch free(number_spec(), {.batch_size = 7});
+  tensor_batcher free(number_spec(), {.batch_size = 7});
   free.add(slow(), {.tasks = 8});
   const batches all = co_await batches_of(free);
   CHECK_FALSE(values_of(all) == from_to(0, 50));
   CHECK(counted(values_of(all)) == counted(from_to(0, 50)));
 }
 
-LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") {
+LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[pipeline]") {
   struct failing {
     std::int64_t next = 0;
     task<element> operator()() {
@@ -64,7 +65,7 @@ LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") 
       co_return one(x);
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 6});
+  tensor_batcher b(number_spec(), {.batch_size = 6});
   b.add(failing(), {.tasks = 4, .ordered = true});
   leat::coordinator coord;
   b.start(coord);
@@ -80,7 +81,7 @@ LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") 
   CHECK_THROWS_AS(co_await coord.join(), leat::failure);
 }
 
-LEAT_TEST("tensor_batch: an error whose turn does not come is kept", "[pipeline]") {
+LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[pipeline]") {
   struct failing {
     int calls = 0;
     task<element> operator()() {
@@ -89,7 +90,7 @@ LEAT_TEST("tensor_batch: an error whose turn does not come is kept", "[pipeline]
       co_return std::nullopt;
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 6});
+  tensor_batcher b(number_spec(), {.batch_size = 6});
   b.add(failing(), {.tasks = 2, .ordered = true});
   leat::coordinator coord;
   b.start(coord);
@@ -99,14 +100,15 @@ LEAT_TEST("tensor_batch: an error whose turn does not come is kept", "[pipeline]
   CHECK(coord.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer too", "[pipeline]") {
+LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer too",
+          "[pipeline]") {
   struct failing {
     task<element> operator()() {
       co_await leat::this_task::yield();
       throw leat::failure(leat::errc::not_found, "/data/x is not there");
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 6});
+  tensor_batcher b(number_spec(), {.batch_size = 6});
   b.add(failing());
   b.add(count_to(8, one));
   leat::task_group group;
@@ -129,16 +131,16 @@ LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer to
   CHECK(joined == said);
 }
 
-LEAT_TEST("tensor_batch: no more than so many bytes wait", "[pipeline]") {
+LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[pipeline]") {
   leat::memory_budget budget(200, "ram");
-  tensor_batch b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
+  tensor_batcher b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
   b.add(count_to(200, one));
   const batches all = co_await batches_of(b);
   CHECK(values_of(all) == from_to(0, 200));
   CHECK(budget.statistics().peak <= 200);
   CHECK(budget.statistics().peak > 0);
 
-  tensor_batch small(number_spec(), {.batch_size = 1, .max_size = 4});
+  tensor_batcher small(number_spec(), {.batch_size = 1, .max_size = 4});
   leat::errc code{};
   try {
     static_cast<void>(co_await small.push(one(1)));
@@ -148,9 +150,9 @@ LEAT_TEST("tensor_batch: no more than so many bytes wait", "[pipeline]") {
   CHECK(code == leat::errc::resource_exhausted);
 }
 
-LEAT_TEST("tensor_batch: elements of which no batch can be made stay", "[pipeline]") {
-  tensor_batch b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
-                 {.batch_size = 2, .dynamic_pad = true});
+LEAT_TEST("tensor_batcher: elements of which no batch can be made stay", "[pipeline]") {
+  tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
+                   {.batch_size = 2, .dynamic_pad = true});
   const std::int64_t huge = std::int64_t{1} << 40;
   const tensor_tuple tall(tensor(dtype::int64, {huge, 0}));
   const tensor_tuple wide(tensor(dtype::int64, {0, huge}));
@@ -168,8 +170,8 @@ LEAT_TEST("tensor_batch: elements of which no batch can be made stay", "[pipelin
   CHECK(refused == 2);
 }
 
-TEST_CASE("tensor_batch: by hand, in threads", "[pipeline]") {
-  tensor_batch b(number_and_text(), {.batch_size = 4, .capacity = 2});
+TEST_CASE("tensor_batcher: by hand, in threads", "[pipeline]") {
+  tensor_batcher b(number_and_text(), {.batch_size = 4, .capacity = 2});
   std::thread pushing([&] {
     CHECK(b.wait_push(pair(0, "a")));
     const std::vector<std::string> texts(9, "b");
@@ -186,9 +188,9 @@ TEST_CASE("tensor_batch: by hand, in threads", "[pipeline]") {
   CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
 }
 
-TEST_CASE("tensor_batch: by hand, in a thread that waits within limits", "[pipeline]") {
+TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[pipeline]") {
   using namespace std::chrono_literals;
-  tensor_batch b(number_spec(), {.batch_size = 2, .capacity = 2});
+  tensor_batcher b(number_spec(), {.batch_size = 2, .capacity = 2});
   CHECK(b.wait_push(one(0), 24h));
   CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
   std::size_t in = 9;
@@ -206,8 +208,8 @@ TEST_CASE("tensor_batch: by hand, in a thread that waits within limits", "[pipel
   CHECK(values_of(all) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batch: by hand, into a closed queue", "[pipeline]") {
-  tensor_batch b(number_spec(), {.batch_size = 4});
+LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[pipeline]") {
+  tensor_batcher b(number_spec(), {.batch_size = 4});
   b.close();
   CHECK_FALSE(co_await b.push(one(1)));
   const tensor_tuple two(vector_of({1, 2}));
@@ -218,9 +220,9 @@ LEAT_TEST("tensor_batch: by hand, into a closed queue", "[pipeline]") {
   CHECK_FALSE(none);
 }
 
-LEAT_TEST("tensor_batch: from another queue", "[pipeline]") {
+LEAT_TEST("tensor_batcher: from another queue", "[pipeline]") {
   leat::fifo_queue<tensor_tuple> elements(4);
-  tensor_batch b(number_spec(), {.batch_size = 3});
+  tensor_batcher b(number_spec(), {.batch_size = 3});
   b.add([&] { return elements.pop(); });
   leat::coordinator coord;
   b.start(coord);
@@ -231,7 +233,7 @@ LEAT_TEST("tensor_batch: from another queue", "[pipeline]") {
   CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
 }
 
-LEAT_TEST("tensor_batch: parsed Examples, one by one and all at once", "[pipeline]") {
+LEAT_TEST("tensor_batcher: parsed Examples, one by one and all at once", "[pipeline]") {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
                                      {"words", leat::var_len_feature{.type = dtype::string}}});
   std::vector<std::string> records;
@@ -247,7 +249,7 @@ LEAT_TEST("tensor_batch: parsed Examples, one by one and all at once", "[pipelin
 
   const batch_spec spec({{.type = dtype::string, .shape = {any}, .name = "words", .sparse = true},
                          {.type = dtype::int64, .shape = {}, .name = "label"}});
-  tensor_batch b(spec, {.batch_size = 5});
+  tensor_batcher b(spec, {.batch_size = 5});
   for (const leat::byte_view& record : views) {
     CHECK(co_await b.push(parser.parse_one(record).take()));
   }
@@ -258,9 +260,9 @@ LEAT_TEST("tensor_batch: parsed Examples, one by one and all at once", "[pipelin
   }
 }
 
-TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]") {
+TEST_CASE("tensor_batcher: sources and consumers on several threads", "[pipeline]") {
   leat::runtime threads({.threads = 3});
-  leat::tensor_shuffle_batch b(
+  leat::tensor_shuffle_batcher b(
       number_and_text(), {.batch_size = 16, .capacity = 64, .min_after_dequeue = 32, .seed = 1});
   auto make = [](std::int64_t x) { return pair(x, std::to_string(x)); };
   for (std::size_t i = 0; i < 3; ++i) {
@@ -271,7 +273,7 @@ TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]"
     b.add(count_to(500, make), how);
   }
   std::vector<batches> got(3);
-  const auto consume = [](leat::tensor_shuffle_batch& from, batches& all) -> task<> {
+  const auto consume = [](leat::tensor_shuffle_batcher& from, batches& all) -> task<> {
     all = co_await rest_of(from);
   };
   const auto run = [&]() -> task<> {
@@ -299,7 +301,7 @@ TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]"
   for (const auto& [x, times] : seen) CHECK(times == 3);
 }
 
-LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
+LEAT_TEST("tensor_batcher: a source that can only be moved", "[pipeline]") {
   struct owning {
     std::unique_ptr<std::int64_t> next;
     task<element> operator()() {
@@ -307,14 +309,14 @@ LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
       co_return one((*next)++);
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 3});
+  tensor_batcher b(number_spec(), {.batch_size = 3});
   b.add(owning{std::make_unique<std::int64_t>(0)});
   const batches all = co_await batches_of(b);
   CHECK(values_of(all) == from_to(0, 3));
 }
 
 // What next() says when its patience has ended.
-task<std::string> complaint_of(tensor_batch& b) {
+task<std::string> complaint_of(tensor_batcher& b) {
   try {
     (void)co_await b.next();
   } catch (const leat::failure& e) {
@@ -323,8 +325,9 @@ task<std::string> complaint_of(tensor_batch& b) {
   co_return "";
 }
 
-LEAT_TEST("tensor_batch: one that nobody feeds says so instead of waiting for ever", "[pipeline]") {
-  tensor_batch b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
+LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for ever",
+          "[pipeline]") {
+  tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
       "batcher 'samples': no batch for 5.000000 s, and 0 of the 4 elements that it takes: nobody "
       "feeds it: push elements, and close() it behind the last";
@@ -337,7 +340,7 @@ LEAT_TEST("tensor_batch: one that nobody feeds says so instead of waiting for ev
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batch: patience with sources that were not started, or do not come",
+LEAT_TEST("tensor_batcher: patience with sources that were not started, or do not come",
           "[pipeline]") {
   struct slow {
     task<element> operator()() {
@@ -345,7 +348,7 @@ LEAT_TEST("tensor_batch: patience with sources that were not started, or do not 
       co_return std::nullopt;
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(slow());
   const std::string unstarted = co_await complaint_of(b);
   CHECK(leat_test::contains(unstarted, "its sources were never started: call start()"));
@@ -357,7 +360,7 @@ LEAT_TEST("tensor_batch: patience with sources that were not started, or do not 
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batch: patience names a producer that was never started", "[pipeline]") {
+LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[pipeline]") {
   struct source {
     leat::range_input_producer& from;
     task<element> operator()() {
@@ -366,7 +369,7 @@ LEAT_TEST("tensor_batch: patience names a producer that was never started", "[pi
       co_return one(*number);
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   leat::range_input_producer count(4, {.num_epochs = 1, .shuffle = false, .name = "count"});
   leat::range_input_producer started(4, {.name = "others"});
   b.add(source{count});
@@ -382,14 +385,14 @@ LEAT_TEST("tensor_batch: patience names a producer that was never started", "[pi
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batch: the deadline of a source is not that of its patience", "[pipeline]") {
+LEAT_TEST("tensor_batcher: the deadline of a source is not that of its patience", "[pipeline]") {
   struct late {
     task<element> operator()() {
       throw leat::failure(leat::errc::deadline_exceeded, "the source is late");
       co_return std::nullopt;
     }
   };
-  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(late());
   leat::task_group group;
   b.start(group);
@@ -403,10 +406,10 @@ LEAT_TEST("tensor_batch: the deadline of a source is not that of its patience", 
   CHECK(joined == "the source is late");
 }
 
-TEST_CASE("tensor_batch: a patience of 0 is refused", "[pipeline]") {
+TEST_CASE("tensor_batcher: a patience of 0 is refused", "[pipeline]") {
   CHECK(leat_test::contains(refusal([] {
-                              tensor_batch b(number_spec(),
-                                             {.batch_size = 4, .name = "b", .patience = 0s});
+                              tensor_batcher b(number_spec(),
+                                               {.batch_size = 4, .name = "b", .patience = 0s});
                               return b.batch_size();
                             }),
                             "batcher 'b': give a patience above 0, or none"));

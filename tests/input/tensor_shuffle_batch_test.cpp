@@ -16,14 +16,14 @@
 namespace tensor_shuffle_batcher_test {
 
 using namespace batching;
-using leat::maybe_element;
-using leat::remainder;
-using leat::tensor_batch;
-using leat::tensor_shuffle_batch;
+using leat::batch_remainder;
+using leat::filtered_element;
+using leat::tensor_batcher;
+using leat::tensor_shuffle_batcher;
 using leat_test::contains;
 using leat_test::refusal;
 using sizes = std::vector<std::size_t>;
-using options = leat::tensor_shuffle_batch_options;
+using options = leat::tensor_shuffle_batcher_options;
 
 // x, the sparse vector [x] with -x in it, its text.
 tensor_tuple three(std::int64_t x) {
@@ -65,21 +65,22 @@ tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
 // ----------------------------------------------------------------------------------- shuffle_batch
 
-LEAT_TEST("tensor_shuffle_batch: every element once, in another order", "[pipeline]") {  // Q01, Q03
+// Q01, Q03
+LEAT_TEST("tensor_shuffle_batcher: every element once, in another order", "[pipeline]") {
   for (const std::int64_t limit : {30, 35}) {
-    tensor_shuffle_batch b(spec_of_three(), of_ten());
+    tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three));
     const batches all = co_await batches_of(b);
     check_shuffled(all, limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}, limit);
   }
 }
 
-LEAT_TEST("tensor_shuffle_batch: a seed decides the order", "[pipeline]") {
+LEAT_TEST("tensor_shuffle_batcher: a seed decides the order", "[pipeline]") {
   numbers seen[3];
   for (int i = 0; i < 3; ++i) {
     options o = of_ten();
     if (i == 2) o.seed = 2;
-    tensor_shuffle_batch b(number_spec(), o);
+    tensor_shuffle_batcher b(number_spec(), o);
     b.add(count_to(50, one));
     const batches all = co_await batches_of(b);
     seen[i] = values_of(all);
@@ -88,10 +89,10 @@ LEAT_TEST("tensor_shuffle_batch: a seed decides the order", "[pipeline]") {
   CHECK(seen[0] != seen[2]);
 }
 
-LEAT_TEST("tensor_shuffle_batch: columns with names", "[pipeline]") {  // Q02
+LEAT_TEST("tensor_shuffle_batcher: columns with names", "[pipeline]") {  // Q02
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
-  tensor_shuffle_batch b(spec, of_ten());
+  tensor_shuffle_batcher b(spec, of_ten());
   b.add(count_to(30, [](std::int64_t x) {
     return tensor_tuple::named({{"c", number(x)}, {"S", tensor::scalar(std::to_string(x))}});
   }));
@@ -108,20 +109,20 @@ LEAT_TEST("tensor_shuffle_batch: columns with names", "[pipeline]") {  // Q02
   CHECK(counted(values) == counted(from_to(0, 30)));
 }
 
-LEAT_TEST("tensor_shuffle_batch: several tasks call one source", "[pipeline]") {  // Q04
+LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[pipeline]") {  // Q04
   for (const std::int64_t limit : {30, 35}) {
-    tensor_shuffle_batch b(spec_of_three(), of_ten());
+    tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three), {.tasks = 4});
     const batches all = co_await batches_of(b);
     check_shuffled(all, limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}, limit);
   }
 }
 
-LEAT_TEST("tensor_shuffle_batch: joined sources are mixed", "[pipeline]") {  // Q06, Q07
+LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[pipeline]") {  // Q06, Q07
   for (const std::int64_t more : {0, 2}) {
     options o = of_ten();
     o.batch_size = 5;
-    tensor_shuffle_batch b(leat::intersect_specs({number_and_text(), number_and_text()}), o);
+    tensor_shuffle_batcher b(leat::intersect_specs({number_and_text(), number_and_text()}), o);
     b.add(count_to(25 + more, as));
     b.add(count_to(35 + more, bs));
     const batches all = co_await batches_of(b);
@@ -146,11 +147,11 @@ LEAT_TEST("tensor_shuffle_batch: joined sources are mixed", "[pipeline]") {  // 
   }
 }
 
-TEST_CASE("tensor_shuffle_batch: the minimum must be below the capacity", "[pipeline]") {  // Q09
+TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[pipeline]") {  // Q09
   const auto refused = [](std::size_t minimum) {
     return refusal([&] {
       const options o{.batch_size = 2, .capacity = 10, .min_after_dequeue = minimum};
-      return tensor_shuffle_batch(number_spec(), o).batch_size();
+      return tensor_shuffle_batcher(number_spec(), o).batch_size();
     });
   };
   CHECK(contains(refused(10),
@@ -159,8 +160,9 @@ TEST_CASE("tensor_shuffle_batch: the minimum must be below the capacity", "[pipe
   CHECK(refused(9).empty());
 }
 
-LEAT_TEST("tensor_shuffle_batch: how full it is above its minimum", "[pipeline]") {  // Q10
-  tensor_shuffle_batch b(number_spec(), {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
+LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[pipeline]") {  // Q10
+  tensor_shuffle_batcher b(number_spec(),
+                           {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
   const auto fullness = [&] {
     const leat::queue_statistics s = b.queue().statistics();
     const std::size_t over = s.size > s.min_left ? s.size - s.min_left : 0;
@@ -172,9 +174,9 @@ LEAT_TEST("tensor_shuffle_batch: how full it is above its minimum", "[pipeline]"
   CHECK(fullness() == 0.5);
 }
 
-LEAT_TEST("tensor_shuffle_batch: pads where it is told to", "[pipeline]") {
-  tensor_shuffle_batch b(batch_spec({{.type = dtype::int64, .shape = {any}}}),
-                         {.batch_size = 2, .capacity = 4, .seed = 1, .dynamic_pad = true});
+LEAT_TEST("tensor_shuffle_batcher: pads where it is told to", "[pipeline]") {
+  tensor_shuffle_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}}}),
+                           {.batch_size = 2, .capacity = 4, .seed = 1, .dynamic_pad = true});
   const tensor_tuple shorter(vector_of({1}));
   const tensor_tuple longer(vector_of({2, 3}));
   CHECK(co_await b.push(shorter));
@@ -186,10 +188,10 @@ LEAT_TEST("tensor_shuffle_batch: pads where it is told to", "[pipeline]") {
 
 // ------------------------------------------------------------------------------------------- maybe
 
-maybe_element even(std::int64_t x) { return {one(x), x % 2 == 0}; }
+filtered_element even(std::int64_t x) { return {one(x), x % 2 == 0}; }
 
 // Rows x, x + 1, x + 2, x + 3 with one wish each.
-maybe_element even_rows(std::int64_t x) {
+filtered_element even_rows(std::int64_t x) {
   return {tensor_tuple(vector_of(from_to(4 * x, 4 * x + 4))),
           tensor::of<bool>({4}, {true, false, true, false})};
 }
@@ -200,7 +202,7 @@ numbers evens() {
   return out;
 }
 
-leat::tensor_batch_options five() { return {.batch_size = 5}; }
+leat::tensor_batcher_options five() { return {.batch_size = 5}; }
 options five_shuffled() {
   return {.batch_size = 5, .capacity = 32, .min_after_dequeue = 16, .seed = 1};
 }
@@ -220,21 +222,21 @@ task<> check_evens(Options o, leat::source_options how, bool join) {
   CHECK(counted(values_of(all)) == counted(evens()));
 }
 
-LEAT_TEST("maybe_element: what is not wanted is left out", "[pipeline]") {  // Q11, Q12
+LEAT_TEST("filtered_element: what is not wanted is left out", "[pipeline]") {  // Q11, Q12
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how;
     how.tasks = tasks;
     for (const bool join : {false, true}) {
-      co_await check_evens<tensor_batch>(five(), how, join);
-      co_await check_evens<tensor_shuffle_batch>(five_shuffled(), how, join);
+      co_await check_evens<tensor_batcher>(five(), how, join);
+      co_await check_evens<tensor_shuffle_batcher>(five_shuffled(), how, join);
     }
   }
 }
 
-LEAT_TEST("maybe_element: row by row", "[pipeline]") {
+LEAT_TEST("filtered_element: row by row", "[pipeline]") {
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how{.tasks = tasks, .enqueue_many = true, .keep = {any}};
-    tensor_batch b(number_spec(), five());
+    tensor_batcher b(number_spec(), five());
     b.add(count_to(10, even_rows), how);
     const batches all = co_await batches_of(b);
     CHECK(rows_of(all) == sizes(4, 5));
@@ -242,24 +244,24 @@ LEAT_TEST("maybe_element: row by row", "[pipeline]") {
   }
 }
 
-LEAT_TEST("maybe_element: one wish for all rows", "[pipeline]") {
-  tensor_batch b(number_spec(), five());
+LEAT_TEST("filtered_element: one wish for all rows", "[pipeline]") {
+  tensor_batcher b(number_spec(), five());
   auto make = [](std::int64_t x) {
-    return maybe_element{tensor_tuple(vector_of({x, x})), tensor::scalar(x % 2 == 0)};
+    return filtered_element{tensor_tuple(vector_of({x, x})), tensor::scalar(x % 2 == 0)};
   };
   b.add(count_to(4, make), {.enqueue_many = true});
   const batches all = co_await batches_of(b);
   CHECK(values_of(all) == numbers{0, 0, 2, 2});
 }
 
-LEAT_TEST("maybe_element: rows of sparse values", "[pipeline]") {
+LEAT_TEST("filtered_element: rows of sparse values", "[pipeline]") {
   // [[1, 2, 0], [0, 4, 3]] with the rows swapped: 2 x 4, keep the first, in a batch of one.
-  tensor_batch b(batch_spec({{.type = dtype::int64, .shape = {4}, .sparse = true}}),
-                 {.batch_size = 1});
+  tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {4}, .sparse = true}}),
+                   {.batch_size = 1});
   auto make = [](std::int64_t) {
     const tensor indices = tensor::of<std::int64_t>({4, 2}, {0, 1, 0, 2, 1, 0, 1, 3});
-    return maybe_element{tensor_tuple(indices, vector_of({5, 4, 3, 2}), vector_of({2, 4})),
-                         tensor::of<bool>({2}, {true, false})};
+    return filtered_element{tensor_tuple(indices, vector_of({5, 4, 3, 2}), vector_of({2, 4})),
+                            tensor::of<bool>({2}, {true, false})};
   };
   b.add(count_to(1, make), {.enqueue_many = true, .keep = {any}});
   const batches all = co_await batches_of(b);
@@ -271,15 +273,15 @@ LEAT_TEST("maybe_element: rows of sparse values", "[pipeline]") {
   CHECK(kept.dense_shape == vector_of({1, 4}));
 }
 
-TEST_CASE("maybe_element: wishes that could never be right are refused at once", "[pipeline]") {
+TEST_CASE("filtered_element: wishes that could never be right are refused at once", "[pipeline]") {
   const auto refused = [](leat::source_options how) {
     const std::string by_batch = refusal([&] {
-      tensor_batch b(number_spec(), five());
+      tensor_batcher b(number_spec(), five());
       b.add(count_to(1, even_rows), how);
       return 0;
     });
     const std::string by_shuffle = refusal([&] {
-      tensor_shuffle_batch b(number_spec(), five_shuffled());
+      tensor_shuffle_batcher b(number_spec(), five_shuffled());
       b.add(count_to(1, even_rows), how);
       return 0;
     });
@@ -296,17 +298,17 @@ TEST_CASE("maybe_element: wishes that could never be right are refused at once",
   CHECK(contains(refused({.tasks = 0}), "0 tasks"));
   CHECK(refused({.enqueue_many = true, .keep = {any}}).empty());
   CHECK(contains(refusal([] {
-                   tensor_batch b(number_spec(), five());
+                   tensor_batcher b(number_spec(), five());
                    b.add(count_to(1, one), {.enqueue_many = true, .keep = {any}});
                    return 0;
                  }),
-                 "the source gives no maybe_element"));
+                 "the source gives no filtered_element"));
 }
 
 // What comes of a wish that does not fit.
 template <class Make>
 task<std::string> error_of(Make make, leat::source_options how) {
-  tensor_batch b(number_spec(), five());
+  tensor_batcher b(number_spec(), five());
   b.add(count_to(1, make), how);
   leat::task_group group;
   b.start(group);
@@ -323,36 +325,36 @@ task<std::string> error_of(Make make, leat::source_options how) {
   co_return said;
 }
 
-LEAT_TEST("maybe_element: wishes that do not fit", "[pipeline]") {
+LEAT_TEST("filtered_element: wishes that do not fit", "[pipeline]") {
   const leat::source_options rows{.enqueue_many = true, .keep = {any}};
   auto too_many = [](std::int64_t) {
-    return maybe_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
+    return filtered_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
   };
   std::string said = co_await error_of(too_many, rows);  // Q19
   CHECK(said == "batcher 'batch', source 0: keep has 3 values for 2 rows");
   auto one_for_all = [](std::int64_t) {
-    return maybe_element{tensor_tuple(vector_of({1, 2})), true};
+    return filtered_element{tensor_tuple(vector_of({1, 2})), true};
   };
   said = co_await error_of(one_for_all, rows);
   CHECK(said == "batcher 'batch', source 0: keep was to have the shape [?], and has []");
-  auto no_bool = [](std::int64_t) { return maybe_element{one(1), number(1)}; };
+  auto no_bool = [](std::int64_t) { return filtered_element{one(1), number(1)}; };
   said = co_await error_of(no_bool, leat::source_options());
   CHECK(said == "batcher 'batch', source 0: keep must be of bool, and is of int64");
 }
 
 // ------------------------------------------------------------------------------------------ sparse
 
-LEAT_TEST("tensor_batch: the rank of what sparse elements become", "[pipeline]") {  // Q18
-  tensor_batch elements(batch_spec({{.type = dtype::int64, .shape = {1}, .sparse = true}}),
-                        {.batch_size = 2});
+LEAT_TEST("tensor_batcher: the rank of what sparse elements become", "[pipeline]") {  // Q18
+  tensor_batcher elements(batch_spec({{.type = dtype::int64, .shape = {1}, .sparse = true}}),
+                          {.batch_size = 2});
   const tensor_tuple element(sparse_vector({0}, {7}, 1));
   for (int i = 0; i < 2; ++i) CHECK(co_await elements.push(element));
   const auto of_two = co_await elements.next();
   CHECK(of_two->sparse(0).dense_shape == vector_of({2, 1}));
 
   // The rows of a vector are scalars.
-  tensor_batch rows(batch_spec({{.type = dtype::int64, .shape = {}, .sparse = true}}),
-                    {.batch_size = 2});
+  tensor_batcher rows(batch_spec({{.type = dtype::int64, .shape = {}, .sparse = true}}),
+                      {.batch_size = 2});
   const tensor_tuple batch(sparse_vector({1}, {7}, 2));
   CHECK(co_await rows.push_many(batch) == 2);
   const auto again = co_await rows.next();

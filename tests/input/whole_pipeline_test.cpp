@@ -20,7 +20,7 @@ using batching::batches;
 using batching::numbers;
 using leat::csv_column;
 using leat::dtype;
-using leat::tensor_batch;
+using leat::tensor_batcher;
 using leat::tensor_tuple;
 using queue_reader_test::in_world;
 using queue_reader_test::task;
@@ -76,7 +76,7 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
     w.watch_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 3, 4), once());
-      tensor_batch b(decoder().spec(), {.batch_size = 4});
+      tensor_batcher b(decoder().spec(), {.batch_size = 4});
       b.add(read_rows(names.queue()));
       leat::coordinator coord;
       names.start(coord);
@@ -108,7 +108,7 @@ TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
         leat::fifo_queue<std::string> names(8, "names");
         for (const std::string& p : paths) co_await names.push(p);
         names.close();
-        tensor_batch b(decoder().spec(), {.batch_size = 2});
+        tensor_batcher b(decoder().spec(), {.batch_size = 2});
         b.add(read_rows(names));
         leat::coordinator coord;
         leat::task_group group;
@@ -156,7 +156,7 @@ TEST_CASE("pipeline: a file that is not there ends the producer and the other re
       leat::producer_options few = once();
       few.capacity = 1;
       leat::string_input_producer names(std::move(paths), few);
-      tensor_batch b(decoder().spec(), {.batch_size = 2, .capacity = 4});
+      tensor_batcher b(decoder().spec(), {.batch_size = 2, .capacity = 4});
       for (std::uint64_t i = 0; i <= here.seed() % 3; ++i) b.add(read_rows(names.queue()));
       leat::coordinator coord;
       names.start(coord, here.thread(1));
@@ -195,7 +195,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  //
       leat::producer_options for_ever = once();
       for_ever.num_epochs.reset();
       leat::string_input_producer names(write_files(here, 3, 40), for_ever);
-      tensor_batch b(decoder().spec(), {.batch_size = 4, .capacity = 8});
+      tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 8});
       const std::size_t readers = 1 + here.seed() % 4;
       for (std::size_t i = 0; i < readers; ++i) b.add(read_rows(names.queue()), {.tasks = 1});
       leat::coordinator coord;
@@ -220,7 +220,7 @@ TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
     w.watch_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 1, 30), once());
-      tensor_batch b(decoder().spec(), {.batch_size = 4, .capacity = 4});
+      tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
       for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
       leat::coordinator coord;
       names.start(coord, here.thread(1));
@@ -244,7 +244,7 @@ TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeli
     w.watch_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 4, 10), once());
-      leat::tensor_shuffle_batch b(
+      leat::tensor_shuffle_batcher b(
           decoder().spec(),
           {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
       for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));

@@ -25,7 +25,7 @@ int main() {
   readers.add_wait_for_input(1h + 1ns);
   odd.add_wait_for_room(1500ms);
 
-  leat::shuffle_batch<int> batches({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
+  leat::shuffle_batcher<int> batches({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
   leat::fifo_queue<std::string, by_size> lines({.capacity = leat::unbounded, .max_weight = 1000});
   for (int i = 0; i < 17; ++i) {
     if (!batches.queue().try_push(int{i}) || !lines.try_push(std::to_string(i))) return 1;

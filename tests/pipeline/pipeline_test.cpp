@@ -299,8 +299,9 @@ TEST_CASE("pipeline: batches, and what is left over", "[pipeline]") {
   using sizes = std::vector<std::size_t>;
   CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 4}, dropped)) == sizes{4, 4, 2});
   CHECK(dropped == 0);
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 4, .last = leat::remainder::drop},
-                                         dropped)) == sizes{4, 4});
+  CHECK(leat::sync_wait(sizes_of_batches(
+            files, {.batch_size = 4, .remainder = leat::batch_remainder::drop}, dropped)) ==
+        sizes{4, 4});
   CHECK(dropped == 2);
   CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 5}, dropped)) == sizes{5, 5});
 }

@@ -50,7 +50,7 @@ struct number_pipeline {
   }
 
   leat::range_input_producer producer;
-  leat::tensor_batch batcher;
+  leat::tensor_batcher batcher;
   numbers seen;
 };
 

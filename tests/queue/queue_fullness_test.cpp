@@ -19,14 +19,14 @@ TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[pipeline]") {
   leat::fifo_queue<int> queue(32, "input_producer");
   fill(queue, 6);
   CHECK(queue_fullness(queue) == fullness{"input_producer/fraction_of_32_full", 0.1875F});
-  leat::batch<int> b({.batch_size = 2});
+  leat::batcher<int> b({.batch_size = 2});
   fill(b.queue(), 8);
   CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
 }
 
 TEST_CASE("queue_fullness: Q10 items above the minimum", "[pipeline]") {
   for (const auto& [items, value] : {std::pair(21, 0.5F), {4, 0.0F}, {10, 0.0F}, {32, 1.0F}}) {
-    leat::shuffle_batch<int> b({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
+    leat::shuffle_batcher<int> b({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
     fill(b.queue(), items);
     CHECK(b.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", value});
   }
@@ -52,10 +52,10 @@ TEST_CASE("queue_fullness: queues of tensors have it too", "[pipeline]") {
 
 TEST_CASE("queue_fullness: B27, Q10 batchers of tensors", "[pipeline]") {
   const leat::batch_spec spec({{.type = leat::dtype::float32, .shape = {}}});
-  leat::tensor_batch b(spec, {.batch_size = 10});
+  leat::tensor_batcher b(spec, {.batch_size = 10});
   for (int i = 0; i < 8; ++i) b.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
   CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
-  leat::tensor_shuffle_batch shuffled(
+  leat::tensor_shuffle_batcher shuffled(
       spec, {.batch_size = 10, .capacity = 32, .min_after_dequeue = 10, .seed = 1});
   for (int i = 0; i < 21; ++i) shuffled.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
   CHECK(shuffled.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", 0.5F});

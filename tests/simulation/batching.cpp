@@ -64,7 +64,7 @@ struct numbers {
   bool expands;
   bool fails;
 
-  task<std::optional<leat::maybe_element>> operator()() {
+  task<std::optional<leat::filtered_element>> operator()() {
     leat::random_engine& random = all.w.random();
     const std::int64_t first = next;
     const auto rows = static_cast<std::int64_t>(expands ? random.uniform_below(4) : 1);
@@ -76,7 +76,7 @@ struct numbers {
       throw leat::failure(leat::errc::data_loss, "planted");
     }
     if (first >= end) co_return std::nullopt;
-    leat::maybe_element result;
+    leat::filtered_element result;
     if (!expands) {
       result = {element_of(first), random.uniform_below(4) > 0};
       if (std::get<bool>(result.keep)) all.given.insert(first);
@@ -129,7 +129,7 @@ task<> consume(Batcher& b, consumer& c) {
 }
 
 template <class Batcher>
-task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
+task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order) {
   account all{w, {}, false};
   const bool one_fails = w.random().uniform_below(6) == 0;
   const bool stopped = !one_fails && w.random().uniform_below(6) == 0;
@@ -192,7 +192,8 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
     require(c.data_loss == all.failed, "the consumer does not see what befell a source");
   }
   require(joined_with_loss == all.failed, "the owner does not see what befell a source");
-  require(smaller <= (last == leat::remainder::keep ? 1U : 0U), "a batch that is not full");
+  require(smaller <= (remainder == leat::batch_remainder::keep ? 1U : 0U),
+          "a batch that is not full");
   for (const std::int64_t id : got) {
     require(got.count(id) == 1 && all.given.count(id) == 1, "an element too many");
   }
@@ -217,24 +218,25 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
 task<> batching(world& w) {
   const auto batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6));
   const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(10));
-  const leat::remainder last =
-      w.random().uniform_below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
+  const leat::batch_remainder remainder =
+      w.random().uniform_below(2) == 0 ? leat::batch_remainder::keep : leat::batch_remainder::drop;
   // The largest element has 64 bytes.
   const std::size_t max_size = w.random().uniform_below(3) == 0 ? 200 : leat::unbounded;
   if (w.random().uniform_below(2) == 0) {
-    leat::tensor_batch b(
-        spec(),
-        {.batch_size = batch_size, .capacity = capacity, .last = last, .max_size = max_size});
-    co_await run(w, b, last, true);
+    leat::tensor_batcher b(spec(), {.batch_size = batch_size,
+                                    .capacity = capacity,
+                                    .remainder = remainder,
+                                    .max_size = max_size});
+    co_await run(w, b, remainder, true);
   } else {
-    leat::tensor_shuffle_batch b(
+    leat::tensor_shuffle_batcher b(
         spec(), {.batch_size = batch_size,
                  .capacity = capacity,
                  .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
                  .seed = w.random()(),
-                 .last = last,
+                 .remainder = remainder,
                  .max_size = max_size});
-    co_await run(w, b, last, false);
+    co_await run(w, b, remainder, false);
   }
 }
 

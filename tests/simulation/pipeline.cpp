@@ -55,7 +55,7 @@ task<> pipeline(world& w) {
   leat::coordinator coord({.name = "pipeline"});
   leat::string_input_producer names(paths,
                                     {.num_epochs = epochs, .seed = w.random()(), .capacity = 2});
-  leat::shuffle_batch<std::string> batches(
+  leat::shuffle_batcher<std::string> batches(
       {.batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6)),
        .capacity = 12,
        .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(8)),

@@ -192,18 +192,19 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
 task<> run_batchers(world& w, std::uint64_t epochs) {
   const auto batch_size = static_cast<std::size_t>(1 + w.random.uniform_below(50));
   const auto capacity = static_cast<std::size_t>(2 + w.random.uniform_below(100));
-  const auto last = w.random.uniform_below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
+  const auto remainder =
+      w.random.uniform_below(2) == 0 ? leat::batch_remainder::keep : leat::batch_remainder::drop;
   if (w.random.uniform_below(2) == 0) {
-    leat::batch<std::string> batches(
-        {.batch_size = batch_size, .capacity = capacity, .last = last});
+    leat::batcher<std::string> batches(
+        {.batch_size = batch_size, .capacity = capacity, .remainder = remainder});
     co_await run_pipeline(w, batches, epochs);
   } else {
-    leat::shuffle_batch<std::string> batches(
+    leat::shuffle_batcher<std::string> batches(
         {.batch_size = batch_size,
          .capacity = capacity,
          .min_after_dequeue = static_cast<std::size_t>(w.random.uniform_below(capacity)),
          .seed = w.random(),
-         .last = last});
+         .remainder = remainder});
     co_await run_pipeline(w, batches, epochs);
   }
 }

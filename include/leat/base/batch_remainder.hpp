@@ -4,6 +4,6 @@ namespace leat {
 
 /// What becomes of the items at the end that do not fill a batch. There is no silent default:
 /// dropped ones are counted.
-enum class remainder { keep, drop };
+enum class batch_remainder { keep, drop };
 
 }  // namespace leat

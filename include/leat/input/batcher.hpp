@@ -32,34 +32,34 @@
 namespace leat {
 
 /// How items are batched; max_weight and budget are for batchers with a weigher.
-struct batch_options {
+struct batcher_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 32;           ///< of the queue, in items
-  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
-  braced<std::string> name = "batch";  ///< of the queue, for messages and reports
-  std::size_t max_weight = unbounded;  ///< of all items in the queue
-  memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
+  std::size_t capacity = 32;                          ///< of the queue, in items
+  batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
+  braced<std::string> name = "batch";                 ///< of the queue, for messages and reports
+  std::size_t max_weight = unbounded;                 ///< of all items in the queue
+  memory_budget* budget = nullptr;  ///< shared with other queues; must outlive them
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
   /// batcher has and who should feed it; it takes nothing in that case. None: no limit, except 60 s
   /// for sources and producers that were never started.
   std::optional<time_span> patience = {};
 };
 
-/// How items are shuffled and batched; as batch_options.
-struct shuffle_batch_options {
+/// How items are shuffled and batched; as batcher_options.
+struct shuffle_batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 0;           ///< of the queue, in items
   std::size_t min_after_dequeue = 0;  ///< items that stay in while the input lasts
   std::optional<std::uint64_t> seed = {};
-  remainder last = remainder::keep;
+  batch_remainder remainder = batch_remainder::keep;
   braced<std::string> name = "shuffle_batch";
   std::size_t max_weight = unbounded;
   memory_budget* budget = nullptr;
   std::optional<time_span> patience = {};
 };
 
-/// Collects items from enqueue operations and gives them out in batches; what batch and
-/// shuffle_batch have in common.
+/// Collects items from enqueue operations and gives them out in batches; what batcher and
+/// shuffle_batcher have in common.
 ///
 /// add() the operations that push into queue(), start() them, then take batches until none comes.
 /// When the last operation has ended the queue closes, and what is left is drained.
@@ -112,9 +112,9 @@ class basic_batcher {
     return wait_any(limit, where);
   }
 
-  /// Items that were left over at the end, with remainder::drop; 0 before the end.
+  /// Items that were left over at the end, with batch_remainder::drop; 0 before the end.
   [[nodiscard]] std::size_t dropped() const noexcept {
-    return last_ == remainder::drop && queue_.is_closed() && queue_.size() < batch_size_
+    return remainder_ == batch_remainder::drop && queue_.is_closed() && queue_.size() < batch_size_
                ? queue_.size()
                : 0;
   }
@@ -129,7 +129,7 @@ class basic_batcher {
   template <class Options, class... Arguments>
   explicit basic_batcher(const Options& o, Arguments&&... arguments)
       : batch_size_(checked(o.batch_size, o.name)),
-        last_(o.last),
+        remainder_(o.remainder),
         patience_(o.patience),
         queue_(std::forward<Arguments>(arguments)...),
         runner_(queue_) {
@@ -165,14 +165,15 @@ class basic_batcher {
   }
 
   task<std::optional<std::vector<value_type>>> next_any(std::source_location where) {
-    if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
+    if (remainder_ == batch_remainder::keep)
+      co_return co_await queue_.pop_up_to(batch_size_, where);
     co_return co_await queue_.pop_many(batch_size_, where);
   }
 
   template <class... How>
   std::optional<std::vector<value_type>> wait_any(const How&... how) {
-    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
-                                    : queue_.wait_pop_many(batch_size_, how...);
+    return remainder_ == batch_remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
+                                               : queue_.wait_pop_many(batch_size_, how...);
   }
 
   bool can_starve() {
@@ -212,7 +213,7 @@ class basic_batcher {
   task<std::optional<std::vector<value_type>>> next_within(duration patience,
                                                            std::source_location where) {
     try {
-      if (last_ == remainder::keep) {
+      if (remainder_ == batch_remainder::keep) {
         co_return co_await with_timeout(queue_.pop_up_to(batch_size_, where), patience, where);
       }
       co_return co_await with_timeout(queue_.pop_many(batch_size_, where), patience, where);
@@ -223,7 +224,7 @@ class basic_batcher {
   }
 
   const std::size_t batch_size_;
-  const remainder last_;
+  const batch_remainder remainder_;
   const std::optional<time_span> patience_;
   detail::feed_state feed_state_;
   std::atomic<bool> has_started_feeding_ = false;  // what has_started_feeding() found
@@ -233,10 +234,10 @@ class basic_batcher {
 
 /// Batches in the order in which the items come. Source: tf.train.batch.
 template <class T, queue_weigher<T> Weigh = unweighed>
-class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
+class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
   /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
-  explicit batch(const batch_options& o, Weigh weigh = {})
+  explicit batcher(const batcher_options& o, Weigh weigh = {})
       : basic_batcher<fifo_queue<T, Weigh>>(o,
                                             queue_options{.capacity = o.capacity,
                                                           .max_weight = o.max_weight,
@@ -249,11 +250,11 @@ class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
 ///
 /// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
 template <class T, queue_weigher<T> Weigh = unweighed>
-class shuffle_batch final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
+class shuffle_batcher final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
  public:
   /// Errors: invalid_argument for a batch size or a capacity of 0, a minimum not below the
   ///         capacity, or a weight without a weigher.
-  explicit shuffle_batch(const shuffle_batch_options& o, Weigh weigh = {})
+  explicit shuffle_batcher(const shuffle_batcher_options& o, Weigh weigh = {})
       : basic_batcher<random_shuffle_queue<T, Weigh>>(
             o,
             shuffle_options{.capacity = o.capacity,

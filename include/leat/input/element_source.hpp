@@ -21,10 +21,10 @@ namespace leat {
 
 /// An element, or a batch of them, and whether it is wanted: a source that filters gives these.
 ///
-///     co_return leat::maybe_element{std::move(line), is_wanted};
+///     co_return leat::filtered_element{std::move(line), is_wanted};
 ///
 /// Source: keep_input of tf.train.maybe_batch.
-struct maybe_element {
+struct filtered_element {
   tensor_tuple element;
   /// One for all of it, or, of a batch, a boolean tensor with one for each row.
   std::variant<bool, tensor> keep = true;
@@ -38,8 +38,8 @@ struct source_options {
   bool enqueue_many = false;
   /// True: what several tasks get enters in the order of their calls, whatever each call takes.
   bool ordered = false;
-  /// What says which elements are wanted, in a maybe_element: [] one for all that a call gives, [?]
-  /// or [n] one for each row.
+  /// What says which elements are wanted, in a filtered_element: [] one for all that a call gives,
+  /// [?] or [n] one for each row.
   braced<partial_shape> keep = {};
   braced<std::string> name = {};  ///< for messages and dumps; empty: "source" and its number
   scheduler* on = nullptr;        ///< where its tasks run; null: where the batcher is started
@@ -47,7 +47,7 @@ struct source_options {
 
 namespace detail {
 
-/// Refuses options that make no sense. `filters`: the source gives maybe_elements.
+/// Refuses options that make no sense. `filters`: the source gives filtered_elements.
 /// Errors: invalid_argument; the message begins with `owner`.
 void check_source(const source_options& how, bool filters, std::string_view owner);
 
@@ -58,7 +58,8 @@ struct keep_mask {
 };
 
 /// What a source says of what it gave, which must live on. Errors: as above.
-keep_mask to_keep_mask(const maybe_element& got, const source_options& how, std::string_view owner);
+keep_mask to_keep_mask(const filtered_element& got, const source_options& how,
+                       std::string_view owner);
 
 template <class Awaitable>
 struct awaited : std::type_identity<decltype(std::declval<Awaitable&>().await_resume())> {};
@@ -75,11 +76,11 @@ using source_result = typename detail::awaited<std::invoke_result_t<Source&>>::t
 /// element, of a batch of them, or of either with a wish; empty at the end.
 ///
 ///     task<std::optional<tensor_tuple>> next();
-///     task<std::optional<maybe_element>> next();
+///     task<std::optional<filtered_element>> next();
 ///     [&] { return queue.pop(); }  // of a queue of tensor_tuple
 template <class Source>
 concept element_source = std::move_constructible<Source> && std::invocable<Source&> &&
                          (std::same_as<source_result<Source>, std::optional<tensor_tuple>> ||
-                          std::same_as<source_result<Source>, std::optional<maybe_element>>);
+                          std::same_as<source_result<Source>, std::optional<filtered_element>>);
 
 }  // namespace leat

@@ -303,7 +303,7 @@ class queue_reader {
                       errc::data_loss});
   }
 
-  void seek_to(Reader& reader, const reader_place& position) const {
+  void seek_to(Reader& reader, const reader_position& position) const {
     const file_status now = reader.status();
     const bool was_open = position.file_size != 0 || position.modified_ns != 0;
     if (!was_open) return;
@@ -381,10 +381,10 @@ class queue_reader {
   batch_type batch_;                // its last records; from next_ on they are not delivered
   std::size_t next_ = 0;
   std::string current_work_;
-  bool pending_ = false;                // the current file is to be opened
-  std::optional<reader_place> resume_;  // where to go on in it
-  std::exception_ptr error_;            // for the next call
-  unsigned failures_ = 0;               // consecutive calls that failed
+  bool pending_ = false;                   // the current file is to be opened
+  std::optional<reader_position> resume_;  // where to go on in it
+  std::exception_ptr error_;               // for the next call
+  unsigned failures_ = 0;                  // consecutive calls that failed
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> produced_{0};

@@ -8,13 +8,13 @@
 namespace leat {
 
 /// Where a queue_reader stands in a file that it has not finished.
-struct reader_place {
+struct reader_position {
   std::uint64_t offset = 0;      ///< of the next record; field 5 of a reader_state
   std::uint64_t index = 0;       ///< of the next record; field 6
   std::uint64_t file_size = 0;   ///< when the file was opened; field 7
   std::int64_t modified_ns = 0;  ///< as file_status::modified_ns; field 8
 
-  friend bool operator==(const reader_place&, const reader_place&) = default;
+  friend bool operator==(const reader_position&, const reader_position&) = default;
 };
 
 /// What a queue_reader needs to go on where it was: a few bytes, never the records.
@@ -26,7 +26,7 @@ struct reader_state {
   std::uint64_t work_finished = 0;         ///< field 2, files
   std::uint64_t num_records_produced = 0;  ///< field 3
   std::string current_work = {};           ///< field 4, a path
-  std::optional<reader_place> at = {};     ///< present: the file is not finished
+  std::optional<reader_position> at = {};  ///< present: the file is not finished
   std::uint64_t reports = 0;               ///< field 9, of what was left out as damaged
   std::uint64_t left_over = 0;             ///< field 10, bytes that are no whole record
 

@@ -33,12 +33,12 @@
 namespace leat {
 
 /// How elements are batched.
-struct tensor_batch_options {
+struct tensor_batcher_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 32;           ///< of the queue, in elements; may be below batch_size
-  bool dynamic_pad = false;            ///< unknown dimensions become the largest of a batch
-  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
-  std::size_t max_size = unbounded;    ///< bytes of all elements in the queue
+  std::size_t capacity = 32;  ///< of the queue, in elements; may be below batch_size
+  bool dynamic_pad = false;   ///< unknown dimensions become the largest of a batch
+  batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
+  std::size_t max_size = unbounded;                   ///< bytes of all elements in the queue
   memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
   braced<std::string> name = "batch";  ///< for messages and reports
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
@@ -46,14 +46,14 @@ struct tensor_batch_options {
   std::optional<time_span> patience = {};
 };
 
-/// How elements are shuffled and batched; as tensor_batch_options.
-struct tensor_shuffle_batch_options {
+/// How elements are shuffled and batched; as tensor_batcher_options.
+struct tensor_shuffle_batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 0;
   std::size_t min_after_dequeue = 0;  ///< elements that stay in while the input lasts
   std::optional<std::uint64_t> seed = {};
   bool dynamic_pad = false;
-  remainder last = remainder::keep;
+  batch_remainder remainder = batch_remainder::keep;
   std::size_t max_size = unbounded;
   memory_budget* budget = nullptr;
   braced<std::string> name = "shuffle_batch";
@@ -61,9 +61,9 @@ struct tensor_shuffle_batch_options {
 };
 
 /// Collects elements, from sources or by hand, and gives them out as batches of columns; what
-/// tensor_batch and tensor_shuffle_batch have in common.
+/// tensor_batcher and tensor_shuffle_batcher have in common.
 ///
-///     leat::tensor_batch samples(decoder.spec(), {.batch_size = 128});
+///     leat::tensor_batcher samples(decoder.spec(), {.batch_size = 128});
 ///     samples.add([&] { return next_sample(reader, decoder); });
 ///     samples.start(coord);
 ///     while (auto batch = co_await samples.next()) learn((*batch)["image"], (*batch)["label"]);
@@ -93,7 +93,7 @@ class basic_tensor_batcher {
   void add(Source source, source_options how = {}) {
     if (how.name.empty()) how.name = "source " + std::to_string(sources_);
     const std::string owner = owner_ + ", " + how.name;
-    constexpr bool filters = std::same_as<source_result<Source>, std::optional<maybe_element>>;
+    constexpr bool filters = std::same_as<source_result<Source>, std::optional<filtered_element>>;
     detail::check_source(how, filters, owner);
     const std::size_t tasks = how.tasks;
     const auto shared = std::make_shared<feed<Source>>(std::move(source), std::move(how), owner);
@@ -162,7 +162,7 @@ class basic_tensor_batcher {
   /// No more input: what is inside is given out. For who feeds by hand; sources do it themselves.
   bool close() noexcept { return batcher_.queue().close(); }
 
-  /// The next batch, waiting until it is full, or, with remainder::keep, the input has ended.
+  /// The next batch, waiting until it is full, or, with batch_remainder::keep, the input has ended.
   /// Empty: the input has ended.
   ///
   /// Errors:       cancelled; what befell a source; when there is no memory for the batch
@@ -192,7 +192,7 @@ class basic_tensor_batcher {
     return block_for_next(limit, where);
   }
 
-  /// Elements that were left over at the end, with remainder::drop; 0 before the end.
+  /// Elements that were left over at the end, with batch_remainder::drop; 0 before the end.
   [[nodiscard]] std::size_t dropped() const noexcept { return batcher_.dropped(); }
 
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
@@ -285,7 +285,7 @@ class basic_tensor_batcher {
   }
 
   template <class Source>
-  task<bool> enter(feed<Source>& f, std::optional<maybe_element> got) {
+  task<bool> enter(feed<Source>& f, std::optional<filtered_element> got) {
     if (!got) return end(f);
     const detail::keep_mask mask = detail::to_keep_mask(*got, f.how, f.owner);
     if (!mask.any) return result(true);
@@ -337,22 +337,22 @@ class basic_tensor_batcher {
 /// Batches of elements in the order in which they come: of each source that in which it gives them.
 ///
 ///     leat::batch_spec spec({{.type = leat::dtype::int64, .shape = {}}});
-///     leat::tensor_batch numbers(spec, {.batch_size = 32});
+///     leat::tensor_batcher numbers(spec, {.batch_size = 32});
 ///
 /// Source: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
-class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, element_byte_size>> {
+class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, element_byte_size>> {
  public:
   /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
   ///         column of unknown rank, or without dynamic_pad of unknown dimensions.
-  tensor_batch(batch_spec spec, const tensor_batch_options& o)
+  tensor_batcher(batch_spec spec, const tensor_batcher_options& o)
       : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
-                             batch_options{.batch_size = o.batch_size,
-                                           .capacity = o.capacity,
-                                           .last = o.last,
-                                           .name = o.name,
-                                           .max_weight = o.max_size,
-                                           .budget = o.budget,
-                                           .patience = o.patience}) {}
+                             batcher_options{.batch_size = o.batch_size,
+                                             .capacity = o.capacity,
+                                             .remainder = o.remainder,
+                                             .name = o.name,
+                                             .max_weight = o.max_size,
+                                             .budget = o.budget,
+                                             .patience = o.patience}) {}
 };
 
 /// Batches of elements drawn at random from those in the queue.
@@ -362,21 +362,21 @@ class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, eleme
 ///
 /// Source: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
 /// maybe_shuffle_batch_join; dynamic_pad is leat's.
-class tensor_shuffle_batch final
-    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, element_byte_size>> {
+class tensor_shuffle_batcher final
+    : public basic_tensor_batcher<shuffle_batcher<tensor_tuple, element_byte_size>> {
  public:
-  /// Errors: as tensor_batch, and for a minimum that is not below the capacity.
-  tensor_shuffle_batch(batch_spec spec, const tensor_shuffle_batch_options& o)
+  /// Errors: as tensor_batcher, and for a minimum that is not below the capacity.
+  tensor_shuffle_batcher(batch_spec spec, const tensor_shuffle_batcher_options& o)
       : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
-                             shuffle_batch_options{.batch_size = o.batch_size,
-                                                   .capacity = o.capacity,
-                                                   .min_after_dequeue = o.min_after_dequeue,
-                                                   .seed = o.seed,
-                                                   .last = o.last,
-                                                   .name = o.name,
-                                                   .max_weight = o.max_size,
-                                                   .budget = o.budget,
-                                                   .patience = o.patience}) {}
+                             shuffle_batcher_options{.batch_size = o.batch_size,
+                                                     .capacity = o.capacity,
+                                                     .min_after_dequeue = o.min_after_dequeue,
+                                                     .seed = o.seed,
+                                                     .remainder = o.remainder,
+                                                     .name = o.name,
+                                                     .max_weight = o.max_size,
+                                                     .budget = o.budget,
+                                                     .patience = o.patience}) {}
 };
 
 }  // namespace leat

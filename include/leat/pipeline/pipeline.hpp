@@ -58,8 +58,8 @@ struct shuffle_buffer_options {
 
 /// How elements are put together.
 struct batches_options {
-  std::size_t batch_size = 0;        ///< elements
-  remainder last = remainder::keep;  ///< keep: the last batch may be smaller
+  std::size_t batch_size = 0;                         ///< elements
+  batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   braced<std::string> name = "batch";
 };
 
@@ -143,7 +143,7 @@ class pipeline {
     stage_metrics& metrics = core().add_stage(options.name);
     using stage = detail::batch_stage<Run>;
     return continue_with(
-        std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.last));
+        std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.remainder));
   }
 
   /// Runs what stands before in a task of its own, up to `runs` runs of elements ahead.

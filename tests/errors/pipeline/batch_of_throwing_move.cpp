@@ -7,4 +7,4 @@ struct job {
   job(job&&) noexcept {}
   job& operator=(job&&) { return *this; }
 };
-leat::batch<job> batches({.batch_size = 3});
+leat::batcher<job> batches({.batch_size = 3});

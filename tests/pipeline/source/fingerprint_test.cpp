@@ -73,7 +73,7 @@ TEST_CASE("fingerprint: what a shuffle queue gives", "[pipeline]") {
 task<> run_pipeline(std::vector<std::string> paths, leat::scheduler& reading, fingerprint& f) {
   leat::coordinator coord;
   leat::string_input_producer names(std::move(paths), {.num_epochs = 3, .seed = 5});
-  leat::batch<std::string> batches({.batch_size = 7, .capacity = 50});
+  leat::batcher<std::string> batches({.batch_size = 7, .capacity = 50});
   batches.add([&]() -> task<bool> {
     const auto name = co_await names.queue().pop();
     if (!name) co_return false;

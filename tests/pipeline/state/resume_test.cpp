@@ -90,7 +90,7 @@ TEST_CASE("resume: rows of records, compressed, to the end from each place", "[p
                                                 .block = 7,
                                                 .reader = {.compression_type = compression}})
           .shuffle({.capacity = 50, .seed = 9})
-          .batch({.batch_size = 7, .last = leat::remainder::drop})
+          .batch({.batch_size = 7, .remainder = leat::batch_remainder::drop})
           .map("join", join_rows, {.workers = 2})
           .prefetch(2);
     };

@@ -12,8 +12,8 @@
 namespace tool {
 namespace {
 
-const std::map<std::string, leat::remainder, std::less<>> batch_remainders{
-    {"keep", leat::remainder::keep}, {"drop", leat::remainder::drop}};
+const std::map<std::string, leat::batch_remainder, std::less<>> batch_remainders{
+    {"keep", leat::batch_remainder::keep}, {"drop", leat::batch_remainder::drop}};
 
 bool is_batch(element_kind kind) {
   return kind != element_kind::records && kind != element_kind::lines;
@@ -35,9 +35,9 @@ leat::batches_options read_batch(section& s, element_kind& kind, std::string& te
   leat::batches_options o;
   s.read("name", o.name);
   if (s.require("size", "the elements of a batch")) s.read("size", o.batch_size, 1);
-  s.choose("last", o.last, batch_remainders);
-  text =
-      fmt::format("{} each{}", o.batch_size, o.last == leat::remainder::drop ? ", whole ones" : "");
+  s.choose("last", o.remainder, batch_remainders);
+  text = fmt::format("{} each{}", o.batch_size,
+                     o.remainder == leat::batch_remainder::drop ? ", whole ones" : "");
   kind = kind == element_kind::lines ? element_kind::line_batches : element_kind::record_batches;
   return o;
 }

@@ -33,7 +33,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   using sink = typename stage<run_type>::sink;
 
   batch_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, std::size_t size,
-              remainder last)
+              batch_remainder last)
       : inner_stage<In, run_type>(std::move(input), metrics), size_(size), last_(last) {}
 
   void start(pipeline_core& core) override {
@@ -58,7 +58,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
       add_some(b);
       if (core_->memory().limited()) count_memory(b);
     }
-    if (b.empty() || (b.size() < size_ && last_ == remainder::drop)) {
+    if (b.empty() || (b.size() < size_ && last_ == batch_remainder::drop)) {
       core_->add_dropped(b.size());
       co_return false;
     }
@@ -215,11 +215,11 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   [[nodiscard]] stage_state description() const {
     return {.kind = "batch",
             .name = this->metrics().name(),
-            .settings = {{"size", size_}, {"drop the remainder", last_ == remainder::drop}}};
+            .settings = {{"size", size_}, {"drop the remainder", last_ == batch_remainder::drop}}};
   }
 
   const std::size_t size_;
-  const remainder last_;
+  const batch_remainder last_;
   pipeline_core* core_ = nullptr;
   input_run<In> in_;
   row_positions<In> positions_;
