@@ -95,7 +95,7 @@ std::size_t run(const bench::request& r) {
                        .map("columns", columns_of);
     return leat::sync_wait(consume(batches));
   };
-  const leat::prefetch_options ahead{.runs = 16, .on_worker = true};
+  const leat::prefetch_options ahead{.blocks = 16, .on_worker = true};
   if (r.workload.ends_with("/parse-first")) {
     auto elements = std::move(records).map(
         "parse", [&fields](leat::byte_view record) { return fields.parse(record); });

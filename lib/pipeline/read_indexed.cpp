@@ -27,25 +27,26 @@ class indexed_stage final : public detail::stage<record_selection> {
         initial_seed_(options_.shuffle ? seed_or_random(options_.seed) : options_.seed.value_or(0)),
         seed_(initial_seed_) {}
 
-  void start(detail::pipeline_core&) override { metrics().add_task(); }
+  void start(detail::pipeline_context&) override { metrics().add_task(); }
 
-  task<bool> next(record_selection& run) override {
+  task<bool> next(record_selection& block) override {
     const at_work here = working();
     if (!reader_) co_await open();
-    journal_.begin({reader_->state()});
+    replay_log_.begin({reader_->state()});
     const std::uint64_t left_out = reader_->statistics().reports;
-    const bool more = co_await reader_->read_batch(run);
-    place& at = journal_.last();
+    const bool more = co_await reader_->read_batch(block);
+    log_entry& at = replay_log_.last();
     at.epoch = reader_->epoch();
-    if (reader_->statistics().reports != left_out) at.behind = positions_behind(run, at);
+    if (reader_->statistics().reports != left_out)
+      at.positions_after = find_positions_after(block, at);
     std::size_t bytes = 0;
-    for (const byte_view record : run) bytes += record.size();
-    if (noting_) note(run);
-    metrics().add(run.size(), bytes);
+    for (const byte_view record : block) bytes += record.size();
+    if (origins_enabled_) note(block);
+    metrics().add(block.size(), bytes);
     co_return more;
   }
 
-  std::string obstacle() const override { return {}; }
+  std::string save_error() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
     stage_state s{
         .kind = "read_indexed",
@@ -57,13 +58,13 @@ class indexed_stage final : public detail::stage<record_selection> {
     detail::add_reader_settings(options_, s.settings);
     stages.push_back(std::move(s));
   }
-  void save(detail::run_place before, detail::batch_numbers&,
+  void save(detail::block_position before, detail::batch_numbers&,
             std::vector<stage_state>& stages) const override {
     describe(stages);
     const std::uint64_t had = before.element;
     stages.back().seed = seed_;
     if (!reader_) return;
-    const place* const at = journal_.find(before.run);
+    const log_entry* const at = replay_log_.find(before.block);
     indexed_reader_state s = at ? at->before : reader_->state();
     // Records are counted in positions: by records it is the state of all ranks, then.
     if (at && had > 0) {
@@ -75,34 +76,35 @@ class indexed_stage final : public detail::stage<record_selection> {
       const bool has_rank_order = s.by == shard_by::files && s.parts.empty();
       const std::uint64_t step = has_rank_order ? 1 : s.world_size;
       s.position += had * step;
-      if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
+      if (!at->positions_after.empty())
+        s.position = at->positions_after[static_cast<std::size_t>(had - 1)];
       // the last step may have been of a few ranks
       s.position = std::min(s.position, s.position_count());
     }
     stages.back().reader = s.to_bytes();
-    stages.back().marks = marks();
+    stages.back().versions = versions();
   }
-  void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
+  void forget(std::uint64_t block) noexcept override { replay_log_.forget(block); }
   task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
     if (s.seed) {
       detail::require_seed(s.name, options_.seed, *s.seed);
       seed_ = *s.seed;
     }
-    const bool is_of_ranks = !s.readers.empty();
-    if (!is_of_ranks && s.reader.empty()) co_return;
-    for (const std::string& reader : is_of_ranks ? s.readers : std::vector{s.reader}) {
+    const bool has_rank_readers = !s.readers.empty();
+    if (!has_rank_readers && s.reader.empty()) co_return;
+    for (const std::string& reader : has_rank_readers ? s.readers : std::vector{s.reader}) {
       require_epoch(indexed_reader_state::from_bytes(reader, s.name));
     }
     co_await open();
     try {
-      if (is_of_ranks) {
+      if (has_rank_readers) {
         reader_->restore_ranks(s.readers);
       } else {
         reader_->restore_state(s.reader);
       }
     } catch (const failure&) {
-      name_what_has_changed(s.marks);
+      throw_changed_file(s.versions);
       throw;
     }
   }
@@ -111,22 +113,22 @@ class indexed_stage final : public detail::stage<record_selection> {
     seed_ = initial_seed_;
   }
 
-  bool note_origins() override {
-    noting_ = true;
+  bool enable_origins() override {
+    origins_enabled_ = true;
     return true;
   }
-  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    journal_.take_origins(run, all);
+  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
+    replay_log_.take_origins(block, all);
   }
-  task<void> make_again(std::span<const origin> records, sink to) override {
+  task<void> replay(std::span<const origin> records, sink to) override {
     constexpr std::size_t most = 1024;  // records in memory; and bytes, but of a single one
     const std::uint64_t most_bytes = std::min(options_.max_bytes, options_.file.max_selection_size);
-    record_selection run;
+    record_selection block;
     std::vector<std::uint64_t> indices;
     for (std::size_t count = 0; !records.empty(); records = records.subspan(count)) {
       const std::uint32_t file = records.front().file;
       if (!reader_ || file >= reader_->files().size()) {
-        detail::refuse_state(metrics().name(), "its buffers hold records of other files");
+        detail::throw_state_error(metrics().name(), "its buffers hold records of other files");
       }
       tfrecord_file& from = *reader_->files()[file];
       indices.clear();
@@ -134,16 +136,16 @@ class indexed_stage final : public detail::stage<record_selection> {
       for (const origin& o : records.first(std::min(most, records.size()))) {
         if (o.file != file) break;
         const bool is_there = o.index < from.size() && from.index()[o.index].offset == o.offset;
-        if (!is_there) detail::refuse_record(from.path(), o);
+        if (!is_there) detail::throw_record_error(from.path(), o);
         bytes += from.index()[o.index].size + tfrecord_overhead + options_.file.max_gap;
         if (!indices.empty() && bytes > most_bytes) break;
         indices.push_back(o.index);
       }
       count = indices.size();
-      co_await from.read(indices, run);
+      co_await from.read(indices, block);
       for (std::size_t i = 0; i < count;) {
         const std::size_t some = std::min(count - i, detail::restore_share_of_turn);
-        record_selection part = run.slice(i, some);
+        record_selection part = block.slice(i, some);
         to(part, records.subspan(i, some));
         i += some;
         co_await detail::yield_if_due();
@@ -152,11 +154,11 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
  private:
-  // Where the reader stood at the beginning of a run, and what that run then gave.
-  struct place {
+  // Where the reader stood at the beginning of a run, and what that block then gave.
+  struct log_entry {
     indexed_reader_state before;
-    std::uint64_t epoch = 0;  // of the run
-    std::vector<std::uint64_t> behind =
+    std::uint64_t epoch = 0;  // of the block
+    std::vector<std::uint64_t> positions_after =
         {};  // positions, of each record, where others were left out
     std::vector<origin> origins = {};
   };
@@ -166,13 +168,13 @@ class indexed_stage final : public detail::stage<record_selection> {
     const bool has_begun = s.position > 0 || !s.parts.empty();
     const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
     if (!options_.num_epochs || begun <= *options_.num_epochs) return;
-    detail::refuse_state(metrics().name(), "it is in epoch " + std::to_string(begun) +
-                                               ", and num_epochs is " +
-                                               std::to_string(*options_.num_epochs));
+    detail::throw_state_error(metrics().name(), "it is in epoch " + std::to_string(begun) +
+                                                    ", and num_epochs is " +
+                                                    std::to_string(*options_.num_epochs));
   }
 
   // Of files that are read by their numbers, wherever they stand.
-  [[nodiscard]] std::vector<detail::saved_file_version> marks() const {
+  [[nodiscard]] std::vector<detail::saved_file_version> versions() const {
     std::vector<detail::saved_file_version> all;
     for (const auto& f : reader_->files()) {
       const tfrecord_fingerprint& s = f->index().fingerprint();
@@ -182,15 +184,15 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
   // The reader knows the sum of all files only.
-  void name_what_has_changed(const std::vector<detail::saved_file_version>& saved) const {
-    const std::vector<detail::saved_file_version> now = marks();
+  void throw_changed_file(const std::vector<detail::saved_file_version>& saved) const {
+    const std::vector<detail::saved_file_version> now = versions();
     if (now.size() != saved.size()) return;
     const auto [here, then] = std::ranges::mismatch(now, saved);
     if (here == now.end()) return;
     const std::string& path =
         reader_->files()[static_cast<std::size_t>(here - now.begin())]->path();
-    detail::refuse_state(metrics().name(),
-                         "'" + path + "' has changed: " + detail::change_of(*then, here->size));
+    detail::throw_state_error(metrics().name(), "'" + path + "' has changed: " +
+                                                    detail::describe_change(*then, here->size));
   }
 
   task<void> open() {
@@ -198,40 +200,40 @@ class indexed_stage final : public detail::stage<record_selection> {
     indexed_reader_options options = options_;
     options.seed = seed_;
     reader_ = co_await indexed_reader::open(std::move(paths), std::move(options));
-    firsts_.clear();
+    first_global_indexes_.clear();
     std::uint64_t first = 0;
     for (const auto& f : reader_->files()) {
-      firsts_.push_back(first);
+      first_global_indexes_.push_back(first);
       first += f->size();
     }
   }
 
-  // Where the next record stands behind each one of a run from which damaged ones were left out.
-  [[nodiscard]] std::vector<std::uint64_t> positions_behind(const record_selection& run,
-                                                            const place& at) const {
+  // Where the next record stands behind each one of a block from which damaged ones were left out.
+  [[nodiscard]] std::vector<std::uint64_t> find_positions_after(const record_selection& block,
+                                                                const log_entry& at) const {
     std::vector<std::uint64_t> records;
     for (const auto& f : reader_->files()) records.push_back(f->size());
     epoch_order order(records, options_.shuffle, reader_->seed(), options_.shard);
     const bool same_epoch = at.epoch == at.before.epoch;
     order.begin(at.epoch, same_epoch ? at.before.parts : std::vector<epoch_part>());
     std::uint64_t position = same_epoch ? at.before.position : 0;
-    std::vector<std::uint64_t> behind;
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      while (order.at(position).global_index != run.global_index(i))
+    std::vector<std::uint64_t> positions_after;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      while (order.at(position).global_index != block.global_index(i))
         position = order.next(position);
       position = order.next(position);
-      behind.push_back(position);
+      positions_after.push_back(position);
     }
-    return behind;
+    return positions_after;
   }
 
-  void note(const record_selection& run) {
-    std::vector<origin>& all = journal_.last().origins;
-    all.reserve(run.size());
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto file =
-          std::ranges::upper_bound(firsts_, run.global_index(i)) - firsts_.begin() - 1;
-      const record_position at = run.position(i);
+  void note(const record_selection& block) {
+    std::vector<origin>& all = replay_log_.last().origins;
+    all.reserve(block.size());
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const auto file = std::ranges::upper_bound(first_global_indexes_, block.global_index(i)) -
+                        first_global_indexes_.begin() - 1;
+      const record_position at = block.position(i);
       all.push_back({static_cast<std::uint32_t>(file), at.offset, at.index, 0});
     }
   }
@@ -241,9 +243,10 @@ class indexed_stage final : public detail::stage<record_selection> {
   const std::uint64_t initial_seed_;  // of the orders, as declared
   std::uint64_t seed_;
   std::unique_ptr<indexed_reader> reader_;
-  std::vector<std::uint64_t> firsts_;  // global index of the first record of each file
-  detail::run_journal<place> journal_;
-  bool noting_ = false;
+  // global index of the first record of each file
+  std::vector<std::uint64_t> first_global_indexes_;
+  detail::replay_log<log_entry> replay_log_;
+  bool origins_enabled_ = false;
 };
 
 }  // namespace
@@ -251,13 +254,14 @@ class indexed_stage final : public detail::stage<record_selection> {
 pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
                                         indexed_reader_options given, pipeline_options options) {
   indexed_reader_options reader = std::move(given);  // see braced
-  auto core = std::make_unique<detail::pipeline_core>(std::move(options));
-  if (files.empty()) core->refuse(reader.name, "name at least one file or pattern");
+  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  if (files.empty())
+    context->throw_declaration_error(reader.name, "name at least one file or pattern");
   indexed_reader::check_options(reader);
   indexed_reader::check_seed(reader);
-  core->guard_reports(reader.corruption.on_report);
-  stage_metrics& metrics = core->add_stage(reader.name);
-  return {std::move(core),
+  context->wrap_report_handler(reader.corruption.on_report);
+  stage_metrics& metrics = context->add_stage(reader.name);
+  return {std::move(context),
           std::make_unique<indexed_stage>(metrics, std::move(files), std::move(reader))};
 }
 

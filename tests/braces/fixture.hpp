@@ -187,7 +187,7 @@ inline int run(std::span<const test_case> cases) {
 // needs file_source .files = {f.lines, f.lines}
 // needs tfrecord_file_options .depth = 4
 // needs coordinator_options .name = "named"
-// needs prefetch_options .runs = 1
+// needs prefetch_options .blocks = 1
 // needs shuffle_buffer_options .capacity = 2
 // needs batches_options .batch_size = 2
 // needs indexed_reader_options .shuffle = false

@@ -66,7 +66,7 @@ TARGETS = {
         'io/index/reshard_epoch.cpp': [],
         'pipeline/state/match_state.cpp': [],
         'input/reader_state.cpp': [],
-        'pipeline/state/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
+        'pipeline/state/stage_state.cpp': ['varint_key', 'fixed64_key', 'bytes_key'],  # constants
     },
     'sequence_example': {
         'codec/example/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',

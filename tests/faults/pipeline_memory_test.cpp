@@ -235,8 +235,8 @@ TEST_CASE("memory: a pipeline stays within its memory_budget, however far it mig
   }
 }
 
-// Of a run nothing is known before it is made: no worker may begin with another one until then. The
-// first one takes its time, in which all of them could.
+// Of a block nothing is known before it is made: no worker may begin with another one until then.
+// The first one takes its time, in which all of them could.
 TEST_CASE("memory: a pipeline stays within its memory_budget where its elements grow", "[faults]") {
   constexpr std::size_t records = 16;  // of a batch
   constexpr std::size_t element = std::size_t{1} << 20;
@@ -274,7 +274,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget where its elements 
   CHECK(peak <= limit + limit / 20 + element);  // the consumer's own is not in the budget
 }
 
-TEST_CASE("memory: a memory_budget changes no order, and a stage with room for one run goes on",
+TEST_CASE("memory: a memory_budget changes no order, and a stage with room for one block goes on",
           "[faults]") {
   const temp_dir dir;
   std::string text;

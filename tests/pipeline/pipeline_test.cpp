@@ -211,7 +211,7 @@ TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is
                         if (std::this_thread::get_id() != sched) ++elsewhere;
                         return std::string(line);
                       })
-                 .prefetch({.runs = 3, .on_worker = on_worker})
+                 .prefetch({.blocks = 3, .on_worker = on_worker})
                  .shuffle({.capacity = 50, .seed = 7});
     const texts all = leat::sync_wait(read_all(p));
     return std::pair(all, elsewhere.load());
@@ -239,7 +239,7 @@ TEST_CASE("pipeline: a prefetch on a worker ends when it is told to, and with an
     auto p =
         leat::read_files<line_reader>({.files = files, .num_epochs = std::nullopt, .interleave = 2},
                                       {.workers = leat::schedulers_of(rt)})
-            .prefetch({.runs = 2, .on_worker = true})
+            .prefetch({.blocks = 2, .on_worker = true})
             .map("text", text_of, {.workers = 2});
     leat::sync_wait(stop_after(p, count));
   }
@@ -249,7 +249,7 @@ TEST_CASE("pipeline: a prefetch on a worker ends when it is told to, and with an
                       if (line.ends_with("4")) throw leat::failure(leat::errc::data_loss, "four");
                       return line;
                     })
-               .prefetch({.runs = 1, .on_worker = true});
+               .prefetch({.blocks = 1, .on_worker = true});
   const auto count_all = [](auto& source, int& count) -> task<> {
     while (co_await source.next()) ++count;
   };
@@ -478,9 +478,9 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   };
   CHECK(contains(stage([](auto p) { return std::move(p).shuffle({}); }), "capacity of 1"));
   CHECK(contains(stage([](auto p) { return std::move(p).batch({}); }), "size of 1 or more"));
-  for (const std::size_t runs : {std::size_t{0}, SIZE_MAX - 1, SIZE_MAX}) {
-    const auto ahead = [&](auto p) { return std::move(p).prefetch(runs); };
-    CHECK(contains(stage(ahead), "1 to 1048576 runs"));
+  for (const std::size_t blocks : {std::size_t{0}, SIZE_MAX - 1, SIZE_MAX}) {
+    const auto ahead = [&](auto p) { return std::move(p).prefetch(blocks); };
+    CHECK(contains(stage(ahead), "1 to 1048576 blocks"));
   }
   CHECK(contains(
       stage([](auto p) { return std::move(p).map("text", [](std::string s) { return s; }); }),
@@ -493,7 +493,7 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
                    return std::move(p)
                        .map("m", [](std::string s) { return s; }, {.workers = 1})
                        .batch({.batch_size = 2})
-                       .prefetch({.runs = 1, .on_worker = true});
+                       .prefetch({.blocks = 1, .on_worker = true});
                  }),
                  "stage 'prefetch': on_worker stands before all stages that have workers"));
 }

@@ -93,7 +93,7 @@ void compute() {
   }
 }
 
-// How many elements of a millisecond a consumer takes, of runs of hundreds, until all of `others`
+// How many elements of a millisecond a consumer takes, of blocks of hundreds, until all of `others`
 // have ended.
 std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   const temp_dir dir;
@@ -116,7 +116,7 @@ std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   return seen;
 }
 
-// A turn of the scheduler may have hundreds of items, and one of them each element or run.
+// A turn of the scheduler may have hundreds of items, and one of them each element or block.
 TEST_CASE("pipeline: timers and files have their turn beside a consumer that computes",
           "[pipeline]") {
   const std::uint64_t beside_timers = elements_beside([](const temp_dir&, bool& done) -> task<> {

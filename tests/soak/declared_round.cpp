@@ -72,7 +72,7 @@ auto declared(world& w, const declaration& d, const std::vector<std::string>& pa
                                   options)
       .map("text", [](auto record) { return text_from(record); }, {.workers = workers()})
       .shuffle({.capacity = d.capacity, .seed = d.seed + 1})
-      .prefetch({.runs = static_cast<std::size_t>(1 + w.random.uniform_below(3))})
+      .prefetch({.blocks = static_cast<std::size_t>(1 + w.random.uniform_below(3))})
       .batch({.batch_size = d.batch})
       .map("same", [](texts batch) { return batch; }, {.workers = workers()});
 }

@@ -41,7 +41,7 @@ struct map_options {
 
 /// How far ahead of its consumer a pipeline runs, and where.
 struct prefetch_options {
-  std::size_t runs = 1;  ///< runs of elements
+  std::size_t blocks = 1;  ///< blocks of elements
   /// True: the stages before run on one of pipeline_options::workers, beside those behind. Readers
   /// are opened there, and functions without workers of their own are called there. Such a pipeline
   /// cannot be saved.
@@ -72,7 +72,7 @@ struct batches_options {
 ///                        .prefetch(2);
 ///     co_await batches.for_each([&](leat::tensor_tuple batch) { learn(batch); });
 ///
-/// `Run`: how the stage before gives elements: a batch of views, rows, or a vector. What a
+/// `Block`: how the stage before gives elements: a batch of views, rows, or a vector. What a
 /// declaration gets wrong is refused at once, before anything is opened. Nothing runs before the
 /// first next(); then the tasks of the stages are tasks of the consumer's: its stop is theirs.
 ///
@@ -80,23 +80,24 @@ struct batches_options {
 /// seeds, whatever the number of workers; an error comes where its element would have been.
 ///
 /// Movable until it runs. Thread safety: thread-bound, one call at a time; metrics: shared-safe.
-template <class Run>
+template <class Block>
 class pipeline {
  public:
-  using value_type = typename Run::value_type;
+  using value_type = typename Block::value_type;
 
   /// Made by read_files() and by the stages.
-  pipeline(std::unique_ptr<detail::pipeline_core> core, std::unique_ptr<detail::stage<Run>> last)
-      : core_(std::move(core)), last_(std::move(last)) {}
+  pipeline(std::unique_ptr<detail::pipeline_context> context,
+           std::unique_ptr<detail::stage<Block>> last)
+      : context_(std::move(context)), last_(std::move(last)) {}
   pipeline(pipeline&&) noexcept = default;
   pipeline& operator=(pipeline&&) = delete;
   /// Stops a running pipeline, for example because the loop around next() threw. Waits for tasks on
   /// other threads; the owner of the current task joins those that wait for I/O.
   ~pipeline() {
     in_use_.require_idle();
-    if (!core_ || !core_->is_running()) return;
+    if (!context_ || !context_->is_running()) return;
     in_.clear();
-    detail::pipeline_core::abandon(std::move(core_), std::move(last_));
+    detail::pipeline_context::abandon(std::move(context_), std::move(last_));
   }
 
   // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
@@ -128,36 +129,40 @@ class pipeline {
   /// lasts. Elements that are no records or lines must be default constructible.
   /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
   [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
-    if (options.capacity == 0) core().refuse(options.name, "give a capacity of 1 or more");
+    if (options.capacity == 0)
+      context().throw_declaration_error(options.name, "give a capacity of 1 or more");
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
-    stage_metrics& metrics = core().add_stage(options.name, least);
-    using stage = detail::shuffle_stage<Run>;
-    return continue_with(std::make_unique<stage>(std::move(last_), metrics, core().memory(),
+    stage_metrics& metrics = context().add_stage(options.name, least);
+    using stage = detail::shuffle_stage<Block>;
+    return continue_with(std::make_unique<stage>(std::move(last_), metrics, context().memory(),
                                                  options.capacity, options.seed));
   }
 
   /// Puts elements together: each batch is an element from here on; of records record_rows, of
   /// lines line_rows, of others a std::vector.
   [[nodiscard]] auto batch(const batches_options& options) && {
-    if (options.batch_size == 0) core().refuse(options.name, "give a batch_size of 1 or more");
-    stage_metrics& metrics = core().add_stage(options.name);
-    using stage = detail::batch_stage<Run>;
+    if (options.batch_size == 0)
+      context().throw_declaration_error(options.name, "give a batch_size of 1 or more");
+    stage_metrics& metrics = context().add_stage(options.name);
+    using stage = detail::batch_stage<Block>;
     return continue_with(
         std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.remainder));
   }
 
-  /// Runs what stands before in a task of its own, up to `runs` runs of elements ahead.
-  [[nodiscard]] auto prefetch(std::size_t runs, std::string name = "prefetch") && {
-    return std::move(*this).prefetch(prefetch_options{.runs = runs, .name = std::move(name)});
+  /// Runs what stands before in a task of its own, up to `blocks` blocks of elements ahead.
+  [[nodiscard]] auto prefetch(std::size_t blocks, std::string name = "prefetch") && {
+    return std::move(*this).prefetch(prefetch_options{.blocks = blocks, .name = std::move(name)});
   }
   [[nodiscard]] auto prefetch(const prefetch_options& options) && {
-    if (options.runs - 1 >= detail::most_runs) core().refuse(options.name, detail::bad_runs);
+    if (options.blocks - 1 >= detail::max_prefetch_blocks)
+      context().throw_declaration_error(options.name, detail::block_count_error);
     if (options.on_worker && last_ && last_->has_tasks()) {
-      core().refuse(options.name, "on_worker stands before all stages that have workers");
+      context().throw_declaration_error(options.name,
+                                        "on_worker stands before all stages that have workers");
     }
-    stage_metrics& metrics = core().add_stage(options.name);
-    return continue_with(std::make_unique<detail::prefetch_stage<Run>>(
-        std::move(last_), metrics, options.runs, options.on_worker));
+    stage_metrics& metrics = context().add_stage(options.name);
+    return continue_with(std::make_unique<detail::prefetch_stage<Block>>(
+        std::move(last_), metrics, options.blocks, options.on_worker));
   }
 
   // ---- Consumption.
@@ -172,7 +177,7 @@ class pipeline {
   /// Errors: those of next(), and what `body` throws.
   template <class Body>
   [[nodiscard]] task<void> for_each(Body body) {
-    return detail::for_each(*this, std::move(body), core(), ended_);
+    return detail::for_each(*this, std::move(body), context(), ended_);
   }
 
   /// The next element. Empty: the input has ended. At the end, and with an error, no task of the
@@ -185,11 +190,11 @@ class pipeline {
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
         "records and lines are views: batch() or map() them before next()");
     const detail::exclusive_use::guard guard(in_use_);
-    while (in_.left() == 0 || core_->turn_is_over_between()) {
+    while (in_.left() == 0 || context_->should_yield()) {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
     }
-    co_return detail::counted(core_->consumer(), in_.take());
+    co_return detail::counted(context_->consumer(), in_.take());
   }
 
   /// Stops the pipeline early and waits for its tasks, also for those that wait for I/O.
@@ -201,7 +206,7 @@ class pipeline {
 
   /// For the supervisor that saves this pipeline.
   void observe_steps(std::shared_ptr<detail::step_observer> observer) noexcept {
-    core().observe_steps(std::move(observer));
+    context().observe_steps(std::move(observer));
   }
 
   // ---- To go on elsewhere.
@@ -219,7 +224,7 @@ class pipeline {
   ///         batches, or has its source on a worker.
   /// Cost:   20 ns for each place of a buffer.
   [[nodiscard]] std::string save() const {
-    core().require_no(last_ ? last_->obstacle() : obstacle_);
+    context().require_savable(last_ ? last_->save_error() : save_error_);
     return last_ ? state() : end_;
   }
 
@@ -239,7 +244,7 @@ class pipeline {
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
   ///               called for these here, whatever their workers; other tasks run meanwhile.
   [[nodiscard]] task<void> restore(std::string state) {
-    return take_up({std::move(state)}, &detail::state_of);
+    return restore_from({std::move(state)}, &detail::match_own_state);
   }
 
   /// The same for any number of ranks: each is given the states of all that there were, wherever
@@ -251,48 +256,53 @@ class pipeline {
   /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
   ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
-    return take_up(std::move(states), &detail::state_of_ranks);
+    return restore_from(std::move(states), &detail::reshard_states);
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
-  [[nodiscard]] auto stages() const { return core().stages(); }
+  [[nodiscard]] auto stages() const { return context().stages(); }
   /// Elements at the end that filled no batch, and were dropped.
-  [[nodiscard]] std::uint64_t dropped() const noexcept { return core().dropped(); }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return context().dropped(); }
 
  private:
-  [[nodiscard]] detail::pipeline_core& core() const { return detail::core_of(core_); }
+  [[nodiscard]] detail::pipeline_context& context() const {
+    return detail::checked_context(context_);
+  }
   template <class Stage>
   auto continue_with(std::unique_ptr<Stage> s) {
-    using run = typename Stage::run_type;
-    return pipeline<run>(std::move(core_), std::unique_ptr<detail::stage<run>>(std::move(s)));
+    using block = typename Stage::block_type;
+    return pipeline<block>(std::move(context_),
+                           std::unique_ptr<detail::stage<block>>(std::move(s)));
   }
 
   template <detail::arity How, class Out, class Function>
   auto mapped(std::string name, Function f, const map_options& options) && {
-    if (options.workers > 1024) core().refuse(name, "take at most 1024 workers");
+    if (options.workers > 1024)
+      context().throw_declaration_error(name, "take at most 1024 workers");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
                   "the function gives views of elements that are gone soon: let it give a copy");
-    stage_metrics& metrics = core().add_stage(std::move(name));
-    using applied = detail::applied_function<How, Run, Out, Function>;
+    stage_metrics& metrics = context().add_stage(std::move(name));
+    using applied = detail::applied_function<How, Block, Out, Function>;
     auto function = std::make_unique<applied>(std::move(f));
     std::unique_ptr<detail::stage<std::vector<Out>>> made;
     if (options.workers == 0) {
-      using stage = detail::map_stage<How, Run, Out>;
+      using stage = detail::map_stage<How, Block, Out>;
       made = std::make_unique<stage>(std::move(last_), metrics, std::move(function));
     } else {
-      using stage = detail::parallel_map_stage<How, Run, Out>;
+      using stage = detail::parallel_map_stage<How, Block, Out>;
       made = std::make_unique<stage>(std::move(last_), metrics, std::move(function),
-                                     options.workers, core().options().order);
+                                     options.workers, context().options().order);
     }
-    return pipeline<std::vector<Out>>(std::move(core_), std::move(made));
+    return pipeline<std::vector<Out>>(std::move(context_), std::move(made));
   }
 
   void start() {
-    if (core_->options().patience) {  // what cannot go on can be left waiting then
-      last_ = std::make_unique<detail::prefetch_stage<Run>>(std::move(last_), core_->watched(), 1);
+    if (context_->options().patience) {  // what cannot go on can be left waiting then
+      last_ =
+          std::make_unique<detail::prefetch_stage<Block>>(std::move(last_), context_->watched(), 1);
     }
-    core_->start();
-    last_->start(*core_);
+    context_->start();
+    last_->start(*context_);
   }
 
   task<bool> read() {
@@ -302,19 +312,19 @@ class pipeline {
     bool keeps = has_some;
     try {
       if (!has_some) in_.clear();
-      last_->forget(in_.next().run);
-      if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
-      const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
-      if (core_->turn_is_over()) co_await detail::yield_if_due();
+      last_->forget(in_.next().block);
+      if (!context_->has_started()) start();  // what of it has begun is ended when the rest fails
+      const waiting w(context_->consumer(), *scheduler::current(), waiting::for_input);
+      if (context_->is_turn_over()) co_await detail::yield_if_due();
       bool more = has_some;
       if (!has_some) {
         more = co_await last_->next(in_.renew());
         if (more) in_.renewed();
       }
       if (more) {
-        if (!core_->must_stop_now()) co_return true;
+        if (!context_->must_stop_now()) co_return true;
         keeps = true;  // the state is that before them
-        co_await core_->stop_before_element();
+        co_await context_->stop_before_element();
       }
     } catch (...) {
       error = std::current_exception();
@@ -327,38 +337,38 @@ class pipeline {
         if (attempt > 0) throw;
       }
     }
-    if (const auto reason = core_->reason_for(error)) std::rethrow_exception(reason);
+    if (const auto reason = context_->find_cause(error)) std::rethrow_exception(reason);
     co_return false;
   }
 
-  task<void> take_up(std::vector<std::string> states, detail::choice_of_state choose) {
+  task<void> restore_from(std::vector<std::string> states, detail::state_matcher choose) {
     const detail::exclusive_use::guard guard(in_use_);
-    if (core_->has_started() || ended_) {
-      core_->require_no("it runs already: restore it before the first next()");
+    if (context_->has_started() || ended_) {
+      context_->require_savable("it runs already: restore it before the first next()");
     }
-    core_->require_no(last_->obstacle());
+    context_->require_savable(last_->save_error());
     last_->rewind();
     in_.restart();
     std::vector<detail::stage_state> declared;
     last_->describe(declared);
-    auto saved = choose(states, declared, core_->options().name);
+    auto saved = choose(states, declared, context_->options().name);
     try {
       co_await last_->restore(saved);
     } catch (...) {
       last_->rewind();
-      detail::rethrow_of_input(core_->options().name);
+      detail::rethrow_input_error(context_->options().name);
     }
   }
 
   task<void> end() {
     if (ended_) co_return;
-    co_await core_->stop();
+    co_await context_->stop();
     ended_ = true;  // not before: who had no memory to wait for the tasks tries again
     try {
-      obstacle_ = last_->obstacle();
-      if (obstacle_.empty()) end_ = state();
+      save_error_ = last_->save_error();
+      if (save_error_.empty()) end_ = state();
     } catch (const std::bad_alloc&) {
-      obstacle_ = "no memory";
+      save_error_ = "no memory";
     }
     in_.clear();
     last_.reset();  // here, since readers belong to this scheduler
@@ -372,12 +382,12 @@ class pipeline {
   }
 
   detail::exclusive_use in_use_;
-  std::unique_ptr<detail::pipeline_core> core_;
-  std::unique_ptr<detail::stage<Run>> last_;
-  detail::input_run<Run> in_;
+  std::unique_ptr<detail::pipeline_context> context_;
+  std::unique_ptr<detail::stage<Block>> last_;
+  detail::input_block<Block> in_;
   bool ended_ = false;
-  std::string end_;       // the state then
-  std::string obstacle_;  // why there is none
+  std::string end_;         // the state then
+  std::string save_error_;  // why there is none
 };
 
 /// A pipeline that begins with the records of files; see file_source.
@@ -386,13 +396,13 @@ class pipeline {
 template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> files, pipeline_options options = {}) {
   file_source<Reader> source = std::move(files);  // see braced
-  auto core = std::make_unique<detail::pipeline_core>(std::move(options));
-  detail::check_file_source(source, *core);
+  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  detail::check_file_source(source, *context);
   source.readers = detail::readers_of(source);
-  core->guard_reports(source.reader.corruption.on_report);
-  stage_metrics& metrics = core->add_stage(source.name, detail::least_memory_of(source));
+  context->wrap_report_handler(source.reader.corruption.on_report);
+  stage_metrics& metrics = context->add_stage(source.name, detail::least_memory_of(source));
   auto first = std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source));
-  return pipeline<typename Reader::batch_type>(std::move(core), std::move(first));
+  return pipeline<typename Reader::batch_type>(std::move(context), std::move(first));
 }
 
 }  // namespace leat

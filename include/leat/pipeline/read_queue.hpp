@@ -24,41 +24,41 @@ template <class Queue>
 class queue_stage final : public stage<std::vector<typename Queue::value_type>> {
  public:
   using value_type = typename Queue::value_type;
-  using run_type = std::vector<value_type>;
+  using block_type = std::vector<value_type>;
 
-  queue_stage(stage_metrics& metrics, Queue& queue) : stage<run_type>(metrics), queue_(queue) {}
+  queue_stage(stage_metrics& metrics, Queue& queue) : stage<block_type>(metrics), queue_(queue) {}
 
-  void start(pipeline_core& core) override {
+  void start(pipeline_context& context) override {
     this->metrics().add_task();
-    title_ = core.title_of(this->metrics().name());
-    can_starve_ = !core.options().patience;
+    title_ = context.title_of(this->metrics().name());
+    can_starve_ = !context.options().patience;
   }
 
-  task<bool> next(run_type& run) override {
+  task<bool> next(block_type& block) override {
     const at_work here = this->working();
-    run.clear();
+    block.clear();
     auto first = co_await pop();
     while (first) {
-      run.push_back(std::move(*first));
-      if (run.size() == most) break;
+      block.push_back(std::move(*first));
+      if (block.size() == most) break;
       first = queue_.try_pop();
     }
-    count_run(this->metrics(), run);
-    co_return !run.empty();
+    count_block(this->metrics(), block);
+    co_return !block.empty();
   }
 
   // What was popped is nowhere any more.
-  std::string obstacle() const override {
+  std::string save_error() const override {
     return "stage '" + this->metrics().name() + "': what a queue gave cannot be had again";
   }
   void describe(std::vector<stage_state>&) const override {}
-  void save(run_place, batch_numbers&, std::vector<stage_state>&) const override {}
+  void save(block_position, batch_numbers&, std::vector<stage_state>&) const override {}
   void forget(std::uint64_t) noexcept override {}
   task<void> restore(std::span<stage_state>) override { co_return; }
   void rewind() noexcept override {}
-  bool note_origins() override { return false; }
+  bool enable_origins() override { return false; }
   void take_origins(std::uint64_t, std::vector<origin>&) override {}
-  task<void> make_again(std::span<const origin>, typename stage<run_type>::sink) override {
+  task<void> replay(std::span<const origin>, typename stage<block_type>::sink) override {
     co_return;
   }
 
@@ -92,12 +92,12 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 /// The queue must outlive the pipeline. Errors: invalid_argument for a queue without a name.
 template <class Queue>
 [[nodiscard]] auto read_queue(Queue& queue, pipeline_options options = {}) {
-  auto core = std::make_unique<detail::pipeline_core>(std::move(options));
-  stage_metrics& metrics = core->add_stage(queue.name());
+  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  stage_metrics& metrics = context->add_stage(queue.name());
   using stage = detail::queue_stage<Queue>;
-  using run = typename stage::run_type;
-  std::unique_ptr<detail::stage<run>> first = std::make_unique<stage>(metrics, queue);
-  return pipeline<run>(std::move(core), std::move(first));
+  using block = typename stage::block_type;
+  std::unique_ptr<detail::stage<block>> first = std::make_unique<stage>(metrics, queue);
+  return pipeline<block>(std::move(context), std::move(first));
 }
 
 }  // namespace leat

@@ -8,10 +8,10 @@
 
 namespace leat::detail {
 
-held_bytes::held_bytes(std::size_t limit, std::string owner)
+memory_use::memory_use(std::size_t limit, std::string owner)
     : limit_(limit), owner_(std::move(owner)) {}
 
-void held_bytes::require(const std::string& stage, std::size_t bytes) {
+void memory_use::require(const std::string& stage, std::size_t bytes) {
   if (!limited()) return;
   const thread_lock lock(mutex_);
   auto same = std::ranges::find(needs_, stage, &need::stage);

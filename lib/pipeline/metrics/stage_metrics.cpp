@@ -9,8 +9,8 @@ namespace leat {
 namespace {
 
 constexpr double half = 0.5;
-constexpr double close_to_it = 0.1;
-constexpr double nearly_all = 2.0 / 3;
+constexpr double busy_margin = 0.1;
+constexpr double dominant_share = 2.0 / 3;
 
 // What a stage did, as shares of the time that its tasks had.
 struct shares {
@@ -55,22 +55,22 @@ std::string listed(const std::vector<shares>& all, Part part) {
 }
 
 // What its neighbours had to wait because of stage `i`; empty where they had not.
-std::string while_others_waited(const std::vector<shares>& all, std::size_t i) {
-  constexpr double worth_telling = 0.01;
+std::string describe_waits(const std::vector<shares>& all, std::size_t i) {
+  constexpr double min_reported_share = 0.01;
   std::string text;
-  if (i > 0 && all[i - 1].room >= worth_telling) {
+  if (i > 0 && all[i - 1].room >= min_reported_share) {
     text += ", while " + quoted(all[i - 1]) + " waited " + percent(all[i - 1].room) + " for room";
   }
-  if (i + 1 < all.size() && all[i + 1].input >= worth_telling) {
+  if (i + 1 < all.size() && all[i + 1].input >= min_reported_share) {
     text += text.empty() ? ", while " : " and ";
     text += quoted(all[i + 1]) + " waited " + percent(all[i + 1].input) + " for input";
   }
   return text;
 }
 
-std::string one_is_it(const std::vector<shares>& all, std::size_t i) {
+std::string single_bottleneck(const std::vector<shares>& all, std::size_t i) {
   return "The bottleneck is " + quoted(all[i]) + ": its tasks were busy " + percent(all[i].busy) +
-         " of the time" + while_others_waited(all, i) + ".";
+         " of the time" + describe_waits(all, i) + ".";
 }
 
 double work_of(const std::vector<shares>& all) {
@@ -81,8 +81,8 @@ double work_of(const std::vector<shares>& all) {
 
 // Tasks that share a thread with those that they wait for seem to wait for them: which of the two
 // it is, no wait tells. Null where none does.
-const shares* who_does_nearly_all(const std::vector<shares>& all) {
-  const double enough = nearly_all * work_of(all);
+const shares* dominant_stage(const std::vector<shares>& all) {
+  const double enough = dominant_share * work_of(all);
   const auto does = [enough](const shares& s) { return enough > 0 && s.busy * s.tasks >= enough; };
   const auto it = std::find_if(all.begin(), all.end(), does);
   return it == all.end() ? nullptr : &*it;
@@ -90,7 +90,7 @@ const shares* who_does_nearly_all(const std::vector<shares>& all) {
 
 // Tasks that compute on one thread are busy in turn only. Then the waits of the others tell: all
 // stages behind the bottleneck are hungry, all before it are held up.
-std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest) {
+std::string none_busy(const std::vector<shares>& all, const shares& busiest) {
   const shares& first = all.front();
   const shares& last = all.back();
   if (first.input >= half) {
@@ -101,13 +101,13 @@ std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest
     return "The bottleneck is what takes from " + quoted(last) + ", which waited " +
            percent(last.room) + " of the time for room.";
   }
-  std::size_t from_the_end = all.size() - 1;
-  while (all[from_the_end].input >= half) --from_the_end;  // not beyond the first, see above
-  std::size_t from_the_start = 0;
-  while (all[from_the_start].room >= half) ++from_the_start;  // nor the last
-  const shares* const s = who_does_nearly_all(all);
-  const bool told = from_the_start == from_the_end && all.size() > 1;
-  if (told && (!s || s == &all[from_the_start])) return one_is_it(all, from_the_start);
+  std::size_t last_busy = all.size() - 1;
+  while (all[last_busy].input >= half) --last_busy;  // not beyond the first, see above
+  std::size_t first_busy = 0;
+  while (all[first_busy].room >= half) ++first_busy;  // nor the last
+  const shares* const s = dominant_stage(all);
+  const bool told = first_busy == last_busy && all.size() > 1;
+  if (told && (!s || s == &all[first_busy])) return single_bottleneck(all, first_busy);
   if (s) {
     return "The bottleneck is " + quoted(*s) + ": its tasks were busy " +
            percent(s->busy * s->tasks / work_of(all)) +
@@ -118,7 +118,7 @@ std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest
          percent(busiest.busy) + " of the time; larger queues let stages work at the same time.";
 }
 
-std::string several_are_busy(const std::vector<shares>& those, bool all) {
+std::string many_busy(const std::vector<shares>& those, bool all) {
   const std::string names = listed(those, quoted);
   return (all ? "The pipeline is balanced: the tasks of " + names
               : "The bottlenecks are " + names + ": their tasks") +
@@ -145,13 +145,13 @@ std::string verdict(std::span<const stage_metrics* const> stages, duration elaps
   }
   const auto less_busy = [](const shares& a, const shares& b) { return a.busy < b.busy; };
   const auto busiest = std::max_element(all.begin(), all.end(), less_busy);
-  if (busiest->busy < half) return nobody_is_busy(all, *busiest);
+  if (busiest->busy < half) return none_busy(all, *busiest);
   std::vector<shares> busy;
   for (const shares& s : all) {
-    if (s.busy >= busiest->busy - close_to_it) busy.push_back(s);
+    if (s.busy >= busiest->busy - busy_margin) busy.push_back(s);
   }
-  if (busy.size() > 1) return several_are_busy(busy, busy.size() == all.size());
-  return one_is_it(all, static_cast<std::size_t>(busiest - all.begin()));
+  if (busy.size() > 1) return many_busy(busy, busy.size() == all.size());
+  return single_bottleneck(all, static_cast<std::size_t>(busiest - all.begin()));
 }
 
 }  // namespace leat

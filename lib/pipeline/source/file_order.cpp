@@ -10,14 +10,14 @@ namespace {
 // The first elements of all lists, then the second ones, and so on: every world_size-th of them
 // from the `next` on, which counts on.
 template <class T>
-std::vector<T> dealt_in_turn(const std::vector<dealt_files>& all,
-                             std::vector<T> dealt_files::* list, const file_share& share,
-                             std::uint64_t& next) {
+std::vector<T> assigned_in_turn(const std::vector<assigned_files>& all,
+                                std::vector<T> assigned_files::* list, const file_share& share,
+                                std::uint64_t& next) {
   std::vector<T> mine;
   bool more = true;
   for (std::size_t i = 0; more; ++i) {
     more = false;
-    for (const dealt_files& one : all) {
+    for (const assigned_files& one : all) {
       if (i >= (one.*list).size()) continue;
       more = true;
       if (next++ % share.world_size == share.rank) mine.push_back((one.*list)[i]);
@@ -44,42 +44,42 @@ void file_order::begin(const random_engine& random, bool shuffle, std::uint64_t 
   files_.resize(kept);
 }
 
-void file_order::begin_dealt(dealt_files d, std::size_t files, std::string_view stage) {
+void file_order::begin_assigned(assigned_files d, std::size_t files, std::string_view stage) {
   clear();
-  for (const file_place& p : d.begun) files_.push_back(static_cast<std::size_t>(p.file));
+  for (const file_position& p : d.begun) files_.push_back(static_cast<std::size_t>(p.file));
   for (const std::uint64_t f : d.files) files_.push_back(static_cast<std::size_t>(f));
   const auto is_none = [files](std::size_t file) { return file >= files; };
-  if (std::ranges::any_of(files_, is_none)) refuse_state(stage, "it has not so many files");
-  dealt_ = std::make_shared<const dealt_files>(std::move(d));
+  if (std::ranges::any_of(files_, is_none)) throw_state_error(stage, "it has not so many files");
+  assigned_ = std::make_shared<const assigned_files>(std::move(d));
 }
 
 void file_order::clear() noexcept {
   files_.clear();
   taken_ = 0;
-  dealt_.reset();
+  assigned_.reset();
 }
 
-file_place file_order::at(std::size_t i) const {
-  if (dealt_ && i < dealt_->begun.size()) return dealt_->begun[i];
+file_position file_order::at(std::size_t i) const {
+  if (assigned_ && i < assigned_->begun.size()) return assigned_->begun[i];
   return {.file = files_[i]};
 }
 
-void file_order::add_left(dealt_files& to) const {
-  const std::size_t begun = dealt_ ? dealt_->begun.size() : 0;
+void file_order::add_left(assigned_files& to) const {
+  const std::size_t begun = assigned_ ? assigned_->begun.size() : 0;
   for (std::size_t i = taken_; i < files_.size(); ++i) {
     if (i < begun) {
-      to.begun.push_back(dealt_->begun[i]);
+      to.begun.push_back(assigned_->begun[i]);
     } else {
       to.files.push_back(files_[i]);
     }
   }
 }
 
-dealt_files share_of(const std::vector<dealt_files>& left, const file_share& share) {
+assigned_files assign_share(const std::vector<assigned_files>& left, const file_share& share) {
   std::uint64_t next = 0;
-  dealt_files mine;
-  mine.begun = dealt_in_turn(left, &dealt_files::begun, share, next);
-  mine.files = dealt_in_turn(left, &dealt_files::files, share, next);
+  assigned_files mine;
+  mine.begun = assigned_in_turn(left, &assigned_files::begun, share, next);
+  mine.files = assigned_in_turn(left, &assigned_files::files, share, next);
   return mine;
 }
 

@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-std::string change_of(const saved_file_version& saved, std::uint64_t size) {
+std::string describe_change(const saved_file_version& saved, std::uint64_t size) {
   if (saved.size != size) {
     return "it has " + std::to_string(size) + " bytes, and had " + std::to_string(saved.size) +
            " when it was read";
@@ -15,34 +15,36 @@ std::string change_of(const saved_file_version& saved, std::uint64_t size) {
   return "it has been written since it was read";
 }
 
-file_marks::file_marks(std::vector<std::string> paths) : paths_(std::move(paths)) {
-  marks_.reserve(paths_.size());
-  for (const std::string& path : paths_) marks_.push_back({.path = crc32c(as_bytes(path))});
+saved_file_versions::saved_file_versions(std::vector<std::string> paths)
+    : paths_(std::move(paths)) {
+  versions_.reserve(paths_.size());
+  for (const std::string& path : paths_) versions_.push_back({.path = crc32c(as_bytes(path))});
 }
 
-void file_marks::note(std::size_t i, const file_status& status) noexcept {
+void saved_file_versions::note(std::size_t i, const file_status& status) noexcept {
   if (status.size == 0 && status.modified_ns == 0) return;  // there is none
-  marks_[i].read = true;
-  marks_[i].size = status.size;
-  marks_[i].modified_ns = status.modified_ns;
+  versions_[i].read = true;
+  versions_[i].size = status.size;
+  versions_[i].modified_ns = status.modified_ns;
 }
 
-task<void> file_marks::require(const std::vector<saved_file_version>& saved,
-                               std::string_view stage) {
+task<void> saved_file_versions::require(const std::vector<saved_file_version>& saved,
+                                        std::string_view stage) {
   if (saved.size() != paths_.size()) {
-    refuse_state(stage, "there are " + std::to_string(paths_.size()) + " files, and were " +
-                            std::to_string(saved.size()) + " when it was saved");
+    throw_state_error(stage, "there are " + std::to_string(paths_.size()) + " files, and were " +
+                                 std::to_string(saved.size()) + " when it was saved");
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
-    if (saved[i].path != marks_[i].path) {
-      refuse_state(stage, "'" + paths_[i] + "' was not among the files when it was saved");
+    if (saved[i].path != versions_[i].path) {
+      throw_state_error(stage, "'" + paths_[i] + "' was not among the files when it was saved");
     }
-    if (!saved[i].read || marks_[i] == saved[i]) continue;
+    if (!saved[i].read || versions_[i] == saved[i]) continue;
     const file_status now = co_await get_status(paths_[i]);
     if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {
-      refuse_state(stage, "'" + paths_[i] + "' has changed: " + change_of(saved[i], now.size));
+      throw_state_error(stage,
+                        "'" + paths_[i] + "' has changed: " + describe_change(saved[i], now.size));
     }
-    marks_[i] = saved[i];
+    versions_[i] = saved[i];
   }
 }
 

@@ -11,11 +11,11 @@ std::vector<origin> buffer_origins::at(const mark& then) const {
   held = held_;
   for (std::uint64_t i = first_ + steps_.size(); i > then.steps; --i) {
     const step& s = steps_[static_cast<std::size_t>(i - 1 - first_)];
-    if (s.removed && s.place == held.size()) {
+    if (s.removed && s.slot == held.size()) {
       held.push_back(s.drawn);
     } else {
-      if (s.removed) held.push_back(held[s.place]);
-      held[s.place] = s.drawn;
+      if (s.removed) held.push_back(held[s.slot]);
+      held[s.slot] = s.drawn;
     }
   }
   held.resize(then.size);

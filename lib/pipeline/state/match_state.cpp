@@ -80,19 +80,18 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
 void require_own_parts(const std::vector<stage_state>& saved, const std::string& name) {
   constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", batch_kind};
   for (const stage_state& s : saved) {
-    const auto refuse_if = [&](bool has, const char* what) {
+    const auto throw_if = [&](bool has, const char* what) {
       if (!has) return;
       throw failure(errc::invalid_argument, name + ", stage '" + s.name + "': the state has " +
                                                 what + ", which such a stage never has");
     };
     const bool by_index = s.kind == "read_indexed";
-    const bool has_reader = !s.reader.empty() || s.seed || !s.marks.empty() || s.rank != 0;
-    refuse_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
-    refuse_if(!s.batches.empty() && s.kind != batch_kind, "batches");
-    refuse_if(s.buffer && s.kind != "shuffle", "a buffer");
-    refuse_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)),
-              "files");
-    refuse_if((has_reader || s.world_size != 1) && !by_index, "a reader by an index");
+    const bool has_reader = !s.reader.empty() || s.seed || !s.versions.empty() || s.rank != 0;
+    throw_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
+    throw_if(!s.batches.empty() && s.kind != batch_kind, "batches");
+    throw_if(s.buffer && s.kind != "shuffle", "a buffer");
+    throw_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)), "files");
+    throw_if((has_reader || s.world_size != 1) && !by_index, "a reader by an index");
   }
 }
 
@@ -108,8 +107,8 @@ void require_own_batches(const std::vector<stage_state>& saved, const std::strin
   batch_numbers wanted;
   for (std::size_t i = saved.size(); i > first; --i) {
     const stage_state& s = saved[i - 1];
-    const auto require = [&](bool is_so, const char* what) {
-      if (is_so) return;
+    const auto require = [&](bool condition, const char* what) {
+      if (condition) return;
       throw failure(errc::invalid_argument,
                     name + ", stage '" + s.name + "': the state cannot be restored: " + what);
     };
@@ -204,19 +203,19 @@ void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const 
 }
 
 // What a rank gets of the elements that stages of others had: each of one rank in turn.
-class dealer {
+class state_distributor {
  public:
-  dealer(const std::vector<std::vector<stage_state>>& ranks, const rank_of_stage& here)
+  state_distributor(const std::vector<std::vector<stage_state>>& ranks, const rank_of_stage& here)
       : ranks_(ranks), here_(here) {}
 
   // Of the i-th stage.
-  void deal(std::size_t i, stage_state& to) {
+  void distribute(std::size_t i, stage_state& to) {
     to.begun.clear();
     for (const auto& saved : ranks_) add_share(saved[i].begun, to.begun);
     if (!to.buffer) return;
     to.buffer = buffer_state{.is_share = true};
     for (const auto& saved : ranks_) {
-      if (!saved[i].buffer) refuse_state(to.name, "its state is not of a buffer");
+      if (!saved[i].buffer) throw_state_error(to.name, "its state is not of a buffer");
       to.buffer->draws = std::max(to.buffer->draws, saved[i].buffer->draws);
       add_share(saved[i].buffer->held, to.buffer->held);
     }
@@ -250,16 +249,16 @@ void collect_readers(const std::vector<std::vector<stage_state>>& ranks, const s
   for (const auto& saved : ranks) {
     to.readers.push_back(is_open(saved) ? saved.front().reader : begin.to_bytes());
   }
-  to.marks = known.marks;
+  to.versions = known.versions;
 }
 
 std::string named(std::string_view pipeline) { return "pipeline '" + std::string(pipeline) + "'"; }
 
 }  // namespace
 
-std::vector<stage_state> state_of(const std::vector<std::string>& one,
-                                  const std::vector<stage_state>& declared,
-                                  std::string_view pipeline) {
+std::vector<stage_state> match_own_state(const std::vector<std::string>& one,
+                                         const std::vector<stage_state>& declared,
+                                         std::string_view pipeline) {
   std::vector<stage_state> saved = stages_from_bytes(one.front(), pipeline);
   const std::string name = named(pipeline);
   require_same(saved, declared, name);
@@ -280,7 +279,7 @@ std::vector<stage_state> state_of(const std::vector<std::string>& one,
   return saved;
 }
 
-std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
+std::vector<stage_state> reshard_states(const std::vector<std::string>& all,
                                         const std::vector<stage_state>& declared,
                                         std::string_view pipeline) {
   const std::string name = named(pipeline);
@@ -307,13 +306,13 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
   const auto batches = count_throughout(ranks);
   std::vector<stage_state> merged = ranks.front();
   collect_readers(ranks, name, merged.front());
-  dealer elements(ranks, here);
-  for (std::size_t i = 0; i < merged.size(); ++i) elements.deal(i, merged[i]);
+  state_distributor elements(ranks, here);
+  for (std::size_t i = 0; i < merged.size(); ++i) elements.distribute(i, merged[i]);
   for (std::size_t i = 0; i < merged.size(); ++i) merged[i].batches = batches[i];
   keep_own_batches(merged);
   for (const auto& saved : ranks) {
     const stage_state& s = saved.front();
-    if (s.files) merged.front().of_ranks.push_back(*s.files);
+    if (s.files) merged.front().rank_files.push_back(*s.files);
   }
   return merged;
 }

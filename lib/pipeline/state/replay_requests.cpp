@@ -13,7 +13,7 @@ namespace {
 // Sorts places by a column of what they want, those of the same value as they were: 11 bits at a
 // time, the lowest first, since what comparisons of random places give no processor foresees.
 template <class Column>
-void sort_by(Column column, std::span<const origin> held, std::vector<std::uint32_t>& places,
+void sort_by(Column column, std::span<const origin> held, std::vector<std::uint32_t>& slots,
              std::vector<std::uint32_t>& sorted) {
   constexpr unsigned bits = 11;
   std::uint64_t all = 0;
@@ -25,53 +25,53 @@ void sort_by(Column column, std::span<const origin> held, std::vector<std::uint3
     std::array<std::uint32_t, std::size_t{1} << bits> begin{};
     for (const origin& o : held) ++begin[digit(o)];
     std::exclusive_scan(begin.begin(), begin.end(), begin.begin(), std::uint32_t{0});
-    for (const std::uint32_t p : places) sorted[begin[digit(held[p])]++] = p;
-    std::swap(places, sorted);
+    for (const std::uint32_t p : slots) sorted[begin[digit(held[p])]++] = p;
+    std::swap(slots, sorted);
   }
 }
 
 }  // namespace
 
-wanted_elements::wanted_elements(std::span<const origin> held)
-    : held_(held), places_(held.size()), is_there_(held.size()) {
+replay_requests::replay_requests(std::span<const origin> held)
+    : held_(held), slots_(held.size()), delivered_(held.size()) {
   std::vector<std::uint32_t> sorted(held.size());
-  std::iota(places_.begin(), places_.end(), std::uint32_t{0});
-  sort_by(&origin::branch, held, places_, sorted);
-  sort_by(&origin::index, held, places_, sorted);
-  sort_by(&origin::offset, held, places_, sorted);
-  sort_by(&origin::file, held, places_, sorted);
+  std::iota(slots_.begin(), slots_.end(), std::uint32_t{0});
+  sort_by(&origin::branch, held, slots_, sorted);
+  sort_by(&origin::index, held, slots_, sorted);
+  sort_by(&origin::offset, held, slots_, sorted);
+  sort_by(&origin::file, held, slots_, sorted);
 }
 
-std::vector<origin> wanted_elements::records() const {
+std::vector<origin> replay_requests::records() const {
   std::vector<origin> all;
-  all.reserve(places_.size());
-  for (const std::uint32_t p : places_) {
+  all.reserve(slots_.size());
+  for (const std::uint32_t p : slots_) {
     if (all.empty() || !all.back().same_record(held_[p])) all.push_back(held_[p].record());
   }
   return all;
 }
 
-wanted_elements::range wanted_elements::who_want(const origin& o) noexcept {
+replay_requests::range replay_requests::find_requesters(const origin& o) noexcept {
   std::size_t first = next_;
-  if (first < places_.size()) ask_for(&held_[place_later(first)]);
-  if (first == places_.size() || what(first) != o) {
+  if (first < slots_.size()) prefetch_line(&held_[slot_ahead(first)]);
+  if (first == slots_.size() || what(first) != o) {
     const auto at = std::ranges::lower_bound(
-        places_, o, {}, [this](std::uint32_t p) -> const origin& { return held_[p]; });
-    first = static_cast<std::size_t>(at - places_.begin());
+        slots_, o, {}, [this](std::uint32_t p) -> const origin& { return held_[p]; });
+    first = static_cast<std::size_t>(at - slots_.begin());
   }
   std::size_t last = first;
-  while (last < places_.size() && what(last) == o) ++last;
+  while (last < slots_.size() && what(last) == o) ++last;
   next_ = last;
   return {first, last};
 }
 
-void wanted_elements::forget_given() noexcept {
+void replay_requests::drop_delivered() noexcept {
   std::size_t left = 0;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!is_there_[i]) places_[left++] = places_[i];
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!delivered_[i]) slots_[left++] = slots_[i];
   }
-  places_.resize(left);
-  is_there_.assign(left, false);
+  slots_.resize(left);
+  delivered_.assign(left, false);
   next_ = 0;
 }
 

@@ -25,37 +25,37 @@ constexpr std::uint64_t version = 1;
 namespace whole {
 constexpr tag version = 1, stage = 2, checksum = 15;
 }
-namespace of_stage {
+namespace stage_field {
 constexpr tag kind = 1, name = 2, setting = 3, skipped = 4, files = 5, buffer = 6, reader = 7,
-              seed = 8, rank = 9, world_size = 10, marks = 11, begun = 12, batch = 13;
+              seed = 8, rank = 9, world_size = 10, versions = 11, begun = 12, batch = 13;
 }
-namespace of_setting {
+namespace setting_field {
 constexpr tag name = 1, value = 2;
 }
-namespace of_files {
-constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, place = 6, paths = 7,
-              sizes = 8, times = 9, dealt = 10, dealt_begun = 11, dealt_files = 12;
+namespace files_field {
+constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, position = 6, paths = 7,
+              sizes = 8, times = 9, assigned = 10, assigned_begun = 11, assigned_files = 12;
 }
-namespace of_place {
+namespace position_field {
 constexpr tag flags = 1, file = 2, offset = 3, index = 4, reports = 5;
 constexpr std::uint32_t open = 1, ended = 2, any = 4;
-}  // namespace of_place
-namespace of_buffer {
+}  // namespace position_field
+namespace buffer_field {
 constexpr tag seed = 1, draws = 2;
 }
-namespace of_origins {  // of a buffer, and of a batch
+namespace origins_field {  // of a buffer, and of a batch
 constexpr tag files = 3, offsets = 4, indexes = 5, branches = 6;
 }
 
-namespace of_begun {
+namespace begun_field {
 constexpr tag file = 1, offset = 2, index = 3, branch = 4, had = 5;
 }
 
 // What stands in front of a field of each kind.
 using wire = protozero::pbf_wire_type;
-constexpr std::uint32_t of_number(tag t) { return protozero::tag_and_type(t, wire::varint); }
-constexpr std::uint32_t of_word(tag t) { return protozero::tag_and_type(t, wire::fixed64); }
-constexpr std::uint32_t of_bytes(tag t) {
+constexpr std::uint32_t varint_key(tag t) { return protozero::tag_and_type(t, wire::varint); }
+constexpr std::uint32_t fixed64_key(tag t) { return protozero::tag_and_type(t, wire::fixed64); }
+constexpr std::uint32_t bytes_key(tag t) {
   return protozero::tag_and_type(t, wire::length_delimited);
 }
 
@@ -72,108 +72,109 @@ constexpr std::size_t checksum_size = 5;
 
 // ----------------------------------------------------------------------------------------- writing
 
-void write(pbf_writer to, const file_place& p) {
-  const std::uint32_t flags =
-      (p.open ? of_place::open : 0) | (p.ended ? of_place::ended : 0) | (p.any ? of_place::any : 0);
-  to.add_uint32(of_place::flags, flags);
+void write(pbf_writer to, const file_position& p) {
+  const std::uint32_t flags = (p.open ? position_field::open : 0) |
+                              (p.ended ? position_field::ended : 0) |
+                              (p.any ? position_field::any : 0);
+  to.add_uint32(position_field::flags, flags);
   if (!p.open) return;
-  to.add_uint64(of_place::file, p.file);
-  to.add_uint64(of_place::offset, p.offset);
-  to.add_uint64(of_place::index, p.index);
-  if (p.reports > 0) to.add_uint64(of_place::reports, p.reports);
+  to.add_uint64(position_field::file, p.file);
+  to.add_uint64(position_field::offset, p.offset);
+  to.add_uint64(position_field::index, p.index);
+  if (p.reports > 0) to.add_uint64(position_field::reports, p.reports);
 }
 
-void write(pbf_writer& to, const dealt_files& d) {
-  to.add_uint64(of_files::dealt, 1);
-  for (const file_place& p : d.begun) write(pbf_writer(to, of_files::dealt_begun), p);
-  protozero::packed_field_uint64 files(to, of_files::dealt_files);
+void write(pbf_writer& to, const assigned_files& d) {
+  to.add_uint64(files_field::assigned, 1);
+  for (const file_position& p : d.begun) write(pbf_writer(to, files_field::assigned_begun), p);
+  protozero::packed_field_uint64 files(to, files_field::assigned_files);
   for (const std::uint64_t f : d.files) files.add_element(f);
 }
 
 void write(pbf_writer& to, const std::vector<saved_file_version>& all) {
   {
-    protozero::packed_field_fixed32 paths(to, of_files::paths);
+    protozero::packed_field_fixed32 paths(to, files_field::paths);
     for (const saved_file_version& f : all) paths.add_element(f.path);
   }
   {
-    protozero::packed_field_uint64 sizes(to, of_files::sizes);
+    protozero::packed_field_uint64 sizes(to, files_field::sizes);
     for (const saved_file_version& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
   }
-  protozero::packed_field_sfixed64 times(to, of_files::times);
+  protozero::packed_field_sfixed64 times(to, files_field::times);
   for (const saved_file_version& f : all) times.add_element(f.modified_ns);
 }
 
 void write(pbf_writer to, const files_state& s) {
-  to.add_fixed64(of_files::seed, s.seed);
-  to.add_uint64(of_files::epoch, s.epoch);
-  to.add_uint64(of_files::next_file, s.next_file);
-  to.add_uint64(of_files::closed, s.closed);
-  to.add_uint64(of_files::records, s.records);
-  for (const file_place& p : s.places) write(pbf_writer(to, of_files::place), p);
-  if (s.dealt) write(to, *s.dealt);
+  to.add_fixed64(files_field::seed, s.seed);
+  to.add_uint64(files_field::epoch, s.epoch);
+  to.add_uint64(files_field::next_file, s.next_file);
+  to.add_uint64(files_field::closed, s.closed);
+  to.add_uint64(files_field::records, s.records);
+  for (const file_position& p : s.positions) write(pbf_writer(to, files_field::position), p);
+  if (s.assigned) write(to, *s.assigned);
   write(to, s.files);
 }
 
 void write(pbf_writer& to, const std::vector<origin>& all) {
   bool branches = false;
   {
-    protozero::packed_field_uint32 files(to, of_origins::files);
+    protozero::packed_field_uint32 files(to, origins_field::files);
     for (const origin& o : all) {
       files.add_element(o.file);
       branches = branches || o.branch != 0;
     }
   }
   {
-    protozero::packed_field_uint64 offsets(to, of_origins::offsets);
+    protozero::packed_field_uint64 offsets(to, origins_field::offsets);
     for (const origin& o : all) offsets.add_element(o.offset);
   }
   {
-    protozero::packed_field_uint64 indexes(to, of_origins::indexes);
+    protozero::packed_field_uint64 indexes(to, origins_field::indexes);
     for (const origin& o : all) indexes.add_element(o.index);
   }
   if (!branches) return;
-  protozero::packed_field_fixed64 of_each(to, of_origins::branches);
-  for (const origin& o : all) of_each.add_element(o.branch);
+  protozero::packed_field_fixed64 values(to, origins_field::branches);
+  for (const origin& o : all) values.add_element(o.branch);
 }
 
 void write(pbf_writer to, const buffer_state& s) {
-  to.add_fixed64(of_buffer::seed, s.seed);
-  to.add_uint64(of_buffer::draws, s.draws);
+  to.add_fixed64(buffer_field::seed, s.seed);
+  to.add_uint64(buffer_field::draws, s.draws);
   write(to, s.held);
 }
 
 void write(pbf_writer to, const begun_element& b) {
-  to.add_uint64(of_begun::file, b.what.file);
-  to.add_uint64(of_begun::offset, b.what.offset);
-  to.add_uint64(of_begun::index, b.what.index);
-  if (b.what.branch != 0) to.add_fixed64(of_begun::branch, b.what.branch);
-  to.add_uint64(of_begun::had, b.had);
+  to.add_uint64(begun_field::file, b.what.file);
+  to.add_uint64(begun_field::offset, b.what.offset);
+  to.add_uint64(begun_field::index, b.what.index);
+  if (b.what.branch != 0) to.add_fixed64(begun_field::branch, b.what.branch);
+  to.add_uint64(begun_field::had, b.had);
 }
 
 void write(pbf_writer to, const stage_state& s) {
-  to.add_string(of_stage::kind, s.kind);
-  to.add_string(of_stage::name, s.name);
+  to.add_string(stage_field::kind, s.kind);
+  to.add_string(stage_field::name, s.name);
   for (const setting& each : s.settings) {
-    pbf_writer message(to, of_stage::setting);
-    message.add_string(of_setting::name, each.name);
-    message.add_uint64(of_setting::value, each.value);
+    pbf_writer message(to, stage_field::setting);
+    message.add_string(setting_field::name, each.name);
+    message.add_uint64(setting_field::value, each.value);
   }
-  if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
-  if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
-  if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
-  if (s.seed) to.add_fixed64(of_stage::seed, *s.seed);
+  if (s.files) write(pbf_writer(to, stage_field::files), *s.files);
+  if (s.buffer) write(pbf_writer(to, stage_field::buffer), *s.buffer);
+  if (!s.reader.empty()) to.add_bytes(stage_field::reader, s.reader);
+  if (s.seed) to.add_fixed64(stage_field::seed, *s.seed);
   if (s.world_size != 1) {
-    to.add_uint64(of_stage::rank, s.rank);
-    to.add_uint64(of_stage::world_size, s.world_size);
+    to.add_uint64(stage_field::rank, s.rank);
+    to.add_uint64(stage_field::world_size, s.world_size);
   }
-  for (const begun_element& b : s.begun) write(pbf_writer(to, of_stage::begun), b);
+  for (const begun_element& b : s.begun) write(pbf_writer(to, stage_field::begun), b);
   for (const std::vector<origin>& b : s.batches) {
-    pbf_writer batch(to, of_stage::batch);
+    pbf_writer batch(to, stage_field::batch);
     write(batch, b);
   }
-  if (s.marks.empty()) return;
-  pbf_writer marks(to, of_stage::marks);
-  write(marks, s.marks);
+  if (s.versions.empty()) return;
+  pbf_writer versions(to, stage_field::versions);
+  write(versions, s.versions);
 }
 
 // ----------------------------------------------------------------------------------------- reading
@@ -187,21 +188,21 @@ void read_column(const Range& values, Items& items, Put put) {
   if (i != items.size()) throw protozero::invalid_length_exception();
 }
 
-file_place read_place(pbf_reader from) {
-  file_place p;
+file_position read_position(pbf_reader from) {
+  file_position p;
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_number(of_place::flags): {
+      case varint_key(position_field::flags): {
         const std::uint32_t flags = from.get_uint32();
-        p.open = (flags & of_place::open) != 0;
-        p.ended = (flags & of_place::ended) != 0;
-        p.any = (flags & of_place::any) != 0;
+        p.open = (flags & position_field::open) != 0;
+        p.ended = (flags & position_field::ended) != 0;
+        p.any = (flags & position_field::any) != 0;
         break;
       }
-      case of_number(of_place::file): p.file = from.get_uint64(); break;
-      case of_number(of_place::offset): p.offset = from.get_uint64(); break;
-      case of_number(of_place::index): p.index = from.get_uint64(); break;
-      case of_number(of_place::reports): p.reports = from.get_uint64(); break;
+      case varint_key(position_field::file): p.file = from.get_uint64(); break;
+      case varint_key(position_field::offset): p.offset = from.get_uint64(); break;
+      case varint_key(position_field::index): p.index = from.get_uint64(); break;
+      case varint_key(position_field::reports): p.reports = from.get_uint64(); break;
       default: throw unknown_field();
     }
   }
@@ -210,36 +211,40 @@ file_place read_place(pbf_reader from) {
 
 files_state read_files(pbf_reader from) {
   files_state s;
-  const auto dealt = [&s]() -> dealt_files& { return s.dealt ? *s.dealt : s.dealt.emplace(); };
+  const auto assigned = [&s]() -> assigned_files& {
+    return s.assigned ? *s.assigned : s.assigned.emplace();
+  };
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_word(of_files::seed): s.seed = from.get_fixed64(); break;
-      case of_number(of_files::epoch): s.epoch = from.get_uint64(); break;
-      case of_number(of_files::next_file): s.next_file = from.get_uint64(); break;
-      case of_number(of_files::closed): s.closed = from.get_uint64(); break;
-      case of_number(of_files::records): s.records = from.get_uint64(); break;
-      case of_number(of_files::dealt):
+      case fixed64_key(files_field::seed): s.seed = from.get_fixed64(); break;
+      case varint_key(files_field::epoch): s.epoch = from.get_uint64(); break;
+      case varint_key(files_field::next_file): s.next_file = from.get_uint64(); break;
+      case varint_key(files_field::closed): s.closed = from.get_uint64(); break;
+      case varint_key(files_field::records): s.records = from.get_uint64(); break;
+      case varint_key(files_field::assigned):
         from.skip();
-        dealt();
+        assigned();
         break;
-      case of_bytes(of_files::dealt_begun):
-        dealt().begun.push_back(read_place(from.get_message()));
+      case bytes_key(files_field::assigned_begun):
+        assigned().begun.push_back(read_position(from.get_message()));
         break;
-      case of_bytes(of_files::dealt_files):
-        read_column(from.get_packed_uint64(), dealt().files, [](auto& f, auto v) { f = v; });
+      case bytes_key(files_field::assigned_files):
+        read_column(from.get_packed_uint64(), assigned().files, [](auto& f, auto v) { f = v; });
         break;
-      case of_bytes(of_files::place): s.places.push_back(read_place(from.get_message())); break;
-      case of_bytes(of_files::paths):
+      case bytes_key(files_field::position):
+        s.positions.push_back(read_position(from.get_message()));
+        break;
+      case bytes_key(files_field::paths):
         read_column(from.get_packed_fixed32(), s.files,
                     [](saved_file_version& f, auto v) { f.path = v; });
         break;
-      case of_bytes(of_files::sizes):
+      case bytes_key(files_field::sizes):
         read_column(from.get_packed_uint64(), s.files, [](saved_file_version& f, auto v) {
           f.read = v > 0;
           f.size = v > 0 ? v - 1 : 0;
         });
         break;
-      case of_bytes(of_files::times):
+      case bytes_key(files_field::times):
         read_column(from.get_packed_sfixed64(), s.files,
                     [](saved_file_version& f, auto v) { f.modified_ns = v; });
         break;
@@ -252,13 +257,13 @@ files_state read_files(pbf_reader from) {
 // One of the columns of origins.
 void read_origins(pbf_reader& from, std::vector<origin>& all) {
   switch (from.tag_and_type()) {
-    case of_bytes(of_origins::files):
+    case bytes_key(origins_field::files):
       return read_column(from.get_packed_uint32(), all, [](origin& o, auto v) { o.file = v; });
-    case of_bytes(of_origins::offsets):
+    case bytes_key(origins_field::offsets):
       return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.offset = v; });
-    case of_bytes(of_origins::indexes):
+    case bytes_key(origins_field::indexes):
       return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.index = v; });
-    case of_bytes(of_origins::branches):
+    case bytes_key(origins_field::branches):
       return read_column(from.get_packed_fixed64(), all, [](origin& o, auto v) { o.branch = v; });
     default: throw unknown_field();
   }
@@ -268,8 +273,8 @@ buffer_state read_buffer(pbf_reader from) {
   buffer_state s;
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_word(of_buffer::seed): s.seed = from.get_fixed64(); break;
-      case of_number(of_buffer::draws): s.draws = from.get_uint64(); break;
+      case fixed64_key(buffer_field::seed): s.seed = from.get_fixed64(); break;
+      case varint_key(buffer_field::draws): s.draws = from.get_uint64(); break;
       default: read_origins(from, s.held);
     }
   }
@@ -286,11 +291,11 @@ begun_element read_begun(pbf_reader from) {
   begun_element b;
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_number(of_begun::file): b.what.file = from.get_uint32(); break;
-      case of_number(of_begun::offset): b.what.offset = from.get_uint64(); break;
-      case of_number(of_begun::index): b.what.index = from.get_uint64(); break;
-      case of_word(of_begun::branch): b.what.branch = from.get_fixed64(); break;
-      case of_number(of_begun::had): b.had = from.get_uint64(); break;
+      case varint_key(begun_field::file): b.what.file = from.get_uint32(); break;
+      case varint_key(begun_field::offset): b.what.offset = from.get_uint64(); break;
+      case varint_key(begun_field::index): b.what.index = from.get_uint64(); break;
+      case fixed64_key(begun_field::branch): b.what.branch = from.get_fixed64(); break;
+      case varint_key(begun_field::had): b.had = from.get_uint64(); break;
       default: throw unknown_field();
     }
   }
@@ -301,8 +306,8 @@ setting read_setting(pbf_reader from) {
   setting s;
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_bytes(of_setting::name): s.name = from.get_string(); break;
-      case of_number(of_setting::value): s.value = from.get_uint64(); break;
+      case bytes_key(setting_field::name): s.name = from.get_string(); break;
+      case varint_key(setting_field::value): s.value = from.get_uint64(); break;
       default: throw unknown_field();
     }
   }
@@ -313,21 +318,25 @@ stage_state read_stage(pbf_reader from) {
   stage_state s;
   while (from.next()) {
     switch (from.tag_and_type()) {
-      case of_bytes(of_stage::kind): s.kind = from.get_string(); break;
-      case of_bytes(of_stage::name): s.name = from.get_string(); break;
-      case of_bytes(of_stage::setting):
+      case bytes_key(stage_field::kind): s.kind = from.get_string(); break;
+      case bytes_key(stage_field::name): s.name = from.get_string(); break;
+      case bytes_key(stage_field::setting):
         s.settings.push_back(read_setting(from.get_message()));
         break;
-      case of_number(of_stage::skipped): throw unknown_batch{s.name};
-      case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
-      case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
-      case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
-      case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
-      case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
-      case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
-      case of_bytes(of_stage::begun): s.begun.push_back(read_begun(from.get_message())); break;
-      case of_bytes(of_stage::batch): s.batches.push_back(read_batch(from.get_message())); break;
-      case of_bytes(of_stage::marks): s.marks = read_files(from.get_message()).files; break;
+      case varint_key(stage_field::skipped): throw unknown_batch{s.name};
+      case bytes_key(stage_field::files): s.files = read_files(from.get_message()); break;
+      case bytes_key(stage_field::buffer): s.buffer = read_buffer(from.get_message()); break;
+      case bytes_key(stage_field::reader): s.reader = from.get_bytes(); break;
+      case fixed64_key(stage_field::seed): s.seed = from.get_fixed64(); break;
+      case varint_key(stage_field::rank): s.rank = from.get_uint64(); break;
+      case varint_key(stage_field::world_size): s.world_size = from.get_uint64(); break;
+      case bytes_key(stage_field::begun): s.begun.push_back(read_begun(from.get_message())); break;
+      case bytes_key(stage_field::batch):
+        s.batches.push_back(read_batch(from.get_message()));
+        break;
+      case bytes_key(stage_field::versions):
+        s.versions = read_files(from.get_message()).files;
+        break;
       default: throw unknown_field();
     }
   }
@@ -346,7 +355,7 @@ std::string to_bytes(const std::vector<stage_state>& stages) {
 }
 
 std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_view pipeline) {
-  const auto refuse = [&](errc code, const std::string& why) {
+  const auto throw_error = [&](errc code, const std::string& why) {
     throw failure(code, "pipeline '" + std::string(pipeline) + "': the state " + why);
   };
   std::vector<stage_state> stages;
@@ -359,48 +368,50 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
       throw protozero::invalid_tag_exception();
     }
     if (end.get_fixed32() != crc32c(as_bytes(content))) {
-      refuse(errc::data_loss, "is damaged: its checksum is another");
+      throw_error(errc::data_loss, "is damaged: its checksum is another");
     }
     pbf_reader from(content.data(), content.size());
     while (from.next()) {
       switch (from.tag_and_type()) {
-        case of_number(whole::version): found = from.get_uint64(); break;
-        case of_bytes(whole::stage): stages.push_back(read_stage(from.get_message())); break;
+        case varint_key(whole::version): found = from.get_uint64(); break;
+        case bytes_key(whole::stage): stages.push_back(read_stage(from.get_message())); break;
         default: throw unknown_field();
       }
     }
   } catch (const protozero::exception&) {
-    refuse(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
+    throw_error(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
   } catch (const unknown_field&) {
     if (found == version) {
-      refuse(errc::unimplemented, "has fields that are not known here: a later leat has saved it");
+      throw_error(errc::unimplemented,
+                  "has fields that are not known here: a later leat has saved it");
     }
   } catch (const unknown_batch& b) {
     if (found == version) {
-      refuse(errc::unimplemented,
-             "is of an earlier leat, which saved it while stage '" + b.stage +
-                 "' was in the midst of what it makes of a batch, and did not say of what that was "
-                 "made: take one in which it was done with a batch");
+      throw_error(
+          errc::unimplemented,
+          "is of an earlier leat, which saved it while stage '" + b.stage +
+              "' was in the midst of what it makes of a batch, and did not say of what that was "
+              "made: take one in which it was done with a batch");
     }
   }
   if (found != version) {
-    refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
-                                    std::to_string(version) + " is known here");
+    throw_error(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
+                                         std::to_string(version) + " is known here");
   }
   if (to_bytes(stages) != bytes) {
-    refuse(errc::invalid_argument,
-           "cannot be restored: its bytes are not as a pipeline writes them");
+    throw_error(errc::invalid_argument,
+                "cannot be restored: its bytes are not as a pipeline writes them");
   }
   return stages;
 }
 
-void refuse_state(std::string_view stage, std::string_view why) {
+void throw_state_error(std::string_view stage, std::string_view why) {
   throw failure(
       errc::failed_precondition,
       "stage '" + std::string(stage) + "': the state cannot be restored: " + std::string(why));
 }
 
-void rethrow_of_input(std::string_view pipeline) {
+void rethrow_input_error(std::string_view pipeline) {
   std::string why;
   try {
     throw;
@@ -419,11 +430,11 @@ void rethrow_of_input(std::string_view pipeline) {
 
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved) {
   if (!given || *given == saved) return;
-  refuse_state(stage, "the seed is " + std::to_string(*given) + ", and was " +
-                          std::to_string(saved) + " when it was saved");
+  throw_state_error(stage, "the seed is " + std::to_string(*given) + ", and was " +
+                               std::to_string(saved) + " when it was saved");
 }
 
-void refuse_record(const std::string& path, const origin& record) {
+void throw_record_error(const std::string& path, const origin& record) {
   throw failure(errc::failed_precondition,
                 path + ": record " + std::to_string(record.index) + " at offset " +
                     std::to_string(record.offset) +

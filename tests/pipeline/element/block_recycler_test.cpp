@@ -1,4 +1,4 @@
-// Runs that were used up, and whose memory the next ones take.
+// Blocks that were used up, and whose memory the next ones take.
 
 #include "leat/pipeline/element/detail/block_recycler.hpp"
 
@@ -9,20 +9,20 @@
 
 namespace block_recycler_test {
 
-TEST_CASE("spent_runs: a run comes again, empty and with its memory", "[pipeline]") {
-  leat::detail::spent_runs<std::vector<int>> spent(1);
+TEST_CASE("block_recycler: a block comes again, empty and with its memory", "[pipeline]") {
+  leat::detail::block_recycler<std::vector<int>> spent(1);
   CHECK(spent.take().capacity() == 0);
   std::vector<int> run(100, 1);
-  const int* const memory = run.data();
-  spent.give_back(std::move(run));
-  run = spent.take();
-  CHECK(run.empty());
-  CHECK(run.capacity() == 100);
-  CHECK(run.data() == memory);
+  const int* const memory = block.data();
+  spent.give_back(std::move(block));
+  block = spent.take();
+  CHECK(block.empty());
+  CHECK(block.capacity() == 100);
+  CHECK(block.data() == memory);
 }
 
-TEST_CASE("spent_runs: not more are kept than can be under way", "[pipeline]") {
-  leat::detail::spent_runs<std::vector<int>> spent(1);
+TEST_CASE("block_recycler: not more are kept than can be under way", "[pipeline]") {
+  leat::detail::block_recycler<std::vector<int>> spent(1);
   spent.give_back(std::vector<int>(1));
   spent.give_back(std::vector<int>(2));
   CHECK(spent.take().capacity() == 1);

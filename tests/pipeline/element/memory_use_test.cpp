@@ -23,26 +23,26 @@ namespace memory_use_test {
 
 using leat::errc;
 using leat::task;
-using leat::detail::held_bytes;
+using leat::detail::memory_use;
 using leat_test::contains;
 using leat_test::refusal;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-TEST_CASE("held_bytes: has room as far as its limit", "[pipeline]") {
-  held_bytes memory(100, "p");
-  CHECK(memory.has_room(100));
+TEST_CASE("memory_use: has room as far as its limit", "[pipeline]") {
+  memory_use memory(100, "p");
+  CHECK(memory.has_space(100));
   memory.add(60);
-  CHECK(memory.has_room(40));
-  CHECK_FALSE(memory.has_room(41));
-  memory.add(60);  // a stage's one run, which it may have anyway
-  CHECK_FALSE(memory.has_room(0));
+  CHECK(memory.has_space(40));
+  CHECK_FALSE(memory.has_space(41));
+  memory.add(60);  // a stage's one block, which it may have anyway
+  CHECK_FALSE(memory.has_space(0));
   memory.add(-120);
-  CHECK(memory.has_room(100));
+  CHECK(memory.has_space(100));
 }
 
-TEST_CASE("held_bytes: what was refused is not needed any more", "[pipeline]") {
-  held_bytes memory(100, "p");
+TEST_CASE("memory_use: what was refused is not needed any more", "[pipeline]") {
+  memory_use memory(100, "p");
   memory.require("a", 40);
   CHECK(contains(refusal([&] { memory.require("b", 61); }, errc::resource_exhausted),
                  "need 101 ('a' 40, 'b' 61)"));
@@ -52,8 +52,8 @@ TEST_CASE("held_bytes: what was refused is not needed any more", "[pipeline]") {
   memory.require("a", 10);
 }
 
-TEST_CASE("held_bytes: needs without bounds are above every limit", "[pipeline]") {
-  held_bytes memory(100, "p");
+TEST_CASE("memory_use: needs without bounds are above every limit", "[pipeline]") {
+  memory_use memory(100, "p");
   memory.require("a", 1);
   CHECK(contains(refusal([&] { memory.require("b", SIZE_MAX); }, errc::resource_exhausted),
                  "need " + std::to_string(SIZE_MAX)));
@@ -75,9 +75,9 @@ TEST_CASE("memory_budget: a buffer that was refused leaves room for a smaller on
   CHECK_NOTHROW(static_cast<void>(std::move(p).shuffle({.capacity = 10})));
 }
 
-TEST_CASE("run_ahead: what must fit is of one run, whoever is faster", "[pipeline]") {
-  held_bytes memory(150, "p");
-  leat::detail::run_ahead ahead("map", true);
+TEST_CASE("prefetch_throttle: what must fit is of one block, whoever is faster", "[pipeline]") {
+  memory_use memory(150, "p");
+  leat::detail::prefetch_throttle ahead("map", true);
   ahead.begin(memory);
   const auto pass = [&](std::size_t in, std::size_t out) {
     ahead.leave(ahead.change(ahead.enter(in), in, out));
@@ -164,7 +164,7 @@ TEST_CASE("memory_budget: a restored buffer that is too large is refused", "[pip
   };
   const auto state = [&]() -> task<std::string> {
     auto p = declared(std::nullopt);
-    for (int i = 0; i < 100; ++i) static_cast<void>(co_await p.next());  // the second run
+    for (int i = 0; i < 100; ++i) static_cast<void>(co_await p.next());  // the second block
     co_await p.stop();
     co_return p.save();
   };

@@ -17,7 +17,7 @@ namespace shuffle_slot_test {
 using leat::line_rows;
 
 TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]") {
-  leat::detail::row_place<std::string_view> place;
+  leat::detail::row_slot<std::string_view> place;
   const std::string large(1'000'000, 'x');
   const std::string small(100, 'y');
   place.put(large, {});
@@ -38,15 +38,15 @@ struct words {
 };
 
 TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pipeline]") {
-  leat::detail::element_place<flag> small;
-  leat::detail::element_place<words> large;
+  leat::detail::element_slot<flag> small;
+  leat::detail::element_slot<words> large;
   std::ranges::fill(large.element.numbers, ~std::uintptr_t{0});
   large.put({{1, 2, 3}, "text"});
   for (int i = 0; i < 2; ++i) {
-    leat::detail::ask_for_all(small);
-    leat::detail::ask_for_all(large);
-    small.expect();
-    large.expect();
+    leat::detail::prefetch_object(small);
+    leat::detail::prefetch_object(large);
+    small.prefetch();
+    large.prefetch();
   }
   CHECK(small.take().set);
   CHECK(large.take().text == "text");

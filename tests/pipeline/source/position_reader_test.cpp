@@ -61,9 +61,9 @@ template <class Reader>
 task<texts> read_again(std::vector<origin> places, typename Reader::options_type options = {}) {
   texts all;
   std::vector<origin> told;
-  leat::detail::places_reader<Reader> reader("/data", std::move(options), places);
-  const auto keep = [&](typename Reader::batch_type& run, std::span<const origin> of) {
-    for (const auto& each : run) {
+  leat::detail::position_reader<Reader> reader("/data", std::move(options), places);
+  const auto keep = [&](typename Reader::batch_type& block, std::span<const origin> of) {
+    for (const auto& each : block) {
       all.emplace_back(reinterpret_cast<const char*>(each.data()), each.size());
     }
     told.insert(told.end(), of.begin(), of.end());
@@ -100,7 +100,7 @@ void check_chosen(world& w, const records& r, const std::vector<std::size_t>& ch
   REQUIRE(w.files().open_files() == 0);
 }
 
-TEST_CASE("places_reader: the records that are asked for, however far apart they stand",
+TEST_CASE("position_reader: the records that are asked for, however far apart they stand",
           "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(40); ++seed) {
     world w(seed,
@@ -120,7 +120,7 @@ TEST_CASE("places_reader: the records that are asked for, however far apart they
   }
 }
 
-TEST_CASE("places_reader: of records far apart, little else is read", "[pipeline]") {
+TEST_CASE("position_reader: of records far apart, little else is read", "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 20'000, 1000);  // 10 MB
@@ -145,7 +145,7 @@ TEST_CASE("places_reader: of records far apart, little else is read", "[pipeline
   CHECK(reports == 0);
 }
 
-TEST_CASE("places_reader: a compressed file is read through, once", "[pipeline]") {
+TEST_CASE("position_reader: a compressed file is read through, once", "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 5000, 1000);
@@ -160,7 +160,7 @@ TEST_CASE("places_reader: a compressed file is read through, once", "[pipeline]"
   }
 }
 
-TEST_CASE("places_reader: lines, and a whole file", "[pipeline]") {
+TEST_CASE("position_reader: lines, and a whole file", "[pipeline]") {
   world w(1);
   texts expected;
   std::vector<origin> places;
@@ -184,9 +184,9 @@ TEST_CASE("places_reader: lines, and a whole file", "[pipeline]") {
   CHECK(whole == texts{content});
 }
 
-TEST_CASE("places_reader: a turn is for several records, wherever they stand, and ends",
+TEST_CASE("position_reader: a turn is for several records, wherever they stand, and ends",
           "[pipeline]") {
-  // Two of three, so that each run is short; on real threads, where others can be always ready.
+  // Two of three, so that each block is short; on real threads, where others can be always ready.
   const temp_dir dir;
   constexpr std::size_t count = 3000;
   constexpr std::size_t share = 16;
@@ -212,8 +212,10 @@ TEST_CASE("places_reader: a turn is for several records, wherever they stand, an
   const auto both = [&]() -> task<> {
     leat::task_group group("others");
     group.spawn(others());
-    leat::detail::places_reader<leat::line_reader> reader(dir / "lines", {}, places);
-    const auto keep = [&](leat::line_batch& run, std::span<const origin>) { since += run.size(); };
+    leat::detail::position_reader<leat::line_reader> reader(dir / "lines", {}, places);
+    const auto keep = [&](leat::line_batch& block, std::span<const origin>) {
+      since += block.size();
+    };
     co_await reader.read(keep);
     done = true;
     co_await group.join();
@@ -223,7 +225,8 @@ TEST_CASE("places_reader: a turn is for several records, wherever they stand, an
   CHECK(turns <= places.size() / share + 8);  // each read may end one earlier
 }
 
-TEST_CASE("places_reader: what is not there is refused, wherever it is looked for", "[pipeline]") {
+TEST_CASE("position_reader: what is not there is refused, wherever it is looked for",
+          "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 3000, 1000);

@@ -364,7 +364,7 @@ TEST_CASE("readers: what cannot be is refused before a file is opened", "[pipeli
   };
   CHECK(contains(refusal([&] { return lines_of(source(1025, 1)); }), "take at most 1024 readers"));
   CHECK(contains(refusal([&] {
-                   return leat::read_files(source(2, 1)).prefetch({.runs = 1, .on_worker = true});
+                   return leat::read_files(source(2, 1)).prefetch({.blocks = 1, .on_worker = true});
                  }),
                  "on_worker stands before all stages that have workers"));
 }

@@ -96,7 +96,7 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
                          .prefetch(2, "more")
                          .batch({.batch_size = 7})
                          .map("parse", columns, how)) == expected);
-      // One by one, from the run of the reader, and from that of the buffer.
+      // One by one, from the block of the reader, and from that of the buffer.
       const auto one = [](std::string_view line) { return decoder().decode_one(line); };
       CHECK(error_of(lines().map("parse", one, how)) == expected);
       CHECK(error_of(lines().shuffle({.capacity = 9, .seed = 1}).map("parse", one, how)) ==
@@ -139,7 +139,7 @@ TEST_CASE("pipeline: an error of an Example names its file, record and offset", 
   const auto files = [&] { return leat::read_files<tfrecord_reader>({.files = {path}}); };
   CHECK(begins(error_of(files().batch({.batch_size = 8}).map("parse", parse))) == place);
   CHECK(begins(error_of(files()
-                            .prefetch({.runs = 4, .on_worker = true})
+                            .prefetch({.blocks = 4, .on_worker = true})
                             .shuffle({.capacity = 20, .seed = 1})
                             .batch({.batch_size = 8})
                             .map("parse", parse, {.workers = 2}))) == place);

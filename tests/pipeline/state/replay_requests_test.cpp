@@ -15,7 +15,7 @@
 namespace replay_requests_test {
 
 using leat::detail::origin;
-using leat::detail::wanted_elements;
+using leat::detail::replay_requests;
 using origins = std::vector<origin>;
 
 // Some of them several times, of values of any width.
@@ -37,12 +37,12 @@ origins some_held(leat::random_engine& random, std::size_t count) {
   return held;
 }
 
-TEST_CASE("wanted_elements: all places get what they held, in the order of the files",
+TEST_CASE("replay_requests: all places get what they held, in the order of the files",
           "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     leat::random_engine random(seed);
     const origins held = some_held(random, random.uniform_below(3000));
-    wanted_elements wanted(held);
+    replay_requests wanted(held);
 
     origins sorted = held;
     std::ranges::sort(sorted);
@@ -58,10 +58,10 @@ TEST_CASE("wanted_elements: all places get what they held, in the order of the f
     std::size_t given = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       const origin& what = sorted[in_order ? i : sorted.size() - 1 - i];
-      const auto who = wanted.who_want(what);
+      const auto who = wanted.find_requesters(what);
       for (std::size_t w = who.first; w != who.last; ++w) {
         REQUIRE(wanted.wants(w));
-        REQUIRE(wanted.place_later(w) < held.size());
+        REQUIRE(wanted.slot_ahead(w) < held.size());
         again[wanted.give(w)] = what;
         CHECK(!wanted.wants(w));
         ++given;
@@ -69,45 +69,45 @@ TEST_CASE("wanted_elements: all places get what they held, in the order of the f
     }
     REQUIRE(given == held.size());
     REQUIRE(again == held);
-    wanted.forget_given();
+    wanted.drop_delivered();
     REQUIRE(wanted.empty());
   }
 }
 
-TEST_CASE("wanted_elements: who has not got theirs are asked for again", "[pipeline]") {
+TEST_CASE("replay_requests: who has not got theirs are asked for again", "[pipeline]") {
   const origin a{0, 10, 1, 0};
   const origin b{0, 20, 2, 0};
   const origins held{b, a, b, a, a};
-  wanted_elements wanted(held);
-  const auto of_a = wanted.who_want(a);
+  replay_requests wanted(held);
+  const auto of_a = wanted.find_requesters(a);
   REQUIRE(of_a.last - of_a.first == 3);
   CHECK(wanted.give(of_a.first) == 1);
-  const auto of_b = wanted.who_want(b);
+  const auto of_b = wanted.find_requesters(b);
   REQUIRE(of_b.last - of_b.first == 2);
   CHECK(wanted.give(of_b.first) == 0);
   CHECK(wanted.give(of_b.first + 1) == 2);
-  wanted.forget_given();
+  wanted.drop_delivered();
   CHECK(wanted.records() == origins{a});
-  const auto left = wanted.who_want(a);
+  const auto left = wanted.find_requesters(a);
   REQUIRE(left.last - left.first == 2);
   CHECK(wanted.give(left.first) == 3);
   CHECK(wanted.give(left.first + 1) == 4);
-  wanted.forget_given();
+  wanted.drop_delivered();
   CHECK(wanted.empty());
 }
 
-TEST_CASE("wanted_elements: what nobody wants", "[pipeline]") {
+TEST_CASE("replay_requests: what nobody wants", "[pipeline]") {
   const origins held{{0, 10, 1, 0}, {0, 30, 3, 0}};
-  wanted_elements wanted(held);
+  replay_requests wanted(held);
   for (const origin& other : origins{{0, 0, 0, 0}, {0, 10, 1, 7}, {0, 20, 2, 0}, {1, 10, 1, 0}}) {
-    const auto nobody = wanted.who_want(other);
+    const auto nobody = wanted.find_requesters(other);
     CHECK(nobody.first == nobody.last);
   }
-  const auto who = wanted.who_want(held[0]);
+  const auto who = wanted.find_requesters(held[0]);
   REQUIRE(who.last - who.first == 1);
   CHECK(wanted.give(who.first) == 0);
-  wanted_elements none{origins()};
-  const auto nobody = none.who_want(held[0]);
+  replay_requests none{origins()};
+  const auto nobody = none.find_requesters(held[0]);
   CHECK(nobody.first == nobody.last);
   CHECK(none.empty());
   CHECK(none.records().empty());

@@ -106,7 +106,7 @@ struct declaration {
     source = random.uniform_below(4);
     epochs = 1 + random.uniform_below(3);
     shuffle = random.uniform_below(2) == 0;
-    run = static_cast<std::size_t>(1 + random.uniform_below(12));
+    block = static_cast<std::size_t>(1 + random.uniform_below(12));
     interleave = static_cast<std::size_t>(1 + random.uniform_below(3));
     bool has_batches = false;
     for (std::uint64_t n = 1 + random.uniform_below(4); n > 0; --n) {
@@ -124,7 +124,7 @@ struct declaration {
                                   .shuffle = shuffle,
                                   .seed = 3,
                                   .interleave = interleave,
-                                  .block = run,
+                                  .block = block,
                                   .rank = rank,
                                   .world_size = world_size});
     }
@@ -135,7 +135,7 @@ struct declaration {
                   .shuffle = shuffle,
                   .seed = 3,
                   .interleave = interleave,
-                  .block = run,
+                  .block = block,
                   .readers = interleave + 1,
                   .rank = rank,
                   .world_size = world_size,
@@ -148,7 +148,7 @@ struct declaration {
                                .shuffle = shuffle,
                                .seed = 5,
                                .shard = {.rank = rank, .world_size = world_size, .by = by},
-                               .batch_size = run})
+                               .batch_size = block})
         .map("text", text_of_record);
   }
   [[nodiscard]] lines make(std::uint64_t rank, std::uint64_t world_size) const {
@@ -164,7 +164,7 @@ struct declaration {
   std::uint64_t source;
   std::uint64_t epochs;
   bool shuffle;
-  std::size_t run;
+  std::size_t block;
   std::size_t interleave;
   std::vector<stage> stages;
 };

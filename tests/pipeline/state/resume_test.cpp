@@ -178,15 +178,15 @@ TEST_CASE("resume: an order of all records", "[pipeline]") {
 }
 
 // What came before the end or an error, the states, and what the error said.
-struct damaged_run {
+struct damaged_stream {
   texts all;
   texts states;
   std::string error;
 };
 
 template <class Pipeline>
-leat::task<damaged_run> run_of(Pipeline& p, std::string state) {
-  damaged_run r;
+leat::task<damaged_stream> read_damaged(Pipeline& p, std::string state) {
+  damaged_stream r;
   if (!state.empty()) co_await p.restore(std::move(state));
   r.states.push_back(p.save());
   try {
@@ -224,13 +224,13 @@ TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]
   };
   const auto check = [&](auto make) {
     auto whole = make();
-    const damaged_run r = leat::sync_wait(run_of(whole, ""));
+    const damaged_stream r = leat::sync_wait(read_damaged(whole, ""));
     REQUIRE(r.all.size() > 30);
     REQUIRE(leat_test::contains(r.error, "20 were left out before: the limit is"));
     for (std::size_t k = 0; k < r.states.size(); ++k) {
       INFO("restored behind " << k);
       auto p = make();
-      const damaged_run rest = leat::sync_wait(run_of(p, r.states[k]));
+      const damaged_stream rest = leat::sync_wait(read_damaged(p, r.states[k]));
       CHECK(rest.all == texts(r.all.begin() + static_cast<std::ptrdiff_t>(k), r.all.end()));
       CHECK(said(rest.error) == said(r.error));
     }
@@ -260,7 +260,7 @@ TEST_CASE("resume: what a buffer held is read again without another word about d
   const auto [all, states] = leat::sync_wait(leat_test::read_and_save(whole));
   REQUIRE(all.size() == 296);
   REQUIRE(std::exchange(told, 0) == 4);
-  for (const std::size_t k : {70U, 250U}) {  // the first run of 64 begins before all files
+  for (const std::size_t k : {70U, 250U}) {  // the first block of 64 begins before all files
     auto p = make();
     CHECK(leat::sync_wait(leat_test::go_on(p, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));

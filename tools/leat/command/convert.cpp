@@ -154,13 +154,13 @@ class csv_conversion {
 };
 
 // The line at hand.
-struct row_place {
+struct row_slot {
   std::uint64_t number = 0;  // from 1
   std::uint64_t end = 0;     // where its text ends
 };
 
 // Writes the examples of some lines.
-leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_place& line,
+leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_slot& line,
                         const conversion& c) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const leat::record_position position = batch.position(i);
@@ -184,7 +184,7 @@ leat::task<> copy_rows(std::string path, leat::line_reader_options how, const co
   const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
   csv_conversion rows(c.options);
   leat::line_batch batch;
-  row_place line;
+  row_slot line;
   try {
     for (bool more = true; more;) {
       more = co_await reader->read_batch(batch);

@@ -93,7 +93,7 @@ class basic_rows {
 
   /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
   void push_back(View row) { push_back(row, {}); }
-  /// The same of one that stood there. The path ends with a 0 behind it, as those of runs do, and
+  /// The same of one that stood there. The path ends with a 0 behind it, as those of blocks do, and
   /// is kept by keep_paths().
   void push_back(View view, const record_position& from) {
     const std::size_t before = bytes_.size();

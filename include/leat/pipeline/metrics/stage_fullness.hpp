@@ -7,7 +7,7 @@
 
 namespace leat {
 
-/// How full a stage is that holds elements, or runs of them: a shuffle buffer, a prefetch, a map
+/// How full a stage is that holds elements, or blocks of them: a shuffle buffer, a prefetch, a map
 /// with workers; its name is the scope. None for a stage that works where its output is asked for.
 /// Thread safety: shared-safe.
 [[nodiscard]] std::optional<fullness> queue_fullness(const stage_metrics& stage);

@@ -43,7 +43,7 @@ class stage_metrics {
     left_over_.fetch_add(bytes, std::memory_order_relaxed);
   }
   /// For a stage that holds what it has made, or draws from: how much fits, and what comes and
-  /// goes; in elements or, where it hands on whole runs, in these.
+  /// goes; in elements or, where it hands on whole blocks, in these.
   void set_capacity(std::uint64_t items) noexcept {
     capacity_.store(items, std::memory_order_relaxed);
   }
@@ -54,7 +54,7 @@ class stage_metrics {
   /// Counts time in which a task of the stage could not work; see `waiting`.
   void add_wait_for_input(duration d) noexcept { input_.add(d); }
   /// Counts time in which a task of the stage could not put its output.
-  void add_wait_for_room(duration d) noexcept { room_.add(d); }
+  void add_wait_for_room(duration d) noexcept { output_.add(d); }
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
@@ -80,16 +80,16 @@ class stage_metrics {
   }
   /// Time in which they waited for room.
   [[nodiscard]] duration waited_for_room(std::optional<time_point> now = {}) const noexcept {
-    return room_.total(now);
+    return output_.total(now);
   }
   /// True: it puts its output where room can be wanting. A stage that works where its output is
   /// asked for never waits for that.
-  [[nodiscard]] bool knows_wait_for_room() const noexcept { return room_.used(); }
+  [[nodiscard]] bool knows_wait_for_room() const noexcept { return output_.used(); }
   /// True: it is known how long they were there; see `at_work`.
-  [[nodiscard]] bool knows_time_at_work() const noexcept { return at_work_.used(); }
+  [[nodiscard]] bool knows_time_at_work() const noexcept { return work_.used(); }
   /// Time in which they were there, waiting or not.
   [[nodiscard]] duration time_at_work(std::optional<time_point> now = {}) const noexcept {
-    return at_work_.total(now);
+    return work_.total(now);
   }
 
  private:
@@ -108,8 +108,8 @@ class stage_metrics {
   std::atomic<std::int64_t> held_{0};
   std::atomic<bool> knows_bytes_{false};
   detail::span_clock input_;
-  detail::span_clock room_;
-  detail::span_clock at_work_;
+  detail::span_clock output_;
+  detail::span_clock work_;
 };
 
 /// Measures one wait of a stage: from its making to stop(), or to its own end when the wait throws.
@@ -125,13 +125,13 @@ class waiting {
   enum kind { for_input, for_room };
 
   waiting(stage_metrics& stage, scheduler& sched, kind k) noexcept
-      : span_(k == for_input ? stage.input_ : stage.room_, sched) {}
+      : span_(k == for_input ? stage.input_ : stage.output_, sched) {}
 
   /// The wait is over: counts it, once.
   void stop() noexcept { span_.stop(); }
 
  private:
-  detail::span_of_time span_;
+  detail::timed_span span_;
 };
 
 /// Says how long a task of a stage is there, from its making to its own end: the first line of the
@@ -141,13 +141,13 @@ class waiting {
 /// Thread safety and cost: as waiting.
 class at_work {
  public:
-  at_work(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.at_work_, sched) {}
+  at_work(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.work_, sched) {}
 
   /// Ends the measurement without reading the clock of a scheduler that may be gone.
   void forget() noexcept { span_.forget(); }
 
  private:
-  detail::span_of_time span_;
+  detail::timed_span span_;
 };
 
 /// Names the bottleneck of a pipeline in one sentence, for stages listed from source to consumer.

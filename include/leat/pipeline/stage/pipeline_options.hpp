@@ -33,9 +33,9 @@ struct pipeline_options {
   /// and the pipeline still waits for it; dump() shows it. None: no limit, except 60 s for a
   /// producer that was never started; see read_queue().
   std::optional<time_span> patience = {};
-  /// Bytes that the stages may hold together: readers, shuffle buffers, and all runs of elements on
-  /// their way to the consumer. Stages run ahead only as far as that leaves room, each one run at
-  /// least, which changes no order. What a function makes is taken to be as large as the largest
+  /// Bytes that the stages may hold together: readers, shuffle buffers, and all blocks of elements
+  /// on their way to the consumer. Stages run ahead only as far as that leaves room, each one block
+  /// at least, which changes no order. What a function makes is taken to be as large as the largest
   /// that it has made before: who grows suddenly is above it for once, by as much for each worker.
   /// A pipeline that cannot do with it is refused, when it is declared or as soon as the sizes of
   /// its records tell, with resource_exhausted and the sum.

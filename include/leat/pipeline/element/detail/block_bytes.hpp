@@ -12,7 +12,7 @@
 namespace leat::detail {
 
 template <class T>
-concept tells_bytes = requires(const T& t) {
+concept has_byte_size = requires(const T& t) {
   { t.bytes() } -> std::convertible_to<std::size_t>;
 };
 template <class T>
@@ -25,11 +25,11 @@ concept is_text = std::ranges::contiguous_range<const T> && std::ranges::sized_r
 /// Elements of which it is known at once how many bytes they have: records, lines, texts, rows,
 /// tensors, and what has a bytes() of its own, which may throw.
 template <class T>
-concept measured = tells_bytes<T> || is_tensors<T> || is_text<T>;
+concept measured = has_byte_size<T> || is_tensors<T> || is_text<T>;
 
 template <measured T>
 [[nodiscard]] std::size_t bytes_of(const T& element) {
-  if constexpr (tells_bytes<T>) {
+  if constexpr (has_byte_size<T>) {
     return static_cast<std::size_t>(element.bytes());
   } else if constexpr (is_tensors<T>) {
     return element.byte_size();
@@ -38,15 +38,15 @@ template <measured T>
   }
 }
 
-/// The bytes of all elements of a run.
-template <class Run>
-  requires measured<typename Run::value_type>
-[[nodiscard]] std::size_t bytes_in(const Run& run) {
-  if constexpr (tells_bytes<Run>) {
-    return run.bytes();
+/// The bytes of all elements of a block.
+template <class Block>
+  requires measured<typename Block::value_type>
+[[nodiscard]] std::size_t block_bytes(const Block& block) {
+  if constexpr (has_byte_size<Block>) {
+    return block.bytes();
   } else {
     std::size_t sum = 0;
-    for (auto&& element : run) sum += bytes_of(element);
+    for (auto&& element : block) sum += bytes_of(element);
     return sum;
   }
 }
@@ -62,13 +62,13 @@ template <class T>
   return element;
 }
 
-/// Counts a run that goes through a stage, and its bytes as far as they are known.
-template <class Run>
-void count_run(stage_metrics& metrics, const Run& run) {
-  if constexpr (measured<typename Run::value_type>) {
-    metrics.add(run.size(), bytes_in(run));
+/// Counts a block that goes through a stage, and its bytes as far as they are known.
+template <class Block>
+void count_block(stage_metrics& metrics, const Block& block) {
+  if constexpr (measured<typename Block::value_type>) {
+    metrics.add(block.size(), block_bytes(block));
   } else {
-    metrics.add(run.size());
+    metrics.add(block.size());
   }
 }
 

@@ -8,34 +8,34 @@
 
 namespace leat::detail {
 
-/// Runs that were used up, for the memory that they have: who hands a run to another task takes one
-/// of these for the next. So there are no more of them than were under way at a time.
+/// Blocks that were used up, for the memory that they have: who hands a block to another task takes
+/// one of these for the next. So there are no more of them than were under way at a time.
 ///
 /// Thread safety: shared-safe.
-template <class Run>
-class spent_runs {
+template <class Block>
+class block_recycler {
  public:
   /// `most`: more are not kept. Errors: std::bad_alloc.
-  explicit spent_runs(std::size_t most) { runs_.reserve(most); }
+  explicit block_recycler(std::size_t most) { blocks_.reserve(most); }
 
-  /// An empty run.
-  [[nodiscard]] Run take() {
+  /// An empty block.
+  [[nodiscard]] Block take() {
     const thread_lock lock(mutex_);
-    if (runs_.empty()) return Run();
-    Run run = std::move(runs_.back());
-    runs_.pop_back();
-    return run;
+    if (blocks_.empty()) return Block();
+    Block block = std::move(blocks_.back());
+    blocks_.pop_back();
+    return block;
   }
 
-  void give_back(Run&& run) noexcept {
-    run.clear();  // not under the lock, since elements may do anything as they go
+  void give_back(Block&& block) noexcept {
+    block.clear();  // not under the lock, since elements may do anything as they go
     const thread_lock lock(mutex_);
-    if (runs_.size() < runs_.capacity()) runs_.push_back(std::move(run));
+    if (blocks_.size() < blocks_.capacity()) blocks_.push_back(std::move(block));
   }
 
  private:
   thread_mutex mutex_;
-  std::vector<Run> runs_ LEAT_GUARDED_BY(mutex_);
+  std::vector<Block> blocks_ LEAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace leat::detail

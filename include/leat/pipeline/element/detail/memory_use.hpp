@@ -17,20 +17,20 @@ namespace leat::detail {
 /// What the stages of a pipeline hold, within the limit of pipeline_options::memory_budget.
 ///
 /// Two figures. What is held now: a stage that runs ahead does so only while that leaves room. And
-/// what has to fit, however slowly all runs: readers, buffers, one run of each stage that runs
+/// what has to fit, however slowly all runs: readers, buffers, one block of each stage that runs
 /// ahead; where that is more than the limit the pipeline is refused, or ends, with the sum.
 ///
 /// Shared-safe.
-class held_bytes {
+class memory_use {
  public:
   /// `owner`: of messages. 0: no limit, and nothing is counted.
-  held_bytes(std::size_t limit, std::string owner);
+  memory_use(std::size_t limit, std::string owner);
 
   [[nodiscard]] bool limited() const noexcept { return limit_ > 0; }
 
   /// So many bytes come, or go.
   void add(std::int64_t bytes) noexcept {
-    // relaxed: a stage may see this late, and is one run too fast or too slow
+    // relaxed: a stage may see this late, and is one block too fast or too slow
     held_.fetch_add(bytes, std::memory_order_relaxed);
   }
   [[nodiscard]] std::size_t held() const noexcept {
@@ -38,7 +38,7 @@ class held_bytes {
     return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
   }
   /// Whether so many more fit.
-  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+  [[nodiscard]] bool has_space(std::size_t bytes) const noexcept {
     const std::size_t now = held();  // once: others change it meanwhile
     return now <= limit_ && bytes <= limit_ - now;
   }
@@ -69,7 +69,7 @@ class held_bytes {
 /// What an element has beside itself, as far as it is known: also of lists of such elements, of
 /// any depth. Errors: those of its bytes().
 template <class T>
-[[nodiscard]] std::size_t memory_beside(const T& element) {
+[[nodiscard]] std::size_t indirect_memory(const T& element) {
   std::size_t sum = 0;
   if constexpr (measured<T>) {
     sum = bytes_of(element);
@@ -77,7 +77,7 @@ template <class T>
     using value = std::ranges::range_value_t<const T>;
     sum = std::ranges::size(element) * sizeof(value);
     if constexpr (!std::is_trivially_copyable_v<value> && !std::same_as<value, T>) {
-      for (const value& e : element) sum += memory_beside(e);
+      for (const value& e : element) sum += indirect_memory(e);
     }
   }
   return sum;
@@ -85,17 +85,17 @@ template <class T>
 
 /// The memory of a run, as far as it is known: views share that of their reader, and rows have room
 /// for some more than there are. Errors: those of a bytes() of its elements.
-template <class Run>
-[[nodiscard]] std::size_t memory_of(const Run& run) {
-  using value = typename Run::value_type;
-  const std::size_t places = run.size() * sizeof(value);
+template <class Block>
+[[nodiscard]] std::size_t memory_of(const Block& block) {
+  using value = typename Block::value_type;
+  const std::size_t slot_bytes = block.size() * sizeof(value);
   std::size_t bytes = 0;
   if constexpr (measured<value>) {
-    bytes = bytes_in(run);
+    bytes = block_bytes(block);
   } else if constexpr (!std::is_trivially_copyable_v<value>) {
-    for (const value& element : run) bytes += memory_beside(element);
+    for (const value& element : block) bytes += indirect_memory(element);
   }
-  return places + bytes + bytes / 8;
+  return slot_bytes + bytes + bytes / 8;
 }
 
 }  // namespace leat::detail

@@ -6,10 +6,10 @@
 
 namespace leat::detail {
 
-/// The run that holds elements which a run lent, or moved: views get memory of their own.
-template <class Run>
+/// The block that holds elements which a block lent, or moved: views get memory of their own.
+template <class Block>
 struct owned {
-  using type = Run;
+  using type = Block;
 };
 template <class View>
 struct owned<basic_record_batch<View>> {
@@ -19,7 +19,7 @@ template <>
 struct owned<record_selection> {
   using type = record_rows;
 };
-template <class Run>
-using owned_run = typename owned<Run>::type;
+template <class Block>
+using owned_block = typename owned<Block>::type;
 
 }  // namespace leat::detail

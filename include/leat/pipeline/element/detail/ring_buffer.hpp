@@ -7,24 +7,24 @@
 
 namespace leat::detail {
 
-/// First in, first out, each found by its place: a ring of a power of two of places that grows when
+/// First in, first out, each found by its place: a ring of a power of two of slots that grows when
 /// it is full. Once it is large enough it allocates nothing, and what a place held has its memory
 /// used again by what comes there. References hold until the next push.
 template <class T>
-class growing_ring {
+class ring_buffer {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   /// The i-th; 0 is the oldest.
-  [[nodiscard]] T& operator[](std::size_t i) noexcept { return places_[place(i)]; }
-  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return places_[place(i)]; }
+  [[nodiscard]] T& operator[](std::size_t i) noexcept { return slots_[slot(i)]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return slots_[slot(i)]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size_ - 1]; }
 
   /// Makes the youngest out of what its place held before. Errors: std::bad_alloc; then nothing has
   /// changed.
   T& push() {
-    if (size_ == places_.size()) grow();
+    if (size_ == slots_.size()) grow();
     ++size_;
     return back();
   }
@@ -32,23 +32,23 @@ class growing_ring {
 
   /// Takes the oldest away. Precondition: there is one.
   void pop() noexcept {
-    head_ = (head_ + 1) & (places_.size() - 1);
+    head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;
   }
   void clear() noexcept { head_ = size_ = 0; }
 
  private:
-  [[nodiscard]] std::size_t place(std::size_t i) const noexcept {
-    return (head_ + i) & (places_.size() - 1);
+  [[nodiscard]] std::size_t slot(std::size_t i) const noexcept {
+    return (head_ + i) & (slots_.size() - 1);
   }
   void grow() {
-    std::vector<T> larger(std::max<std::size_t>(8, 2 * places_.size()));
+    std::vector<T> larger(std::max<std::size_t>(8, 2 * slots_.size()));
     for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
-    places_ = std::move(larger);
+    slots_ = std::move(larger);
     head_ = 0;
   }
 
-  std::vector<T> places_;
+  std::vector<T> slots_;
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

@@ -27,8 +27,8 @@ class row_memory {
   [[nodiscard]] char* take(std::size_t size) {
     if (size > largest) return nullptr;
     const std::size_t needed = (sizeof(piece) + size + alignof(piece) - 1) & ~(alignof(piece) - 1);
-    if (refused_ < few) {
-      refused_ += needed;
+    if (heap_bytes_ < heap_bytes_before_slabs) {
+      heap_bytes_ += needed;
       return nullptr;
     }
     if (left_ < needed) begin_slab();
@@ -40,8 +40,8 @@ class row_memory {
   static void give_back(char* row) noexcept { leave(*(reinterpret_cast<piece*>(row) - 1)->from); }
 
  private:
-  static constexpr std::size_t few = std::size_t{2} << 20;
-  static constexpr std::size_t largest = few / 32;
+  static constexpr std::size_t heap_bytes_before_slabs = std::size_t{2} << 20;
+  static constexpr std::size_t largest = heap_bytes_before_slabs / 32;
 
   struct slab {
     std::size_t pieces = 1;  // that are out, and one for the memory that they are from
@@ -56,10 +56,11 @@ class row_memory {
   }
 
   slab* slab_ = nullptr;
-  char* next_ = nullptr;     // in the slab
-  std::size_t left_ = 0;     // of it
-  std::size_t size_ = few;   // of it; each is twice as large as the one before, up to 32 MiB
-  std::size_t refused_ = 0;  // bytes, of the first rows
+  char* next_ = nullptr;  // in the slab
+  std::size_t left_ = 0;  // of it
+  // of it; each is twice as large as the one before, up to 32 MiB
+  std::size_t size_ = heap_bytes_before_slabs;
+  std::size_t heap_bytes_ = 0;  // bytes, of the first rows
 };
 
 /// The bytes of a row that comes in the place of others: memory that is large enough is used again.
@@ -82,7 +83,7 @@ class row_bytes {
   /// has some. Errors: std::bad_alloc; then the row is as it was, or empty.
   void assign(const char* data, std::size_t size, row_memory* memory = nullptr) {
     if (capacity() / 4 > std::max(size, std::size_t{256})) free();
-    if (size > capacity()) make_room(size, memory);
+    if (size > capacity()) reallocate(size, memory);
     if (size > 0) std::memcpy(data_, data, size);
     size_ = size;
   }
@@ -92,18 +93,18 @@ class row_bytes {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_ >> 1; }
 
  private:
-  [[nodiscard]] bool is_piece() const noexcept { return (capacity_ & 1) != 0; }
+  [[nodiscard]] bool owns_piece() const noexcept { return (capacity_ & 1) != 0; }
 
-  void make_room(std::size_t size, row_memory* memory) {
+  void reallocate(std::size_t size, row_memory* memory) {
     char* fresh = memory ? memory->take(size) : nullptr;
-    const bool is_piece = fresh != nullptr;
+    const bool owns_piece = fresh != nullptr;
     if (!fresh) fresh = static_cast<char*>(::operator new(size));
     free();
     data_ = fresh;
-    capacity_ = size << 1 | (is_piece ? 1 : 0);
+    capacity_ = size << 1 | (owns_piece ? 1 : 0);
   }
   void free() noexcept {
-    if (is_piece()) {
+    if (owns_piece()) {
       row_memory::give_back(data_);
     } else {
       ::operator delete(data_);

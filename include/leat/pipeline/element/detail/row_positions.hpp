@@ -16,61 +16,61 @@
 
 namespace leat::detail {
 
-/// Runs that tell where their elements stand in files.
-template <class Run>
-concept positioned = requires(const Run& run) {
-  run.position(std::size_t{0});
-  run.paths();
+/// Blocks that tell where their elements stand in files.
+template <class Block>
+concept positioned = requires(const Block& block) {
+  block.position(std::size_t{0});
+  block.paths();
 };
 
-/// Where the elements of a stage's input stand, for rows that outlive its runs.
+/// Where the elements of a stage's input stand, for rows that outlive its blocks.
 ///
-/// Runs of one file bring a path of their own each, and files may take turns: so of each path one
+/// Blocks of one file bring a path of their own each, and files may take turns: so of each path one
 /// is kept here for all rows, and what keeps several once, however often it comes again.
 /// Thread safety: distinct-safe; what it keeps is shared-safe.
-template <class Run>
+template <class Block>
 class row_positions {
  public:
-  /// A run of the input is there. Errors: std::bad_alloc.
-  void begin(const Run&) noexcept {}
+  /// A block of the input is there. Errors: std::bad_alloc.
+  void begin(const Block&) noexcept {}
   /// Keeps the paths of all positions so far.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return nullptr; }
 };
 
-template <positioned Run>
-class row_positions<Run> {
+template <positioned Block>
+class row_positions<Block> {
  public:
-  void begin(const Run& run) {
-    std::shared_ptr<const void> paths = run.paths();
+  void begin(const Block& block) {
+    std::shared_ptr<const void> paths = block.paths();
     if (paths == present_) return;
     all_->insert(paths);
     present_ = std::move(paths);
   }
-  [[nodiscard]] record_position of(const Run& run, std::size_t i) const noexcept {
-    return run.position(i);
+  [[nodiscard]] record_position of(const Block& block, std::size_t i) const noexcept {
+    return block.position(i);
   }
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return all_; }
 
  private:
-  using keepers = std::set<std::shared_ptr<const void>>;
-  std::shared_ptr<keepers> all_ = std::make_shared<keepers>();
+  using owner_set = std::set<std::shared_ptr<const void>>;
+  std::shared_ptr<owner_set> all_ = std::make_shared<owner_set>();
   std::shared_ptr<const void> present_;
 };
 
 template <class View>
 class row_positions<basic_record_batch<View>> {
  public:
-  using run_type = basic_record_batch<View>;
+  using block_type = basic_record_batch<View>;
 
-  void begin(const run_type& run) {
-    const std::string_view path = run.path();
+  void begin(const block_type& block) {
+    const std::string_view path = block.path();
     if (path_ && *path_ == path) return;
     auto at = all_->find(path);
     if (at == all_->end()) at = all_->emplace(path).first;
     path_ = &*at;
   }
-  [[nodiscard]] record_position of(const run_type& run, std::size_t i) const noexcept {
-    record_position p = run.position(i);
+  [[nodiscard]] record_position of(const block_type& block, std::size_t i) const noexcept {
+    record_position p = block.position(i);
     p.path = *path_;
     return p;
   }
@@ -79,50 +79,50 @@ class row_positions<basic_record_batch<View>> {
  private:
   using names = std::set<std::string, std::less<>>;  // which stay where they are
   std::shared_ptr<names> all_ = std::make_shared<names>();
-  const std::string* path_ = nullptr;  // of the present run
+  const std::string* path_ = nullptr;  // of the present block
 };
 
-/// Where the i-th element of a run stands in its file: "a.csv:7 at offset 120". Empty for one that
-/// comes from none. Errors: std::bad_alloc.
-template <positioned Run>
-[[nodiscard]] std::string place_of_element(const Run& run, std::size_t i) {
-  const record_position p = run.position(i);
+/// Where the i-th element of a block stands in its file: "a.csv:7 at offset 120". Empty for one
+/// that comes from none. Errors: std::bad_alloc.
+template <positioned Block>
+[[nodiscard]] std::string element_position_text(const Block& block, std::size_t i) {
+  const record_position p = block.position(i);
   if (p.path.empty()) return {};
-  constexpr bool is_line = std::is_same_v<typename Run::value_type, std::string_view>;
+  constexpr bool is_line = std::is_same_v<typename Block::value_type, std::string_view>;
   return is_line ? format_line_position(p) : format_record_position(p);
 }
 
 /// Where the record stands of which an error tells that a function has thrown at the i-th element
-/// of a run; of a batch that was not decoded as a whole, where that begins. Empty where nobody
+/// of a block; of a batch that was not decoded as a whole, where that begins. Empty where nobody
 /// knows. Errors: std::bad_alloc.
 template <class In>
-[[nodiscard]] std::string place_of(const decode_error& e, const In& in, std::size_t i) {
+[[nodiscard]] std::string error_position_text(const decode_error& e, const In& in, std::size_t i) {
   const auto& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
   if constexpr (positioned<std::remove_cvref_t<decltype(element)>>) {
     if (element.empty()) return {};  // the function has taken it away
     if (e.records() == element.size() && e.record() < element.size()) {
-      return place_of_element(element, e.record());
+      return element_position_text(element, e.record());
     }
-    const std::string begin = place_of_element(element, 0);
+    const std::string begin = element_position_text(element, 0);
     if (begin.empty()) return {};
     return "record " + std::to_string(e.record()) + " in the batch that begins with " + begin;
   } else if constexpr (positioned<In>) {
-    if (e.records() == 1 && e.record() == 0) return place_of_element(in, i);
+    if (e.records() == 1 && e.record() == 0) return element_position_text(in, i);
   }
   return {};
 }
 
-/// What a function has just thrown at the i-th element of a run: a decoder's error with the place
-/// of its record, as far as the element or its run knows that, and nobody else has said it.
+/// What a function has just thrown at the i-th element of a block: a decoder's error with the place
+/// of its record, as far as the element or its block knows that, and nobody else has said it.
 template <class In>
-[[nodiscard]] std::exception_ptr with_place(const In& in, std::size_t i) {
+[[nodiscard]] std::exception_ptr with_position(const In& in, std::size_t i) {
   const std::exception_ptr error = std::current_exception();
   try {
     std::rethrow_exception(error);
   } catch (const decode_error& e) {
     if (e.has_position() || typeid(e) != typeid(decode_error)) return error;
-    const std::string place = place_of(e, in, i);
-    if (!place.empty()) return std::make_exception_ptr(e.at(place));
+    const std::string position = error_position_text(e, in, i);
+    if (!position.empty()) return std::make_exception_ptr(e.at(position));
   } catch (...) {  // is as it is
   }
   return error;

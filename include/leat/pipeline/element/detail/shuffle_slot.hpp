@@ -18,46 +18,46 @@ namespace leat::detail {
 /// Asks for the line of memory at an address, which need not be one. The empty statement is not for
 /// the processor: g++ takes a function that only asks for one without effect, and leaves its calls
 /// out.
-inline void ask_for(const void* address) noexcept {
+inline void prefetch_line(const void* address) noexcept {
   __builtin_prefetch(address);
   asm volatile("");
 }
 
 /// Asks for an object itself, the first lines of a large one.
 template <class T>
-void ask_for_all(const T& object) noexcept {
+void prefetch_object(const T& object) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t size = std::min(sizeof(T), 16 * line);
   const auto* const bytes = reinterpret_cast<const std::byte*>(&object);
-  for (std::size_t at = 0; at < size; at += line) ask_for(bytes + at);
-  ask_for(bytes + size - 1);  // it need not begin with a line
+  for (std::size_t at = 0; at < size; at += line) prefetch_line(bytes + at);
+  prefetch_line(bytes + size - 1);  // it need not begin with a line
 }
 
 /// Asks for the memory that an object refers to. What it is made of is not known here, but an
 /// address is one of its words; the others are asked for in vain.
 template <class T>
-void ask_for_beside(const T& object) noexcept {
+void prefetch_target(const T& object) noexcept {
   constexpr std::size_t count = std::min<std::size_t>(sizeof(T) / sizeof(std::uintptr_t), 16);
   if constexpr (!std::is_trivially_copyable_v<T> && count > 0) {
     std::uintptr_t words[count];
     std::memcpy(words, &object, sizeof words);
-    for (const std::uintptr_t word : words) ask_for(reinterpret_cast<const void*>(word));
+    for (const std::uintptr_t word : words) prefetch_line(reinterpret_cast<const void*>(word));
   }
 }
 
 /// One place of a shuffle buffer that holds elements.
 template <class Element>
-struct element_place {
+struct element_slot {
   void put(Element&& e) { element = std::move(e); }
   Element&& take() noexcept { return std::move(element); }
-  void expect() const noexcept { ask_for_beside(element); }
-  [[nodiscard]] std::size_t memory() const { return memory_beside(element); }
+  void prefetch() const noexcept { prefetch_target(element); }
+  [[nodiscard]] std::size_t memory() const { return indirect_memory(element); }
   Element element{};
 };
 
 /// One that holds the bytes of a row.
 template <class View>
-struct row_place {
+struct row_slot {
   void put(View v, const record_position& from, row_memory* memory = nullptr) {
     bytes.assign(reinterpret_cast<const char*>(v.data()), v.size(), memory);
     path = from.path.data();
@@ -72,11 +72,11 @@ struct row_place {
   }
   [[nodiscard]] std::size_t memory() const noexcept { return bytes.capacity(); }
   // The processor itself goes on where it sees these lines read.
-  void expect() const noexcept {
+  void prefetch() const noexcept {
     constexpr std::size_t line = 64;
     constexpr std::size_t lines = 8;
     const std::size_t size = std::min(bytes.size(), line * lines);
-    for (std::size_t at = 0; at < size; at += line) ask_for(bytes.data() + at);
+    for (std::size_t at = 0; at < size; at += line) prefetch_line(bytes.data() + at);
   }
   row_bytes bytes;
   const char* path = nullptr;  // where the row stood; kept by row_positions
@@ -84,14 +84,14 @@ struct row_place {
   std::uint64_t index = 0;
 };
 
-/// What holds an element of a run.
-template <class Run>
-struct place_in {
-  using type = element_place<typename Run::value_type>;
+/// What holds an element of a block.
+template <class Block>
+struct slot_for {
+  using type = element_slot<typename Block::value_type>;
 };
 template <class View>
-struct place_in<basic_rows<View>> {
-  using type = row_place<View>;
+struct slot_for<basic_rows<View>> {
+  using type = row_slot<View>;
 };
 
 }  // namespace leat::detail

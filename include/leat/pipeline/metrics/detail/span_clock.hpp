@@ -59,15 +59,15 @@ class span_clock {
 };
 
 // One span, from its making to its end, or to stop().
-class span_of_time {
+class timed_span {
  public:
-  span_of_time(span_clock& clock, scheduler& sched) noexcept
+  timed_span(span_clock& clock, scheduler& sched) noexcept
       : clock_(&clock), scheduler_(sched), begin_(sched.now()) {
     clock.begin(begin_);
   }
-  span_of_time(const span_of_time&) = delete;
-  span_of_time& operator=(const span_of_time&) = delete;
-  ~span_of_time() { stop(); }
+  timed_span(const timed_span&) = delete;
+  timed_span& operator=(const timed_span&) = delete;
+  ~timed_span() { stop(); }
 
   // Ends the measurement without reading the clock of a scheduler that may be gone.
   void forget() noexcept { clock_ = nullptr; }

@@ -25,12 +25,14 @@ class file_order {
   void begin(const random_engine& random, bool shuffle, std::uint64_t epoch, std::size_t files,
              const file_share& share);
   /// What was dealt, of so many files. Errors: failed_precondition, with the stage, for others.
-  void begin_dealt(dealt_files d, std::size_t files, std::string_view stage);
+  void begin_assigned(assigned_files d, std::size_t files, std::string_view stage);
   void clear() noexcept;
 
-  [[nodiscard]] bool is_dealt() const noexcept { return dealt_ != nullptr; }
+  [[nodiscard]] bool is_assigned() const noexcept { return assigned_ != nullptr; }
   /// What was dealt, if it was; never changed.
-  [[nodiscard]] const std::shared_ptr<const dealt_files>& dealt() const noexcept { return dealt_; }
+  [[nodiscard]] const std::shared_ptr<const assigned_files>& assigned() const noexcept {
+    return assigned_;
+  }
 
   [[nodiscard]] const std::vector<std::size_t>& files() const noexcept { return files_; }
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
@@ -39,21 +41,22 @@ class file_order {
   void go_to(std::size_t taken) noexcept { taken_ = taken; }
 
   /// The i-th file: open where it was begun elsewhere.
-  [[nodiscard]] file_place at(std::size_t i) const;
+  [[nodiscard]] file_position at(std::size_t i) const;
   /// The next one. Precondition: not at_end().
-  [[nodiscard]] file_place take() { return at(taken_++); }
+  [[nodiscard]] file_position take() { return at(taken_++); }
 
   /// Adds the files that were not taken.
-  void add_left(dealt_files& to) const;
+  void add_left(assigned_files& to) const;
 
  private:
   std::vector<std::size_t> files_;
   std::size_t taken_ = 0;
-  std::shared_ptr<const dealt_files> dealt_;
+  std::shared_ptr<const assigned_files> assigned_;
 };
 
 /// What a rank gets of that which others had left: files that were begun first, each of one rank in
 /// turn; then the others.
-[[nodiscard]] dealt_files share_of(const std::vector<dealt_files>& left, const file_share& share);
+[[nodiscard]] assigned_files assign_share(const std::vector<assigned_files>& left,
+                                          const file_share& share);
 
 }  // namespace leat::detail

@@ -21,22 +21,26 @@ template <class Reader>
 
 /// Refuses what no files could be read by. Errors: invalid_argument, with the stage.
 template <class Reader>
-void check_file_source(const file_source<Reader>& source, const pipeline_core& core) {
+void check_file_source(const file_source<Reader>& source, const pipeline_context& context) {
   const std::string& name = source.name;
-  if (source.files.empty()) core.refuse(name, "name at least one file or pattern");
+  if (source.files.empty())
+    context.throw_declaration_error(name, "name at least one file or pattern");
   if (source.num_epochs == std::uint64_t{0}) {
-    core.refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
+    context.throw_declaration_error(name, "num_epochs is 0: give 1 or more, or none for no end");
   }
   if (source.interleave == 0 || source.interleave > most_readers) {
-    core.refuse(name, "let it interleave 1 to 1024 files");
+    context.throw_declaration_error(name, "let it interleave 1 to 1024 files");
   }
-  if (source.block == 0) core.refuse(name, "give a block of 1 record or more");
-  if (source.readers > most_readers) core.refuse(name, "take at most 1024 readers");
-  if (source.rank >= source.world_size) core.refuse(name, "the rank must be below world_size");
+  if (source.block == 0) context.throw_declaration_error(name, "give a block of 1 record or more");
+  if (source.readers > most_readers)
+    context.throw_declaration_error(name, "take at most 1024 readers");
+  if (source.rank >= source.world_size)
+    context.throw_declaration_error(name, "the rank must be below world_size");
   if (source.world_size > 1 && source.shuffle && !source.seed) {
-    core.refuse(name, "give all ranks the same seed, else files are read twice or never");
+    context.throw_declaration_error(
+        name, "give all ranks the same seed, else files are read twice or never");
   }
-  Reader::check_options(source.reader, core.title_of(name));
+  Reader::check_options(source.reader, context.title_of(name));
 }
 
 /// What its readers take.

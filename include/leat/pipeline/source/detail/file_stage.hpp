@@ -38,60 +38,61 @@ class file_stage final : public stage<typename Reader::batch_type> {
         random_(initial_),
         open_(source_, metrics) {}
 
-  void start(pipeline_core& core) override {
+  void start(pipeline_context& context) override {
     if (source_.readers == 0) {
       this->metrics().add_task();
       return;
     }
-    open_.start(core, source_.readers);
+    open_.start(context, source_.readers);
   }
   bool has_tasks() const noexcept override { return source_.readers > 0; }
 
-  task<bool> next(batch& run) override {
+  task<bool> next(batch& block) override {
     std::optional<at_work> here;  // else the tasks are
     if (!has_tasks()) here.emplace(this->metrics(), *scheduler::current());
-    begin_run();
-    run.clear();
-    while (run.empty()) {
+    begin_block();
+    block.clear();
+    while (block.empty()) {
       if (closed_ == open_.size()) {
         const bool more = co_await begin_epoch();
         if (!more) co_return false;
       }
-      if (!open_[turn_].ended) co_await take(open_[turn_], run, SIZE_MAX);
-      if (noting_) journal_.last().file = open_[turn_].file;
-      if (run.empty() || left_ == 0) pass_on();
-      if (to_drop_ > 0) drop_front(run);
-      if (run.empty() && at_round()) begin_run_anew();
+      if (!open_[turn_].ended) co_await take(open_[turn_], block, SIZE_MAX);
+      if (origins_enabled_) replay_log_.last().file = open_[turn_].file;
+      if (block.empty() || left_ == 0) pass_on();
+      if (to_drop_ > 0) drop_front(block);
+      if (block.empty() && at_round()) restart_block_log();
     }
-    given_ += run.size();
+    delivered_ += block.size();
     std::size_t bytes = 0;
-    for (const auto& record : run) bytes += record.size();
-    if (noting_) note(run);
-    this->metrics().add(run.size(), bytes);
+    for (const auto& record : block) bytes += record.size();
+    if (origins_enabled_) note(block);
+    this->metrics().add(block.size(), bytes);
     co_return true;
   }
 
-  std::string obstacle() const override { return {}; }
+  std::string save_error() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
     stages.push_back(description());
   }
-  void save(run_place before, batch_numbers&, std::vector<stage_state>& stages) const override {
-    const place* const at = journal_.find(before.run);
+  void save(block_position before, batch_numbers&,
+            std::vector<stage_state>& stages) const override {
+    const log_entry* const at = replay_log_.find(before.block);
     stage_state s = description();
     const auto from = at ? at->round : present_round();
     s.files = from->state;
-    if (from->dealt) s.files->dealt = *from->dealt;
-    s.files->records = (at ? at->given : given_in_round() + to_drop_) + before.element;
-    s.files->files = open_.files().marks();
+    if (from->assigned) s.files->assigned = *from->assigned;
+    s.files->records = (at ? at->given : delivered_in_round() + to_drop_) + before.element;
+    s.files->files = open_.files().versions();
     stages.push_back(std::move(s));
   }
-  void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
+  void forget(std::uint64_t block) noexcept override { replay_log_.forget(block); }
 
   task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
-    if (!s.files) refuse_state(s.name, "its state is not of files");
-    if (s.of_ranks.empty()) co_return co_await take_up(*s.files);
-    co_await deal_anew(s.of_ranks);
+    if (!s.files) throw_state_error(s.name, "its state is not of files");
+    if (s.rank_files.empty()) co_return co_await restore_from(*s.files);
+    co_await redistribute_files(s.rank_files);
   }
   void rewind() noexcept override {
     random_ = initial_;
@@ -99,14 +100,14 @@ class file_stage final : public stage<typename Reader::batch_type> {
     leave();
   }
 
-  bool note_origins() override {
-    noting_ = true;
+  bool enable_origins() override {
+    origins_enabled_ = true;
     return true;
   }
-  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    journal_.take_origins(run, all);
+  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
+    replay_log_.take_origins(block, all);
   }
-  task<void> make_again(std::span<const origin> records, sink to) override {
+  task<void> replay(std::span<const origin> records, sink to) override {
     while (!records.empty()) {
       const std::uint32_t file = records.front().file;
       const auto end =
@@ -114,7 +115,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       const auto count = static_cast<std::size_t>(end - records.begin());
       open_.require(file);
       const std::string& path = open_.files().path(file);
-      places_reader<Reader> reader(path, source_.reader, records.first(count));
+      position_reader<Reader> reader(path, source_.reader, records.first(count));
       co_await reader.read(to);
       records = records.subspan(count);
     }
@@ -125,10 +126,10 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   struct round_start {
     files_state state;
-    std::shared_ptr<const dealt_files> dealt;
+    std::shared_ptr<const assigned_files> assigned;
   };
-  // Where the stage stood at the beginning of a run, and what that run then gave.
-  struct place {
+  // Where the stage stood at the beginning of a run, and what that block then gave.
+  struct log_entry {
     std::shared_ptr<const round_start> round;
     std::uint64_t given = 0;  // records since
     std::size_t file = 0;
@@ -136,8 +137,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
   };
 
   task<void> find() {
-    constexpr bool of_tfrecords = std::is_same_v<Reader, tfrecord_reader>;
-    constexpr auto find_all = of_tfrecords ? find_tfrecord_files : find_files;
+    constexpr bool is_tfrecord = std::is_same_v<Reader, tfrecord_reader>;
+    constexpr auto find_all = is_tfrecord ? find_tfrecord_files : find_files;
     std::vector<std::string> paths = co_await find_all(source_.files, this->metrics().name());
     require_files_for(source_.world_size, paths.size(), this->metrics().name());
     open_.found(std::move(paths));
@@ -145,21 +146,21 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   task<bool> begin_epoch() {
     if (epoch_ == 0) co_await find();
-    if (epoch_ == source_.num_epochs || nothing_is_left()) {
-      if (to_drop_ > 0) refuse_state(this->metrics().name(), "it is behind the last epoch");
+    if (epoch_ == source_.num_epochs || is_exhausted()) {
+      if (to_drop_ > 0) throw_state_error(this->metrics().name(), "it is behind the last epoch");
       co_return false;
     }
     if (to_drop_ > 0) require_fewer_to_drop();
     ++epoch_;
     begin_order(share_);
-    begin_places();
+    reset_turns();
     co_return true;
   }
 
   // What was had ends in the epoch after the one that it began in, of those that have records.
   void require_fewer_to_drop() {
     if (to_drop_ < to_drop_of_epoch_) {
-      refuse_state(this->metrics().name(), "it has had more records than an epoch has");
+      throw_state_error(this->metrics().name(), "it has had more records than an epoch has");
     }
     to_drop_of_epoch_ = to_drop_;
   }
@@ -167,7 +168,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void begin_order(const file_share& share) {
     order_.begin(random_, source_.shuffle, epoch_, open_.files().size(), share);
   }
-  void begin_places() noexcept {
+  void reset_turns() noexcept {
     turn_ = closed_ = 0;
     left_ = source_.block;
     for (open_file& f : open_) f.ended = false;
@@ -175,14 +176,15 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   // Files without records would be read again and again: true when there are no others among those
   // that may be this rank's.
-  [[nodiscard]] bool nothing_is_left() const {
+  [[nodiscard]] bool is_exhausted() const {
     if (epoch_ == 0) return false;
-    const bool others_next = order_.is_dealt() || (source_.shuffle && share_.world_size > 1);
-    return others_next ? open_.all_are_empty() : open_.are_empty(order_.files());
+    const bool has_files_of_others =
+        order_.is_assigned() || (source_.shuffle && share_.world_size > 1);
+    return has_files_of_others ? open_.all_are_empty() : open_.are_empty(order_.files());
   }
 
   // Some records of a file, or of the one that comes in its place; none where no file is left.
-  task<void> take(open_file& f, batch& run, std::size_t most) {
+  task<void> take(open_file& f, batch& block, std::size_t most) {
     while (f.taken == f.read.size()) {
       if (!f.is_open() && order_.at_end()) {
         f.ended = true;
@@ -194,11 +196,11 @@ class file_stage final : public stage<typename Reader::batch_type> {
       co_await open_.read(f);
     }
     if (open_.size() == 1 && f.taken == 0 && f.read.size() <= most) {
-      std::swap(run, f.read);
+      std::swap(block, f.read);
       f.read.clear();
     } else {
       const std::size_t count = std::min({left_, f.read.size() - f.taken, most});
-      run = f.read.slice(f.taken, count);
+      block = f.read.slice(f.taken, count);
       f.taken += count;
       left_ -= count;
     }
@@ -213,46 +215,48 @@ class file_stage final : public stage<typename Reader::batch_type> {
   // ---- Where it stands.
 
   [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
-  [[nodiscard]] std::uint64_t given_in_round() const noexcept { return at_round() ? 0 : given_; }
+  [[nodiscard]] std::uint64_t delivered_in_round() const noexcept {
+    return at_round() ? 0 : delivered_;
+  }
 
   // Before all take their turns.
   [[nodiscard]] std::shared_ptr<const round_start> present_round() const {
     if (!at_round()) return round_;
     files_state s{
         .seed = random_.seed(), .epoch = epoch_, .next_file = order_.taken(), .closed = closed_};
-    for (const open_file& f : open_) s.places.push_back(open_.place_of(f));
-    return std::make_shared<const round_start>(round_start{std::move(s), order_.dealt()});
+    for (const open_file& f : open_) s.positions.push_back(open_.position_of(f));
+    return std::make_shared<const round_start>(round_start{std::move(s), order_.assigned()});
   }
 
-  void begin_run() {
+  void begin_block() {
     if (at_round()) {
       round_ = present_round();
-      given_ = 0;
+      delivered_ = 0;
     }
-    journal_.begin({round_, given_ + to_drop_});
+    replay_log_.begin({round_, delivered_ + to_drop_});
   }
 
-  // The last turns of a round gave nothing: the run begins with the next one.
-  void begin_run_anew() {
+  // The last turns of a round gave nothing: the block begins with the next one.
+  void restart_block_log() {
     round_ = present_round();
-    given_ = 0;
-    journal_.last().round = round_;
-    journal_.last().given = to_drop_;
+    delivered_ = 0;
+    replay_log_.last().round = round_;
+    replay_log_.last().given = to_drop_;
   }
 
-  void drop_front(batch& run) {
-    const std::uint64_t count = std::min<std::uint64_t>(to_drop_, run.size());
-    run.drop_front(static_cast<std::size_t>(count));
+  void drop_front(batch& block) {
+    const std::uint64_t count = std::min<std::uint64_t>(to_drop_, block.size());
+    block.drop_front(static_cast<std::size_t>(count));
     to_drop_ -= count;
-    given_ += count;
+    delivered_ += count;
   }
 
-  void note(const batch& run) {
-    std::vector<origin>& all = journal_.last().origins;
-    const auto file = static_cast<std::uint32_t>(journal_.last().file);
-    all.reserve(run.size());
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      const record_position at = run.position(i);
+  void note(const batch& block) {
+    std::vector<origin>& all = replay_log_.last().origins;
+    const auto file = static_cast<std::uint32_t>(replay_log_.last().file);
+    all.reserve(block.size());
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const record_position at = block.position(i);
       all.push_back({file, at.offset, at.index, 0});
     }
   }
@@ -261,22 +265,22 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void leave() noexcept {
     open_.close();
     closed_ = open_.size();
-    epoch_ = to_drop_ = to_drop_of_epoch_ = given_ = turn_ = 0;
+    epoch_ = to_drop_ = to_drop_of_epoch_ = delivered_ = turn_ = 0;
     left_ = source_.block;
     share_ = {source_.rank, source_.world_size};
     order_.clear();
   }
 
-  task<void> take_up(const files_state& s) {
+  task<void> restore_from(const files_state& s) {
     const std::string& name = this->metrics().name();
     if (source_.shuffle) require_seed(name, source_.seed, s.seed);
     if (source_.num_epochs && s.epoch > *source_.num_epochs) {
-      refuse_state(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
-                             std::to_string(*source_.num_epochs));
+      throw_state_error(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
+                                  std::to_string(*source_.num_epochs));
     }
     if (s.epoch > max_epochs) {
-      refuse_state(name,
-                   "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
+      throw_state_error(
+          name, "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
     }
     random_ = random_engine(s.seed);
     to_drop_ = s.records;
@@ -284,27 +288,28 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (open_.files().size() == 0) co_await find();
       co_await open_.files().require(s.files, name);
     }
-    if (s.epoch > 0) co_await go_on(s);
+    if (s.epoch > 0) co_await restore_turns(s);
   }
 
-  task<void> go_on(const files_state& s) {
+  task<void> restore_turns(const files_state& s) {
     const std::string& name = this->metrics().name();
     epoch_ = s.epoch;
-    if (s.dealt) {
-      order_.begin_dealt(*s.dealt, open_.files().size(), name);
+    if (s.assigned) {
+      order_.begin_assigned(*s.assigned, open_.files().size(), name);
     } else {
       begin_order(share_);
     }
     closed_ = static_cast<std::size_t>(s.closed);
-    const auto ended = std::ranges::count_if(s.places, &file_place::ended);
-    const auto is_both = [](const file_place& p) { return p.open && p.ended; };
-    if (s.places.size() != open_.size() || s.next_file > order_.files().size() ||
-        s.closed != static_cast<std::uint64_t>(ended) || std::ranges::any_of(s.places, is_both)) {
-      refuse_state(name, "its state does not go with its files");
+    const auto ended = std::ranges::count_if(s.positions, &file_position::ended);
+    const auto is_both = [](const file_position& p) { return p.open && p.ended; };
+    if (s.positions.size() != open_.size() || s.next_file > order_.files().size() ||
+        s.closed != static_cast<std::uint64_t>(ended) ||
+        std::ranges::any_of(s.positions, is_both)) {
+      throw_state_error(name, "its state does not go with its files");
     }
     order_.go_to(static_cast<std::size_t>(s.next_file));
     for (std::size_t i = 0; i < open_.size(); ++i) {
-      const file_place& p = s.places[i];
+      const file_position& p = s.positions[i];
       open_[i].ended = p.ended;
       if (!p.open) continue;
       open_.require(p.file);
@@ -313,50 +318,50 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
 
   // What ranks had left, with epochs that some had not begun, becomes one epoch, dealt out anew.
-  task<void> deal_anew(const std::vector<files_state>& of_ranks) {
-    std::vector<dealt_files> left(of_ranks.size());
+  task<void> redistribute_files(const std::vector<files_state>& rank_files) {
+    std::vector<assigned_files> left(rank_files.size());
     std::vector<std::uint64_t> epochs;
-    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+    for (std::size_t i = 0; i < rank_files.size(); ++i) {
       leave();
-      share_ = {i, of_ranks.size()};
-      co_await take_up(of_ranks[i]);
+      share_ = {i, rank_files.size()};
+      co_await restore_from(rank_files[i]);
       co_await drop();
       left[i] = left_of_epoch();
       epochs.push_back(epoch_);
     }
     const std::uint64_t last = std::ranges::max(epochs);
-    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
-      const std::string why = epoch_gap_error(i, of_ranks.size(), last - epochs[i]);
-      if (!why.empty()) refuse_state(this->metrics().name(), why);
+    for (std::size_t i = 0; i < rank_files.size(); ++i) {
+      const std::string why = epoch_gap_error(i, rank_files.size(), last - epochs[i]);
+      if (!why.empty()) throw_state_error(this->metrics().name(), why);
       for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
-        begin_order({i, of_ranks.size()});
+        begin_order({i, rank_files.size()});
         order_.add_left(left[i]);
       }
     }
     leave();
     if (last == 0) co_return;
     epoch_ = last;
-    order_.begin_dealt(share_of(left, share_), open_.files().size(), this->metrics().name());
-    begin_places();
+    order_.begin_assigned(assign_share(left, share_), open_.files().size(), this->metrics().name());
+    reset_turns();
   }
 
   // Reads what the next stage has had.
   task<void> drop() {
-    batch run;
+    batch block;
     while (to_drop_ > 0) {
       if (closed_ == open_.size()) (void)co_await begin_epoch();
-      run.clear();
-      if (!open_[turn_].ended) co_await take(open_[turn_], run, to_drop_);
-      to_drop_ -= run.size();
-      if (run.empty() || left_ == 0) pass_on();
+      block.clear();
+      if (!open_[turn_].ended) co_await take(open_[turn_], block, to_drop_);
+      to_drop_ -= block.size();
+      if (block.empty() || left_ == 0) pass_on();
       co_await yield_if_due();
     }
   }
 
-  [[nodiscard]] dealt_files left_of_epoch() const {
-    dealt_files left;
+  [[nodiscard]] assigned_files left_of_epoch() const {
+    assigned_files left;
     for (const open_file& f : open_) {
-      if (f.is_open()) left.begun.push_back(open_.place_of(f));
+      if (f.is_open()) left.begun.push_back(open_.position_of(f));
     }
     order_.add_left(left);
     return left;
@@ -386,11 +391,11 @@ class file_stage final : public stage<typename Reader::batch_type> {
   std::size_t left_ = source_.block;   // records that it still has to give in this turn
 
   std::shared_ptr<const round_start> round_;  // when all began to take their turns
-  std::uint64_t given_ = 0;                   // records since
+  std::uint64_t delivered_ = 0;               // records since
   std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
   std::uint64_t to_drop_of_epoch_ = 0;        // when the epoch began; 0: there were none
-  run_journal<place> journal_;
-  bool noting_ = false;
+  replay_log<log_entry> replay_log_;
+  bool origins_enabled_ = false;
 };
 
 }  // namespace leat::detail

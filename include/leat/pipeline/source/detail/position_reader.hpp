@@ -17,25 +17,26 @@
 namespace leat::detail {
 
 /// Reads records of one file of which the places are known, in order, each once, and gives them in
-/// runs. Where many lie close together the file is read through; where few do, in small pieces from
-/// place to place, by a reader of its own. Damage between them was told of when it was read first.
+/// blocks. Where many lie close together the file is read through; where few do, in small pieces
+/// from place to place, by a reader of its own. Damage between them was told of when it was read
+/// first.
 template <class Reader>
-class places_reader {
+class position_reader {
  public:
   using batch = typename Reader::batch_type;
   using options = typename Reader::options_type;
   using sink = std::function<void(batch&, std::span<const origin>)>;
 
   /// Precondition: there are records.
-  places_reader(std::string path, options o, std::span<const origin> records)
+  position_reader(std::string path, options o, std::span<const origin> records)
       : path_(std::move(path)), options_(silent(std::move(o))), records_(records) {
-    choose_pieces();
+    choose_piece_size();
   }
 
   [[nodiscard]] task<void> read(const sink& to) {
     while (!records_.empty()) {
-      while (!has_first()) co_await bring_first();
-      give(to);
+      while (!has_first()) co_await read_first();
+      deliver(to);
       // A read ends a turn too: it may have taken as long as all the records of one.
       if (given_ < restore_share_of_turn && !records_.empty() && has_first()) continue;
       given_ = 0;
@@ -55,7 +56,7 @@ class places_reader {
   }
 
   // A file that can be read from place to place has pieces that hold most of its records.
-  void choose_pieces() {
+  void choose_piece_size() {
     if constexpr (requires { options_.read; } && !Reader::is_one_record_per_file) {
       constexpr std::uint64_t smallest = std::uint64_t{4} << 10;
       const origin& first = records_.front();
@@ -64,7 +65,7 @@ class places_reader {
       if (last.index <= first.index) return;
       const std::uint64_t mean = (last.offset - first.offset) / (last.index - first.index);
       if (mean > options_.read.chunk_size / 4) return;
-      piece_ = std::max(smallest, 2 * mean);
+      piece_size_ = std::max(smallest, 2 * mean);
       may_be_compressed_ = !options_.compression_type;
     }
   }
@@ -76,41 +77,41 @@ class places_reader {
   // True: what lies between the next records is more than it costs to read each by itself.
   [[nodiscard]] bool is_sparse() const {
     constexpr std::size_t some = 16;
-    constexpr std::uint64_t one_more_read = std::uint64_t{8} << 10;  // as long as so many bytes
+    constexpr std::uint64_t read_overhead = std::uint64_t{8} << 10;  // as long as so many bytes
     const std::size_t count = std::min(some, records_.size() - 1);
     const std::uint64_t apart = records_[count].offset - records_.front().offset;
-    return piece_ > 0 && apart >= count * (piece_ + one_more_read);
+    return piece_size_ > 0 && apart >= count * (piece_size_ + read_overhead);
   }
 
   // Some records more, until the first one is among them.
-  task<void> bring_first() {
+  task<void> read_first() {
     const origin& first = records_.front();
     const bool sparse = !may_be_compressed_ && is_sparse();
-    std::unique_ptr<Reader>& reader = sparse ? pieces_ : through_;
+    std::unique_ptr<Reader>& reader = sparse ? sparse_reader_ : sequential_reader_;
     if (!reader) co_await open(reader, sparse);
-    const std::uint64_t worth_a_jump = sparse ? 0 : std::uint64_t{64} << 10;
+    const std::uint64_t min_seek_distance = sparse ? 0 : std::uint64_t{64} << 10;
     const std::uint64_t here = reader->position().offset;
-    const bool jumps = first.offset < here || first.offset - here > worth_a_jump;
+    const bool jumps = first.offset < here || first.offset - here > min_seek_distance;
     if (jumps) reader->seek(first.offset, first.index);
     const bool more = co_await reader->read_batch(read_);
     if constexpr (requires { reader->is_compressed(); }) {
-      if (std::exchange(may_be_compressed_, false) && reader->is_compressed()) piece_ = 0;
+      if (std::exchange(may_be_compressed_, false) && reader->is_compressed()) piece_size_ = 0;
     }
-    if (!more) refuse_record(path_, first);
-    if (jumps && read_.position(0).index != first.index) refuse_record(path_, first);
+    if (!more) throw_record_error(path_, first);
+    if (jumps && read_.position(0).index != first.index) throw_record_error(path_, first);
   }
 
   task<void> open(std::unique_ptr<Reader>& reader, bool sparse) const {
     options o = options_;
     if constexpr (requires { o.read; }) {
-      if (sparse) o.read.chunk_size = static_cast<std::size_t>(piece_);
+      if (sparse) o.read.chunk_size = static_cast<std::size_t>(piece_size_);
       if (sparse) o.read.depth = 1;
     }
     reader = co_await Reader::open(path_, std::move(o));
   }
 
   // Those that stand one behind the other, up to what is left of a share of a turn.
-  void give(const sink& to) {
+  void deliver(const sink& to) {
     const origin& first = records_.front();
     const auto at = static_cast<std::size_t>(first.index - read_.position(0).index);
     std::size_t count = 0;
@@ -120,9 +121,9 @@ class places_reader {
            records_[count].offset == read_.position(at + count).offset) {
       ++count;
     }
-    if (count == 0) refuse_record(path_, first);
-    batch run = read_.slice(at, count);
-    to(run, records_.first(count));
+    if (count == 0) throw_record_error(path_, first);
+    batch block = read_.slice(at, count);
+    to(block, records_.first(count));
     records_ = records_.subspan(count);
     given_ += count;
   }
@@ -130,11 +131,11 @@ class places_reader {
   const std::string path_;
   const options options_;
   std::span<const origin> records_;  // that are left
-  std::uint64_t piece_ = 0;          // 0: there are none
+  std::uint64_t piece_size_ = 0;     // 0: there are none
   bool may_be_compressed_ = false;   // until the first batch was read
   std::size_t given_ = 0;            // records, in this turn
-  std::unique_ptr<Reader> through_;
-  std::unique_ptr<Reader> pieces_;
+  std::unique_ptr<Reader> sequential_reader_;
+  std::unique_ptr<Reader> sparse_reader_;
   batch read_;
 };
 

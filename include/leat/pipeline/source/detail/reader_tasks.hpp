@@ -25,7 +25,7 @@
 namespace leat::detail {
 
 /// Where a reader stands, and what it has counted.
-struct reader_standing {
+struct reader_progress {
   std::uint64_t offset = 0;  ///< of the next record
   std::uint64_t index = 0;
   std::uint64_t reports = 0;
@@ -33,7 +33,7 @@ struct reader_standing {
 };
 
 template <class Reader>
-[[nodiscard]] reader_standing standing_of(const Reader& reader) {
+[[nodiscard]] reader_progress progress_of(const Reader& reader) {
   const record_position at = reader.position();
   return {at.offset, at.index, reader.statistics().reports, reader.statistics().left_over};
 }
@@ -42,7 +42,7 @@ template <class Reader>
 template <class Reader>
 [[nodiscard]] task<std::unique_ptr<Reader>> open_at(const std::string& path,
                                                     const typename Reader::options_type& options,
-                                                    file_place from) {
+                                                    file_position from) {
   std::unique_ptr<Reader> reader = co_await Reader::open(path, options);
   if (!from.open) co_return reader;
   reader->seek(from.offset, from.index);
@@ -52,22 +52,22 @@ template <class Reader>
 
 /// A file that a task reads ahead of who takes its records.
 template <class Reader>
-struct file_ahead {
+struct prefetched_file {
   using batch = typename Reader::batch_type;
   // What one read gave; nothing at the end. What is said of damage, and an error, come first.
   struct step {
-    batch run = {};
-    reader_standing after = {};
+    batch block = {};
+    reader_progress after = {};
     std::vector<corruption_report> reports = {};
     std::exception_ptr error = {};
   };
 
-  file_ahead(const std::string& p, const file_place& f) : path(p), from(f), steps(1, p) {}
+  prefetched_file(const std::string& p, const file_position& f) : path(p), from(f), steps(1, p) {}
 
   const std::string path;
-  const file_place from;
-  file_status status;         ///< known with the first step
-  std::exception_ptr untold;  ///< where a report could not be written
+  const file_position from;
+  file_status status;               ///< known with the first step
+  std::exception_ptr report_error;  ///< where a report could not be written
   fifo_queue<step> steps;
 };
 
@@ -81,45 +81,46 @@ class reader_tasks {
  public:
   using batch = typename Reader::batch_type;
   using options = typename Reader::options_type;
-  using ahead = file_ahead<Reader>;
+  using prefetched = prefetched_file<Reader>;
 
   reader_tasks(stage_metrics& metrics, const options& o, std::size_t tasks)
       : metrics_(metrics),
         options_(o),
-        silent_(o),
+        options_without_report_(o),
         tasks_(tasks),
         files_(tasks, metrics.name() + " to read"),
-        spent_(2 * tasks) {
+        recycler_(2 * tasks) {
     metrics.set_capacity(tasks);
-    silent_.corruption.on_report = {};
-    silent_.corruption.log = {};
+    options_without_report_.corruption.on_report = {};
+    options_without_report_.corruption.log = {};
   }
 
-  void start(pipeline_core& core) {
+  void start(pipeline_context& context) {
     for (std::size_t i = 0; i < tasks_; ++i) {
       metrics_.add_task();
-      core.spawn_worker(work(), metrics_, i);
+      context.spawn_worker(work(), metrics_, i);
     }
   }
 
   /// A task begins to read it. Precondition: fewer than there are tasks are begun and not read.
   /// Errors: what a task has ended with.
-  [[nodiscard]] std::shared_ptr<ahead> begin(const std::string& path, const file_place& from) {
-    auto file = std::make_shared<ahead>(path, from);
+  [[nodiscard]] std::shared_ptr<prefetched> begin(const std::string& path,
+                                                  const file_position& from) {
+    auto file = std::make_shared<prefetched>(path, from);
     if (files_.try_push(file)) return file;
     const std::exception_ptr cause = files_.failure_cause();
     LEAT_ASSERT(cause, "more files are begun than there are tasks");
     std::rethrow_exception(cause);
   }
 
-  /// Replaces the contents of `run` by the next records of a file; false at its end.
+  /// Replaces the contents of `block` by the next records of a file; false at its end.
   /// Errors: those of its reader and, behind the records if there are any, of the quarantine log.
-  [[nodiscard]] task<bool> take(ahead& file, batch& run, reader_standing& after) {
-    if (file.untold) std::rethrow_exception(file.untold);
-    spent_.give_back(std::exchange(run, batch()));
-    std::optional<typename ahead::step> s = co_await file.steps.pop();
+  [[nodiscard]] task<bool> take(prefetched& file, batch& block, reader_progress& after) {
+    if (file.report_error) std::rethrow_exception(file.report_error);
+    recycler_.give_back(std::exchange(block, batch()));
+    std::optional<typename prefetched::step> s = co_await file.steps.pop();
     metrics_.add_held(-1);
-    std::swap(run, s->run);
+    std::swap(block, s->block);
     after = s->after;
     const corruption_options& how = options_.corruption;
     for (const corruption_report& r : s->reports) {
@@ -128,12 +129,12 @@ class reader_tasks {
       try {
         co_await how.log->add(r);
       } catch (...) {
-        file.untold = std::current_exception();
+        file.report_error = std::current_exception();
       }
     }
-    if (run.empty() && file.untold) std::rethrow_exception(file.untold);
+    if (block.empty() && file.report_error) std::rethrow_exception(file.report_error);
     if (s->error) std::rethrow_exception(s->error);
-    co_return !run.empty();
+    co_return !block.empty();
   }
 
  private:
@@ -141,11 +142,11 @@ class reader_tasks {
 
   // Who waits for a file that nobody reads any more is told why.
   task<void> work() {
-    std::shared_ptr<ahead> file;
+    std::shared_ptr<prefetched> file;
     std::exception_ptr error;
     try {
       for (;;) {
-        std::optional<std::shared_ptr<ahead>> next = co_await files_.pop();
+        std::optional<std::shared_ptr<prefetched>> next = co_await files_.pop();
         if (!next) break;
         file = std::move(*next);
         co_await read(*file);
@@ -159,21 +160,21 @@ class reader_tasks {
     while (const auto left = files_.try_pop()) (*left)->steps.fail(error);
   }
 
-  task<void> read(ahead& file) {
+  task<void> read(prefetched& file) {
     const at_work here(metrics_, *scheduler::current());
     report_list reports;
     const options o = options_for(reports);
     std::unique_ptr<Reader> reader;
     for (bool more = true; more;) {
-      typename ahead::step s;
+      typename prefetched::step s;
       try {
-        s.run = spent_.take();
+        s.block = recycler_.take();
         if (!reader) {
           reader = co_await open_at<Reader>(file.path, o, file.from);
           file.status = reader->status();
         }
-        more = co_await reader->read_batch(s.run);
-        s.after = standing_of(*reader);
+        more = co_await reader->read_batch(s.block);
+        s.after = progress_of(*reader);
       } catch (...) {
         s.error = std::current_exception();
         more = false;
@@ -188,17 +189,17 @@ class reader_tasks {
 
   // What cannot be told for want of memory is an error, as a log that cannot be written.
   [[nodiscard]] options options_for(report_list& reports) const {
-    options o = silent_;
+    options o = options_without_report_;
     o.corruption.on_report = [&reports](const corruption_report& r) { reports.push_back(r); };
     return o;
   }
 
   stage_metrics& metrics_;
   const options options_;
-  options silent_;
+  options options_without_report_;
   const std::size_t tasks_;
-  fifo_queue<std::shared_ptr<ahead>> files_;
-  spent_runs<batch> spent_;
+  fifo_queue<std::shared_ptr<prefetched>> files_;
+  block_recycler<batch> recycler_;
 };
 
 }  // namespace leat::detail

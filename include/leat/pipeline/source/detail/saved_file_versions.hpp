@@ -13,17 +13,19 @@
 namespace leat::detail {
 
 /// How a file differs from what it was when it was read: one or the other does.
-[[nodiscard]] std::string change_of(const saved_file_version& saved, std::uint64_t size);
+[[nodiscard]] std::string describe_change(const saved_file_version& saved, std::uint64_t size);
 
 /// The files of a source, and how they were when they were read, to know them again.
-class file_marks {
+class saved_file_versions {
  public:
-  file_marks() = default;
-  explicit file_marks(std::vector<std::string> paths);
+  saved_file_versions() = default;
+  explicit saved_file_versions(std::vector<std::string> paths);
 
   [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
   [[nodiscard]] const std::string& path(std::size_t i) const noexcept { return paths_[i]; }
-  [[nodiscard]] const std::vector<saved_file_version>& marks() const noexcept { return marks_; }
+  [[nodiscard]] const std::vector<saved_file_version>& versions() const noexcept {
+    return versions_;
+  }
 
   /// File `i` is read.
   void note(std::size_t i, const file_status& status) noexcept;
@@ -35,7 +37,7 @@ class file_marks {
 
  private:
   std::vector<std::string> paths_;
-  std::vector<saved_file_version> marks_;
+  std::vector<saved_file_version> versions_;
 };
 
 }  // namespace leat::detail

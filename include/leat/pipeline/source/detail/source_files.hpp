@@ -28,16 +28,16 @@ class source_files {
 
   /// One of those, and what is read of it.
   struct one {
-    std::unique_ptr<Reader> reader;             // where it is read here
-    std::shared_ptr<file_ahead<Reader>> ahead;  // where a task reads it
-    reader_standing at;                         // of that task's reader, behind what is here
+    std::unique_ptr<Reader> reader;                       // where it is read here
+    std::shared_ptr<prefetched_file<Reader>> prefetched;  // where a task reads it
+    reader_progress at;  // of that task's reader, behind what is here
     batch read;
     std::size_t taken = 0;  // records of it
     std::size_t file = 0;   // index in files()
     bool any = false;       // it has records
     bool ended = true;      // there is no file any more in this epoch
 
-    [[nodiscard]] bool is_open() const noexcept { return reader || ahead; }
+    [[nodiscard]] bool is_open() const noexcept { return reader || prefetched; }
   };
 
   /// Both outlive this.
@@ -48,17 +48,17 @@ class source_files {
 
   void found(std::vector<std::string> paths) {
     is_empty_.assign(paths.size(), false);
-    files_ = file_marks(std::move(paths));
+    files_ = saved_file_versions(std::move(paths));
   }
   void forget() noexcept {
     files_ = {};
     is_empty_.clear();
   }
-  [[nodiscard]] file_marks& files() noexcept { return files_; }
-  [[nodiscard]] const file_marks& files() const noexcept { return files_; }
+  [[nodiscard]] saved_file_versions& files() noexcept { return files_; }
+  [[nodiscard]] const saved_file_versions& files() const noexcept { return files_; }
   /// Errors: failed_precondition, for a state with a file that is not there.
   void require(std::uint64_t file) const {
-    if (file >= files_.size()) refuse_state(metrics_.name(), "it has not so many files");
+    if (file >= files_.size()) throw_state_error(metrics_.name(), "it has not so many files");
   }
 
   /// Whether all these have been read, and had no records.
@@ -79,16 +79,16 @@ class source_files {
   [[nodiscard]] auto end() const noexcept { return open_.end(); }
 
   /// From now on tasks read: those that were opened for a restore too.
-  void start(pipeline_core& core, std::size_t readers) {
+  void start(pipeline_context& context, std::size_t readers) {
     tasks_.emplace(metrics_, source_.reader, readers);
-    tasks_->start(core);
+    tasks_->start(context);
     for (one& f : open_) {
-      if (f.reader) hand_over(f);
+      if (f.reader) start_prefetch(f);
     }
   }
 
   /// Here, where a file goes on. Before start(). Errors: those of the reader.
-  [[nodiscard]] task<void> open(one& f, file_place p) {
+  [[nodiscard]] task<void> open(one& f, file_position p) {
     f.file = static_cast<std::size_t>(p.file);
     f.any = p.any;
     f.reader = co_await open_at<Reader>(files_.path(f.file), source_.reader, p);
@@ -98,21 +98,21 @@ class source_files {
   /// The next file of an order. Precondition: there is one. Errors: those of the reader.
   [[nodiscard]] task<void> open_next(one& f, file_order& order) {
     if (!tasks_) co_return co_await open(f, order.take());
-    begin_ahead(order);
-    const file_place p = order.take();
+    begin_prefetch(order);
+    const file_position p = order.take();
     f.file = static_cast<std::size_t>(p.file);
     f.any = p.any;
-    f.ahead = std::move(ahead_.front());
-    ahead_.pop_front();
+    f.prefetched = std::move(prefetched_.front());
+    prefetched_.pop_front();
   }
 
   /// Some records more, in the place of those that were read; none, and closed, at its end.
   /// Errors: those of the reader.
   [[nodiscard]] task<void> read(one& f) {
     bool more = false;
-    if (f.ahead) {
-      more = co_await tasks_->take(*f.ahead, f.read, f.at);
-      files_.note(f.file, f.ahead->status);
+    if (f.prefetched) {
+      more = co_await tasks_->take(*f.prefetched, f.read, f.at);
+      files_.note(f.file, f.prefetched->status);
     } else {
       more = co_await f.reader->read_batch(f.read);
     }
@@ -121,16 +121,16 @@ class source_files {
     is_empty_[f.file] = !f.any;
     metrics_.add_left_over(f.reader ? f.reader->statistics().left_over : f.at.left_over);
     f.reader.reset();
-    f.ahead.reset();
+    f.prefetched.reset();
   }
 
   /// Where its next record stands.
-  [[nodiscard]] file_place place_of(const one& f) const {
-    file_place p{.open = f.is_open(), .ended = f.ended};
+  [[nodiscard]] file_position position_of(const one& f) const {
+    file_position p{.open = f.is_open(), .ended = f.ended};
     if (!p.open) return p;
     p.any = f.any;
     p.file = f.file;
-    const reader_standing at = f.reader ? standing_of(*f.reader) : f.at;
+    const reader_progress at = f.reader ? progress_of(*f.reader) : f.at;
     p.offset = at.offset;
     p.index = at.index;
     p.reports = at.reports;
@@ -148,30 +148,30 @@ class source_files {
 
  private:
   // As many are begun as there are tasks: those that are open, and the next ones.
-  void begin_ahead(const file_order& order) {
+  void begin_prefetch(const file_order& order) {
     auto begun = static_cast<std::size_t>(std::ranges::count_if(open_, &one::is_open));
-    for (begun += ahead_.size(); begun < source_.readers; ++begun) {
-      const std::size_t next = order.taken() + ahead_.size();
+    for (begun += prefetched_.size(); begun < source_.readers; ++begun) {
+      const std::size_t next = order.taken() + prefetched_.size();
       if (next == order.files().size()) return;
-      const file_place p = order.at(next);
-      ahead_.push_back(tasks_->begin(files_.path(static_cast<std::size_t>(p.file)), p));
+      const file_position p = order.at(next);
+      prefetched_.push_back(tasks_->begin(files_.path(static_cast<std::size_t>(p.file)), p));
     }
   }
 
-  void hand_over(one& f) {
-    const file_place p = place_of(f);
-    f.ahead = tasks_->begin(files_.path(f.file), p);
+  void start_prefetch(one& f) {
+    const file_position p = position_of(f);
+    f.prefetched = tasks_->begin(files_.path(f.file), p);
     f.at = {.offset = p.offset, .index = p.index, .reports = p.reports};
     f.reader.reset();
   }
 
   const file_source<Reader>& source_;
   stage_metrics& metrics_;
-  file_marks files_;
+  saved_file_versions files_;
   std::vector<bool> is_empty_;  // of these, as far as is known
   std::vector<one> open_;
   std::optional<reader_tasks<Reader>> tasks_;
-  std::deque<std::shared_ptr<file_ahead<Reader>>> ahead_;  // begun, and not open yet
+  std::deque<std::shared_ptr<prefetched_file<Reader>>> prefetched_;  // begun, and not open yet
 };
 
 }  // namespace leat::detail

@@ -44,7 +44,7 @@ constexpr void require_function() {
     using result = std::remove_cvref_t<std::invoke_result_t<const Function&, Element>>;
     static_assert(!holds_awaitable<result>,
                   "map() and flat_map() call a plain function, and this one is a coroutine or "
-                  "returns an operation, which would never run: await it in for_each(), or push "
+                  "returns an operation, which would never block: await it in for_each(), or push "
                   "its results to a queue in tasks that you spawn() and continue with "
                   "read_queue()");
   }
@@ -52,15 +52,15 @@ constexpr void require_function() {
 
 /// What a range gives that a function has made, or only lent.
 template <class Range>
-constexpr bool lends =
+constexpr bool returns_reference =
     std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
 
-/// How many elements were made of each one of a run; empty where that is not asked for, or one.
+/// How many elements were made of each one of a block; empty where that is not asked for, or one.
 using arity_counts = std::vector<std::size_t>;
 
 /// What a function makes of an element, for a container to construct where it will stand.
 template <class Function, class Element>
-struct made_in_place {
+struct emplace_result {
   operator std::invoke_result_t<const Function&, Element>() && {
     return f(std::forward<Element>(element));
   }
@@ -75,7 +75,7 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
     // An aggregate has no constructor that might take the conversion for something else.
     if constexpr (std::is_same_v<std::invoke_result_t<const Function&, Element>, Out> &&
                   std::is_aggregate_v<Out>) {
-      out.emplace_back(made_in_place<Function, Element>{f, std::forward<Element>(element)});
+      out.emplace_back(emplace_result<Function, Element>{f, std::forward<Element>(element)});
     } else {
       out.push_back(f(std::forward<Element>(element)));
     }
@@ -84,7 +84,7 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   } else {
     using range = decltype(f(std::forward<Element>(element)));
     for (auto&& made : f(std::forward<Element>(element))) {
-      if constexpr (lends<range>) {
+      if constexpr (returns_reference<range>) {
         out.push_back(made);
       } else {
         out.push_back(std::move(made));
@@ -93,7 +93,7 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   }
 }
 
-/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
+/// Applies a function to the elements of a block. Gives what it threw; `out` has what was made
 /// before, and `counts`, if any, how much of it is of which element.
 template <arity How, class Function, class In, class Out>
 [[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
@@ -116,16 +116,16 @@ template <arity How, class Function, class In, class Out>
   } catch (...) {
     // What has failed is the last one; where there was no memory to count, there is none.
     if (counts && counts->size() < counts->capacity()) count();
-    return with_place(in, at);
+    return with_position(in, at);
   }
 }
 
 /// The function of a stage, asked for whole runs: all else that the stage does depends on the types
 /// of its elements alone, and is compiled once for these.
 template <class In, class Out>
-class run_function {
+class block_function {
  public:
-  virtual ~run_function() = default;
+  virtual ~block_function() = default;
 
   /// See apply().
   [[nodiscard]] virtual std::exception_ptr make(In& in, std::vector<Out>& out,
@@ -136,7 +136,7 @@ class run_function {
 };
 
 template <arity How, class In, class Out, class Function>
-class applied_function final : public run_function<In, Out> {
+class applied_function final : public block_function<In, Out> {
  public:
   explicit applied_function(Function f) : function_(std::move(f)) {}
 
@@ -151,7 +151,7 @@ class applied_function final : public run_function<In, Out> {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (...) {
-      return with_place(in, i);
+      return with_position(in, i);
     }
   }
 
@@ -159,7 +159,7 @@ class applied_function final : public run_function<In, Out> {
   const Function function_;
 };
 
-/// The origins of what was made of a run.
+/// The origins of what was made of a block.
 template <arity How>
 [[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
                                                   const arity_counts& counts) {

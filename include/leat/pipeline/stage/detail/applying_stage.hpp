@@ -29,15 +29,15 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
  public:
   using sink = typename stage<std::vector<Out>>::sink;
 
-  using function = std::unique_ptr<const run_function<In, Out>>;
+  using function = std::unique_ptr<const block_function<In, Out>>;
 
-  /// `in_order`: what is made of the runs of the input is had in their order.
+  /// `in_order`: what is made of the blocks of the input is had in their order.
   applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, function f,
                  bool in_order = true)
       : inner_stage<In, std::vector<Out>>(std::move(input), metrics),
         function_(std::move(f)),
-        knows_origins_(How == arity::many && in_order && this->input().obstacle().empty() &&
-                       this->input().note_origins()) {}
+        has_origins_(How == arity::many && in_order && this->input().save_error().empty() &&
+                     this->input().enable_origins()) {}
 
   void drop_functions() noexcept override {
     inner_stage<In, std::vector<Out>>::drop_functions();
@@ -48,39 +48,39 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
-  void save(run_place before, batch_numbers& batches,
+  void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
-    stand s = before_element(before);
-    if (this->comes_of_batches()) {
+    input_position s = position_before(before);
+    if (this->origins_are_batches()) {
       for (begun_element& b : s.begun) b.what.index = batches.index_of(b.what.index);
     }
     this->input().save(s.input, batches, stages);
     stages.push_back(description());
     stages.back().begun = std::move(s.begun);
   }
-  void forget(std::uint64_t run) noexcept override {
-    const place* const at = journal_.find(run);
-    this->input().forget((at ? at->before : next_).input.run);
-    journal_.forget(run);
+  void forget(std::uint64_t block) noexcept override {
+    const log_entry* const at = replay_log_.find(block);
+    this->input().forget((at ? at->before : next_).input.block);
+    replay_log_.forget(block);
   }
   task<void> restore(std::span<stage_state> stages) override {
     co_await this->input().restore(stages.first(stages.size() - 1));
     if constexpr (How == arity::many) {
-      if (!stages.back().begun.empty()) co_await make_rest(std::move(stages.back().begun));
+      if (!stages.back().begun.empty()) co_await replay_unfinished(std::move(stages.back().begun));
     }
   }
   void rewind() noexcept override {
     this->input().rewind();
     next_ = {};
-    rest_.reset();
+    unfinished_.reset();
   }
 
-  bool note_origins() override {
-    noting_ = How == arity::many ? knows_origins_ : this->input().note_origins();
-    return noting_;
+  bool enable_origins() override {
+    origins_enabled_ = How == arity::many ? has_origins_ : this->input().enable_origins();
+    return origins_enabled_;
   }
-  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    const place& at = *journal_.find(run);
+  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
+    const log_entry& at = *replay_log_.find(block);
     if constexpr (How == arity::many) {
       all.clear();
       for (std::size_t i = 0; i < at.counts.size(); ++i) {
@@ -92,7 +92,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       if constexpr (How == arity::maybe) all = origins_of_made<How>(all, at.counts);
     }
   }
-  task<void> make_again(std::span<const origin> records, sink to) override {
+  task<void> replay(std::span<const origin> records, sink to) override {
     const typename stage<In>::sink make = [this, &to](In& in, std::span<const origin> of) {
       // Where the function throws, that comes in the stream too, behind what it has made.
       std::vector<Out> made;
@@ -104,34 +104,34 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       }
       to(made, origins_of_made<How>(of, counts));
     };
-    co_await this->input().make_again(records, make);
+    co_await this->input().replay(records, make);
   }
 
  protected:
-  // Makes of a run of the input what comes of it.
+  // Makes of a block of the input what comes of it.
   [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
     if (!function_) [[unlikely]]
       return std::make_exception_ptr(failure(errc::cancelled, "pipeline"));
     return function_->make(in, out, How != arity::one ? &counts : nullptr);
   }
 
-  void begin_run() { journal_.begin({next_}); }
+  void begin_block() { replay_log_.begin({next_}); }
 
-  // What is left of elements that were begun elsewhere comes before all else: a run of it, if there
-  // is any, which nobody has counted, and what went wrong behind it.
-  [[nodiscard]] std::exception_ptr give_rest(std::vector<Out>& run) {
-    if (!rest_) return nullptr;
-    rest_of_begun rest = std::move(*rest_);
-    rest_.reset();
-    run = std::move(rest.made);
+  // What is left of elements that were begun elsewhere comes before all else: a block of it, if
+  // there is any, which nobody has counted, and what went wrong behind it.
+  [[nodiscard]] std::exception_ptr take_unfinished(std::vector<Out>& block) {
+    if (!unfinished_) return nullptr;
+    unfinished_outputs rest = std::move(*unfinished_);
+    unfinished_.reset();
+    block = std::move(rest.made);
     if (rest.error) {
-      next_.begun = rest_behind(std::move(next_.begun), rest.counts.size() - 1);
+      next_.begun = drop_first(std::move(next_.begun), rest.counts.size() - 1);
       next_.begun.front().had += rest.counts.back();
     } else {
       next_.begun.clear();
     }
-    place& at = journal_.last();
-    at.is_rest = !run.empty();
+    log_entry& at = replay_log_.last();
+    at.is_rest = !block.empty();
     if (at.is_rest) {
       at.counts = std::move(rest.counts);
     } else {
@@ -140,81 +140,82 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return rest.error;
   }
 
-  // A run of the input was had, of which the present run is made, so many elements; if with an
+  // A block of the input was had, of which the present block is made, so many elements; if with an
   // error, what else comes of it is what comes next.
-  void has_made(std::size_t elements, bool failed, arity_counts&& counts) {
-    place& at = journal_.last();
-    at.made_of = had_;
+  void record_output(std::size_t elements, bool failed, arity_counts&& counts) {
+    log_entry& at = replay_log_.last();
+    at.made_of = input_blocks_;
     at.has_failed = failed;
     at.counts = std::move(counts);
     if constexpr (How == arity::many) {
-      if (knows_origins_) this->input().take_origins(had_, at.origins);
+      if (has_origins_) this->input().take_origins(input_blocks_, at.origins);
     } else {
-      if (noting_ && elements == 0) this->input().take_origins(had_, nobodys_);
+      if (origins_enabled_ && elements == 0)
+        this->input().take_origins(input_blocks_, discarded_origins_);
     }
-    next_ = failed ? behind(at, elements) : stand{.input = {had_ + 1, 0}};
-    ++had_;
-    // Of many runs nothing may come: where the present one is the oldest, it begins behind them.
-    if (elements == 0 && !failed && journal_.has_one()) {
+    next_ = failed ? position_after(at, elements) : input_position{.input = {input_blocks_ + 1, 0}};
+    ++input_blocks_;
+    // Of many blocks nothing may come: where the present one is the oldest, it begins behind them.
+    if (elements == 0 && !failed && replay_log_.has_one()) {
       at.before = next_;
-      this->input().forget(next_.input.run);
+      this->input().forget(next_.input.block);
     }
   }
 
  private:
   // Where the stage stands: what of its input comes next, and before that the rest of some elements
   // that were begun.
-  struct stand {
-    run_place input;
+  struct input_position {
+    block_position input;
     std::vector<begun_element> begun = {};
   };
   // Where it stood at the beginning of a run, and what that was made of then.
-  struct place {
-    stand before;
-    bool is_rest = false;  // of what was begun then; else of a run of the input
+  struct log_entry {
+    input_position before;
+    bool is_rest = false;  // of what was begun then; else of a block of the input
     bool has_failed = false;
     std::uint64_t made_of = 0;
     arity_counts counts = {};
     std::vector<origin> origins = {};  // of that run, for flat_map()
   };
   // What was not had of elements that were begun.
-  struct rest_of_begun {
+  struct unfinished_outputs {
     std::vector<Out> made;
     arity_counts counts;  // of each, up to the one that has failed
     std::exception_ptr error;
   };
 
-  [[nodiscard]] static std::vector<begun_element> rest_behind(std::vector<begun_element> all,
-                                                              std::size_t count) {
+  [[nodiscard]] static std::vector<begun_element> drop_first(std::vector<begun_element> all,
+                                                             std::size_t count) {
     all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
     return all;
   }
 
-  // Behind so many elements that were made of a run of the input; the last one may have failed.
-  [[nodiscard]] stand behind(const place& at, std::uint64_t elements) const {
+  // Behind so many elements that were made of a block of the input; the last one may have failed.
+  [[nodiscard]] input_position position_after(const log_entry& at, std::uint64_t elements) const {
     if constexpr (How == arity::one) return {.input = {at.made_of, elements}};
     std::size_t whole = at.counts.size();
     if (at.has_failed && whole > 0) --whole;
     std::size_t i = 0;
     while (i < whole && elements >= at.counts[i]) elements -= at.counts[i++];
     if (elements == 0) return {.input = {at.made_of, i}};
-    if (!knows_origins_) return {.input = {at.made_of, i}};  // nobody can save it
+    if (!has_origins_) return {.input = {at.made_of, i}};  // nobody can save it
     return {.input = {at.made_of, i + 1}, .begun = {{at.origins[i], elements}}};
   }
 
-  [[nodiscard]] stand before_element(run_place before) const {
-    const place* const at = journal_.find(before.run);
-    stand s = at ? at->before : next_;
+  [[nodiscard]] input_position position_before(block_position before) const {
+    const log_entry* const at = replay_log_.find(before.block);
+    input_position s = at ? at->before : next_;
     if (!at || before.element == 0) return s;
     if constexpr (How == arity::one) {
       s.input.element += before.element;
     } else if (!at->is_rest) {
-      s = behind(*at, before.element);
+      s = position_after(*at, before.element);
     } else {
       std::uint64_t left = before.element;
       std::size_t i = 0;
       while (i + 1 < at->counts.size() && left >= at->counts[i]) left -= at->counts[i++];
-      s.begun = rest_behind(std::move(s.begun), i);
+      s.begun = drop_first(std::move(s.begun), i);
       s.begun.front().had += left;
     }
     return s;
@@ -222,15 +223,15 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
   // Has the elements made again that were begun. One that was begun twice, in two epochs, is made
   // twice.
-  task<void> make_rest(std::vector<begun_element> begun) {
+  task<void> replay_unfinished(std::vector<begun_element> begun) {
     std::vector<origin> what;
     for (const begun_element& b : begun) what.push_back(b.what);
     std::vector<std::vector<Out>> made(begun.size());
     std::vector<std::exception_ptr> errors(begun.size());
-    const auto make = [&](wanted_elements& left, In& in, std::span<const origin> of) {
+    const auto make = [&](replay_requests& left, In& in, std::span<const origin> of) {
       std::size_t given = 0;
       for (std::size_t i = 0; i < of.size(); ++i) {
-        const auto [first, last] = left.who_want(of[i]);
+        const auto [first, last] = left.find_requesters(of[i]);
         std::size_t who = first;
         while (who != last && !left.wants(who)) ++who;
         if (who == last) continue;
@@ -240,22 +241,23 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       }
       return given;
     };
-    const bool all = co_await all_elements<In>::make_again(this->input(), what, make);
-    if (!all) refuse_begun();
-    rest_.emplace();
-    for (std::size_t k = 0; k < begun.size() && !rest_->error; ++k) {
-      if (made[k].size() < begun[k].had) refuse_begun();
+    const bool all = co_await complete_replay<In>::replay(this->input(), what, make);
+    if (!all) throw_begun_error();
+    unfinished_.emplace();
+    for (std::size_t k = 0; k < begun.size() && !unfinished_->error; ++k) {
+      if (made[k].size() < begun[k].had) throw_begun_error();
       const auto rest = made[k].begin() + static_cast<std::ptrdiff_t>(begun[k].had);
-      rest_->counts.push_back(static_cast<std::size_t>(made[k].end() - rest));
-      for (auto at = rest; at != made[k].end(); ++at) rest_->made.push_back(std::move(*at));
-      rest_->error = errors[k];
+      unfinished_->counts.push_back(static_cast<std::size_t>(made[k].end() - rest));
+      for (auto at = rest; at != made[k].end(); ++at) unfinished_->made.push_back(std::move(*at));
+      unfinished_->error = errors[k];
     }
     next_.begun = std::move(begun);
   }
-  [[noreturn]] void refuse_begun() const {
-    refuse_state(this->metrics().name(),
-                 "an element of which a part was had is not made any more as it was: a function "
-                 "gives others");
+  [[noreturn]] void throw_begun_error() const {
+    throw_state_error(
+        this->metrics().name(),
+        "an element of which a part was had is not made any more as it was: a function "
+        "gives others");
   }
 
   [[nodiscard]] stage_state description() const {
@@ -263,13 +265,13 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
   function function_;
-  const bool knows_origins_;  // of the input, where the function makes several of one
-  bool noting_ = false;       // the next stage asks for origins
-  std::uint64_t had_ = 0;     // runs of the input
-  stand next_;
-  std::optional<rest_of_begun> rest_;
-  std::vector<origin> nobodys_;  // of what became nothing
-  run_journal<place> journal_;
+  const bool has_origins_;          // of the input, where the function makes several of one
+  bool origins_enabled_ = false;    // the next stage asks for origins
+  std::uint64_t input_blocks_ = 0;  // blocks of the input
+  input_position next_;
+  std::optional<unfinished_outputs> unfinished_;
+  std::vector<origin> discarded_origins_;  // of what became nothing
+  replay_log<log_entry> replay_log_;
 };
 
 }  // namespace leat::detail

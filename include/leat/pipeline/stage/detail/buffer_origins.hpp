@@ -22,19 +22,19 @@ class buffer_origins {
     std::uint64_t steps = 0;
   };
 
-  [[nodiscard]] const origin& operator[](std::size_t place) const noexcept { return held_[place]; }
+  [[nodiscard]] const origin& operator[](std::size_t slot) const noexcept { return held_[slot]; }
 
   /// A place is added behind the others.
   void add(const origin& o) { held_.push_back(o); }
   /// Another element comes to a place.
-  void replace(std::size_t place, const origin& o) {
-    steps_.push({place, false, held_[place]});
-    held_[place] = o;
+  void replace(std::size_t slot, const origin& o) {
+    steps_.push({slot, false, held_[slot]});
+    held_[slot] = o;
   }
   /// The last element comes to a place, whose own is drawn.
-  void remove(std::size_t place) {
-    steps_.push({place, true, held_[place]});
-    held_[place] = held_.back();
+  void remove(std::size_t slot) {
+    steps_.push({slot, true, held_[slot]});
+    held_[slot] = held_.back();
     held_.pop_back();
   }
 
@@ -60,13 +60,13 @@ class buffer_origins {
 
  private:
   struct step {
-    std::size_t place = 0;
+    std::size_t slot = 0;
     bool removed = false;
     origin drawn = {};
   };
 
   std::vector<origin> held_;
-  growing_ring<step> steps_;
+  ring_buffer<step> steps_;
   std::uint64_t first_ = 0;  // the number of the first of these
 };
 

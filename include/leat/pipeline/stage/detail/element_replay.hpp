@@ -17,25 +17,25 @@
 
 namespace leat::detail {
 
-/// Has elements made again by the stage that made them, until all are there. `give` takes a run of
-/// them and their origins, and says to how many of those that want one it has given theirs. False:
-/// some are not made any more. In a class, since g++ 12 warns of the frame of a function template
-/// by itself whose elements are of a type in an unnamed namespace.
+/// Has elements made again by the stage that made them, until all are there. `give` takes a block
+/// of them and their origins, and says to how many of those that want one it has given theirs.
+/// False: some are not made any more. In a class, since g++ 12 warns of the frame of a function
+/// template by itself whose elements are of a type in an unnamed namespace.
 template <class In>
-struct all_elements {
+struct complete_replay {
   template <class Give>
-  [[nodiscard]] static task<bool> make_again(stage<In>& input, std::span<const origin> what,
-                                             Give& give) {
-    wanted_elements left(what);
+  [[nodiscard]] static task<bool> replay(stage<In>& input, std::span<const origin> what,
+                                         Give& give) {
+    replay_requests left(what);
     while (!left.empty()) {
       std::size_t given = 0;
       const typename stage<In>::sink take = [&](In& in, std::span<const origin> of) {
         given += give(left, in, of);
       };
       const std::vector<origin> records = left.records();
-      co_await input.make_again(records, take);
+      co_await input.replay(records, take);
       if (given == 0) co_return false;
-      left.forget_given();
+      left.drop_delivered();
     }
     co_return true;
   }
@@ -43,7 +43,7 @@ struct all_elements {
 
 /// A place for an element that nobody can make without another one.
 template <class Element>
-struct empty_place {
+struct optional_slot {
   void put(Element&& e) { element.emplace(std::move(e)); }
   Element&& take() noexcept { return std::move(*element); }
   std::optional<Element> element;
@@ -52,45 +52,45 @@ struct empty_place {
 /// The places of elements that a stage had of its input before a restore, where they are held
 /// again. One that stood at several, of several epochs, is made once and copied, or as often where
 /// it cannot be.
-template <class In, class Place = typename place_in<owned_run<In>>::type>
-class elements_again {
+template <class In, class Slot = typename slot_for<owned_block<In>>::type>
+class element_replay {
  public:
-  using place = Place;
+  using slot = Slot;
 
   /// As many places as there are origins; both stay where they are, and `positions`. Rows are put
   /// into memory from `rows`, if any.
-  elements_again(std::vector<place>& places, std::span<const origin> what,
+  element_replay(std::vector<slot>& slots, std::span<const origin> what,
                  row_positions<In>& positions, row_memory* rows = nullptr) noexcept
-      : places_(places), what_(what), positions_(positions), rows_(rows) {}
+      : slots_(slots), origins_(what), positions_(positions), rows_(rows) {}
 
   /// Fills all places; `filled` is called for each one. False: not all elements are made any more.
   template <class Filled>
   [[nodiscard]] task<bool> make(stage<In>& input, Filled& filled) {
-    const auto put = [this, &filled](wanted_elements& all, In& in, std::span<const origin> of) {
+    const auto put = [this, &filled](replay_requests& all, In& in, std::span<const origin> of) {
       std::size_t given = 0;
       positions_.begin(in);
       for (std::size_t i = 0; i < of.size(); ++i) {
-        given += put_one(all, all.who_want(of[i]), in, i, filled);
+        given += put_one(all, all.find_requesters(of[i]), in, i, filled);
       }
       return given;
     };
-    co_return co_await all_elements<In>::make_again(input, what_, put);
+    co_return co_await complete_replay<In>::replay(input, origins_, put);
   }
 
  private:
   // An element to all places that want it, or to one of them where it cannot be copied. Gives to
   // how many.
   template <class Filled>
-  std::size_t put_one(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i,
+  std::size_t put_one(replay_requests& all, replay_requests::range who, In& in, std::size_t i,
                       Filled& filled) {
     using value = typename In::value_type;
     const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
     std::size_t given = 0;
-    if (who.first != who.last) ask_for(&places_[all.place_later(who.first)]);
+    if (who.first != who.last) prefetch_line(&slots_[all.slot_ahead(who.first)]);
     for (std::size_t w = who.first; w != who.last; ++w) {
       if (!all.wants(w)) continue;
       ++given;
-      place& p = places_[all.give(w)];
+      slot& p = slots_[all.give(w)];
       bool was_moved = false;
       if constexpr (requires { p.position(); }) {
         p.put(*element, positions_.of(in, i), rows_);
@@ -109,8 +109,8 @@ class elements_again {
     return given;
   }
 
-  std::vector<place>& places_;
-  const std::span<const origin> what_;
+  std::vector<slot>& slots_;
+  const std::span<const origin> origins_;
   row_positions<In>& positions_;
   [[maybe_unused]] row_memory* const rows_;
 };

@@ -16,15 +16,16 @@ namespace leat::detail {
 /// The steps of one call of for_each(), with or without an observer.
 class observed_steps {
  public:
-  explicit observed_steps(pipeline_core& core) noexcept : core_(core), observer_(core.observer()) {
+  explicit observed_steps(pipeline_context& context) noexcept
+      : context_(context), observer_(context.observer()) {
     if (observer_ && observer_->is_within_step()) observer_.reset();
-    core_.set_elements_are_steps(observer_ != nullptr);
+    context_.set_elements_are_steps(observer_ != nullptr);
   }
   observed_steps(const observed_steps&) = delete;
   observed_steps& operator=(const observed_steps&) = delete;
   ~observed_steps() {
     end(false);
-    core_.set_elements_are_steps(false);
+    context_.set_elements_are_steps(false);
   }
 
   [[nodiscard]] bool must_wait() const noexcept {
@@ -46,7 +47,7 @@ class observed_steps {
   }
 
  private:
-  pipeline_core& core_;
+  pipeline_context& context_;
   std::shared_ptr<step_observer> observer_;
   step_in_progress step_;
   bool in_step_ = false;
@@ -78,9 +79,9 @@ template <class Pipeline, class Body>
 
 /// pipeline::for_each(). `ended`: the pipeline has ended.
 template <class Pipeline, class Body>
-[[nodiscard]] task<void> for_each(Pipeline& from, Body body, pipeline_core& core,
+[[nodiscard]] task<void> for_each(Pipeline& from, Body body, pipeline_context& context,
                                   const bool& ended) {
-  observed_steps steps(core);
+  observed_steps steps(context);
   std::exception_ptr error;
   try {
     co_await give_each(from, body, steps);

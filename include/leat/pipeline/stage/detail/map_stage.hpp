@@ -27,20 +27,20 @@ class map_stage final : public applying_stage<How, In, Out> {
  public:
   using applying_stage<How, In, Out>::applying_stage;
 
-  task<bool> next(std::vector<Out>& run) override {
+  task<bool> next(std::vector<Out>& block) override {
     const at_work here = this->working();
-    run.clear();
-    this->begin_run();
-    if (const auto error = this->give_rest(run)) error_ = error;
-    while (run.empty()) {
+    block.clear();
+    this->begin_block();
+    if (const auto error = this->take_unfinished(block)) error_ = error;
+    while (block.empty()) {
       if (error_) std::rethrow_exception(error_);
       const bool more = co_await this->pull(this->input(), in_);
       if (!more) co_return false;
       arity_counts counts;
-      error_ = this->make(in_, run, counts);
-      this->has_made(run.size(), error_ != nullptr, std::move(counts));
+      error_ = this->make(in_, block, counts);
+      this->record_output(block.size(), error_ != nullptr, std::move(counts));
     }
-    count_run(this->metrics(), run);
+    count_block(this->metrics(), block);
     co_return true;
   }
 
@@ -49,9 +49,9 @@ class map_stage final : public applying_stage<How, In, Out> {
   std::exception_ptr error_;  // for the next call
 };
 
-/// The same in several tasks. A task of its own asks the stage before and deals out its runs.
+/// The same in several tasks. A task of its own asks the stage before and deals out its blocks.
 ///
-/// In the input's order run k goes to worker k modulo workers, through queues of its own, and is
+/// In the input's order block k goes to worker k modulo workers, through queues of its own, and is
 /// taken from there: so the order does not depend on who is faster. Else all workers share one
 /// queue on each side.
 template <arity How, class In, class Out>
@@ -64,62 +64,62 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
       : base(std::move(input), metrics, std::move(f), order == ordering::deterministic),
         workers_(workers),
         order_(order),
-        spent_(3 * workers + 1),
-        ahead_(metrics.name(), true) {
+        recycler_(3 * workers + 1),
+        throttle_(metrics.name(), true) {
     metrics.set_capacity(2 * workers);
   }
 
-  void start(pipeline_core& core) override {
+  void start(pipeline_context& context) override {
     const bool ordered = order_ == ordering::deterministic;
     const std::size_t lanes = ordered ? workers_ : 1;
     const std::size_t capacity = 2 * workers_ / lanes;
     for (std::size_t i = 0; i < lanes; ++i) {
       lanes_.push_back(std::make_unique<lane>(this->metrics().name(), capacity, workers_ / lanes));
     }
-    this->input().start(core);
-    ahead_.begin(core.memory());
-    core.spawn(deal_out(), this->metrics(), "input");
+    this->input().start(context);
+    throttle_.begin(context.memory());
+    context.spawn(distribute(), this->metrics(), "input");
     for (std::size_t i = 0; i < workers_; ++i) {
       this->metrics().add_task();
-      core.spawn_worker(work(*lanes_[i % lanes]), this->metrics(), i);
+      context.spawn_worker(work(*lanes_[i % lanes]), this->metrics(), i);
     }
   }
 
-  task<bool> next(std::vector<Out>& run) override {
-    run.clear();
-    this->begin_run();
-    if (const auto error = this->give_rest(run)) error_ = error;
-    if (!run.empty()) count_run(this->metrics(), run);  // else a worker has
-    while (run.empty()) {
+  task<bool> next(std::vector<Out>& block) override {
+    block.clear();
+    this->begin_block();
+    if (const auto error = this->take_unfinished(block)) error_ = error;
+    if (!block.empty()) count_block(this->metrics(), block);  // else a worker has
+    while (block.empty()) {
       if (error_) std::rethrow_exception(error_);
-      std::optional<made> m = co_await lanes_[taken_]->out.pop();
+      std::optional<work_result> m = co_await lanes_[taken_]->out.pop();
       if (!m) co_return false;
       this->metrics().add_held(-1);
-      ahead_.leave(m->bytes);
+      throttle_.leave(m->bytes);
       taken_ = (taken_ + 1) % lanes_.size();
-      run = std::move(m->run);
+      block = std::move(m->block);
       error_ = m->error;
-      this->has_made(run.size(), error_ != nullptr, std::move(m->counts));
+      this->record_output(block.size(), error_ != nullptr, std::move(m->counts));
     }
     co_return true;
   }
 
   bool has_tasks() const noexcept override { return true; }
-  std::string obstacle() const override {
-    if (order_ == ordering::deterministic) return base::obstacle();
+  std::string save_error() const override {
+    if (order_ == ordering::deterministic) return base::save_error();
     return "stage '" + this->metrics().name() +
            "': its workers give elements as they get ready: take ordering::deterministic";
   }
 
  private:
-  // A run of the input, and what it counts as.
-  struct dealt {
-    In run;
+  // A block of the input, and what it counts as.
+  struct work_unit {
+    In block;
     std::size_t bytes = 0;
   };
-  // Of one run of the input: its elements, and what went wrong behind them.
-  struct made {
-    std::vector<Out> run;
+  // Of one block of the input: its elements, and what went wrong behind them.
+  struct work_result {
+    std::vector<Out> block;
     std::exception_ptr error;
     arity_counts counts;
     std::size_t bytes = 0;
@@ -127,23 +127,23 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   struct lane {
     lane(const std::string& name, std::size_t capacity, std::size_t live_workers)
         : in(capacity, name + " in"), out(capacity, name + " out"), live(live_workers) {}
-    fifo_queue<dealt> in;
-    fifo_queue<made> out;
+    fifo_queue<work_unit> in;
+    fifo_queue<work_result> out;
     std::atomic<std::size_t> live;  // workers
   };
 
   // What goes wrong before reaches the consumer behind all that was right.
-  task<void> deal_out() {
+  task<void> distribute() {
     std::exception_ptr error;
     std::size_t next = 0;
     try {
       for (;;) {
-        while (!ahead_.has_room()) co_await ahead_.wait();
-        In run = spent_.take();
-        const bool more = co_await this->input().next(run);
+        while (!throttle_.has_space()) co_await throttle_.wait();
+        In block = recycler_.take();
+        const bool more = co_await this->input().next(block);
         if (!more) break;
-        const std::size_t bytes = ahead_.limited() ? ahead_.enter(memory_of(run)) : 0;
-        dealt d{std::move(run), bytes};
+        const std::size_t bytes = throttle_.limited() ? throttle_.enter(memory_of(block)) : 0;
+        work_unit d{std::move(block), bytes};
         const bool taken = co_await lanes_[next]->in.push(std::move(d));
         if (!taken) break;
         next = (next + 1) % lanes_.size();
@@ -162,15 +162,15 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     const at_work here = this->working();
     try {
       for (bool more = true; more;) {
-        std::optional<dealt> in = co_await pop(l);
+        std::optional<work_unit> in = co_await pop(l);
         if (!in) break;
-        made m;
-        const std::size_t input = ahead_.limited() ? memory_of(in->run) : 0;
-        m.error = this->make(in->run, m.run, m.counts);
-        spent_.give_back(std::move(in->run));
+        work_result m;
+        const std::size_t input = throttle_.limited() ? memory_of(in->block) : 0;
+        m.error = this->make(in->block, m.block, m.counts);
+        recycler_.give_back(std::move(in->block));
         more = !m.error;
-        if (ahead_.limited()) m.bytes = ahead_.change(in->bytes, input, memory_of(m.run));
-        count_run(this->metrics(), m.run);
+        if (throttle_.limited()) m.bytes = throttle_.change(in->bytes, input, memory_of(m.block));
+        count_block(this->metrics(), m.block);
         const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await l.out.push(std::move(m));
         if (!taken) break;
@@ -182,7 +182,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     if (--l.live == 0) end_queue(l.out, l.in.failure_cause());
   }
 
-  task<std::optional<dealt>> pop(lane& l) {
+  task<std::optional<work_unit>> pop(lane& l) {
     const waiting w = this->waits(waiting::for_input);
     co_return co_await l.in.pop();
   }
@@ -190,8 +190,8 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   const std::size_t workers_;
   const ordering order_;
   std::vector<std::unique_ptr<lane>> lanes_;
-  spent_runs<In> spent_;
-  run_ahead ahead_;
+  block_recycler<In> recycler_;
+  prefetch_throttle throttle_;
   std::size_t taken_ = 0;     // the lane that is next
   std::exception_ptr error_;  // for the next call
 };

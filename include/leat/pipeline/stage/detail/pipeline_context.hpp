@@ -62,10 +62,10 @@ class any_stage {
 /// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
 ///
 /// Thread safety: thread-bound, apart from the metrics.
-class pipeline_core {
+class pipeline_context {
  public:
   /// Errors: invalid_argument for options that make no sense.
-  explicit pipeline_core(pipeline_options options);
+  explicit pipeline_context(pipeline_options options);
 
   [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
 
@@ -80,18 +80,18 @@ class pipeline_core {
   [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
 
   /// What all stages hold, and may.
-  [[nodiscard]] held_bytes& memory() noexcept { return memory_; }
+  [[nodiscard]] memory_use& memory() noexcept { return memory_; }
 
   /// "pipeline 'train', stage 'shuffle'".
   [[nodiscard]] std::string title_of(std::string_view stage) const;
   /// Refuses a declaration: that title, and why.
-  [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
+  [[noreturn]] void throw_declaration_error(std::string_view stage, std::string_view why) const;
 
   /// Makes a callback for reports of corruption do nothing once the pipeline is destroyed.
-  void guard_reports(std::function<void(const corruption_report&)>& on_report);
+  void wrap_report_handler(std::function<void(const corruption_report&)>& on_report);
 
-  /// Errors: failed_precondition, when there is an obstacle to a save or a restore.
-  void require_no(std::string_view obstacle) const;
+  /// Errors: failed_precondition, when there is an save_error to a save or a restore.
+  void require_savable(std::string_view save_error) const;
 
   /// The pipeline begins to run, in the task of its consumer.
   void start();
@@ -101,12 +101,10 @@ class pipeline_core {
   /// True each few ms: what need not wait for its input, since all of it is in memory, would leave
   /// no turn to others, such as the services of a supervisor, and would hear no stop.
   /// Precondition: it runs.
-  [[nodiscard]] bool turn_is_over() noexcept;
-  /// Whether it is, asked between two elements of a run: the clock costs as much as a small element
-  /// and is looked at behind several of those.
-  [[nodiscard]] bool turn_is_over_between() noexcept {
-    return --elements_to_look_ == 0 && look_at_clock();
-  }
+  [[nodiscard]] bool is_turn_over() noexcept;
+  /// Whether it is, asked between two elements of a block: the clock costs as much as a small
+  /// element and is looked at behind several of those.
+  [[nodiscard]] bool should_yield() noexcept { return --elements_to_check_ == 0 && check_clock(); }
   /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
@@ -116,8 +114,8 @@ class pipeline_core {
 
   /// What the consumer is told in the place of `error`: that patience has ended, or that the
   /// watchdog has failed.
-  [[nodiscard]] std::exception_ptr reason_for(std::exception_ptr error) const noexcept {
-    return stalled_ ? stalled_ : error;
+  [[nodiscard]] std::exception_ptr find_cause(std::exception_ptr error) const noexcept {
+    return stall_error_ ? stall_error_ : error;
   }
 
   /// Who learns of the elements that for_each() processes; may be null.
@@ -144,7 +142,7 @@ class pipeline_core {
   [[nodiscard]] task<void> stop();
 
   /// Ends a pipeline that is destroyed while it runs; see ~pipeline(). `last` is the last stage.
-  static void abandon(std::unique_ptr<pipeline_core> core,
+  static void abandon(std::unique_ptr<pipeline_context> context,
                       std::unique_ptr<any_stage> last) noexcept;
 
  private:
@@ -156,29 +154,29 @@ class pipeline_core {
 
   static constexpr duration turn = std::chrono::milliseconds(5);
 
-  [[nodiscard]] bool look_at_clock() noexcept;
+  [[nodiscard]] bool check_clock() noexcept;
   [[nodiscard]] task<void> watch(duration patience);
   void abandon_on_other_scheduler() noexcept;
-  static void destroy(void* core) noexcept;
+  static void destroy(void* context) noexcept;
   [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
 
   const pipeline_options options_;
-  held_bytes memory_;
+  memory_use memory_;
   std::vector<std::unique_ptr<stage_metrics>> stages_;
   stage_metrics consumer_{"consumer"};
   stage_metrics watched_{"watched"};
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* scheduler_ = nullptr;
   time_point turn_began_;
-  time_point looked_at_;
-  std::size_t elements_a_look_ = 1;
-  std::size_t elements_to_look_ = 1;
+  time_point clock_read_at_;
+  std::size_t elements_per_check_ = 1;
+  std::size_t elements_to_check_ = 1;
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
   std::shared_ptr<step_observer> observer_;
   bool elements_are_steps_ = false;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
-  std::exception_ptr stalled_;
+  std::exception_ptr stall_error_;
   // Of a pipeline that was destroyed while it ran.
   std::unique_ptr<any_stage> last_;
   std::shared_ptr<bool> may_report_;
@@ -187,9 +185,10 @@ class pipeline_core {
 };
 
 /// Returns the core of a pipeline. Precondition: the pipeline was not moved from.
-[[nodiscard]] inline pipeline_core& core_of(const std::unique_ptr<pipeline_core>& core) {
-  LEAT_ASSERT(core, "a pipeline is used that was moved to another place: use that one");
-  return *core;
+[[nodiscard]] inline pipeline_context& checked_context(
+    const std::unique_ptr<pipeline_context>& context) {
+  LEAT_ASSERT(context, "a pipeline is used that was moved to another place: use that one");
+  return *context;
 }
 
 }  // namespace leat::detail

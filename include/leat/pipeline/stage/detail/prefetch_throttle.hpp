@@ -17,34 +17,34 @@ namespace leat::detail {
 /// while there is room. So no stage waits for memory that only those behind it can free, and that
 /// wait for it.
 ///
-/// One task enters runs, others may make other ones of them, and one takes them out. How large
-/// what is made will be follows from what was made before: of the first run nothing is known, and
+/// One task enters blocks, others may make other ones of them, and one takes them out. How large
+/// what is made will be follows from what was made before: of the first block nothing is known, and
 /// there is no second one until it is; and each of those under way that is made larger than any
 /// before is counted when it is made.
-class run_ahead {
+class prefetch_throttle {
  public:
-  /// `makes`: other runs are made of those that enter.
-  run_ahead(const std::string& stage, bool makes)
+  /// `makes`: other blocks are made of those that enter.
+  prefetch_throttle(const std::string& stage, bool makes)
       : stage_(stage), makes_(makes), freed_(1, stage + " memory") {}
 
   /// Before the stage starts.
-  void begin(held_bytes& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
+  void begin(memory_use& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
   [[nodiscard]] bool limited() const noexcept { return memory_ != nullptr; }
 
-  /// Whether the next run may be asked for.
-  [[nodiscard]] bool has_room() const noexcept {
-    if (!memory_ || runs_.load(std::memory_order_relaxed) == 0) return true;
+  /// Whether the next block may be asked for.
+  [[nodiscard]] bool has_space() const noexcept {
+    if (!memory_ || blocks_.load(std::memory_order_relaxed) == 0) return true;
     const std::size_t largest = largest_.load(std::memory_order_relaxed);
-    return largest > 0 && memory_->has_room(largest);
+    return largest > 0 && memory_->has_space(largest);
   }
-  /// Waits until a run was taken out. Errors: cancelled.
+  /// Waits until a block was taken out. Errors: cancelled.
   [[nodiscard]] task<void> wait() { static_cast<void>(co_await freed_.pop()); }
 
-  /// A run enters, of so many bytes; with what is going to be made of it, as far as is known.
-  /// Gives what it was counted as. Errors: resource_exhausted; see held_bytes.
+  /// A block enters, of so many bytes; with what is going to be made of it, as far as is known.
+  /// Gives what it was counted as. Errors: resource_exhausted; see memory_use.
   [[nodiscard]] std::size_t enter(std::size_t bytes) {
     if (!memory_) return 0;
-    runs_.fetch_add(1, std::memory_order_relaxed);
+    blocks_.fetch_add(1, std::memory_order_relaxed);
     const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
     memory_->add(static_cast<std::int64_t>(all));
     // What is made of this one is not known yet: needs do not depend on who is faster.
@@ -55,7 +55,7 @@ class run_ahead {
     }
     return all;
   }
-  /// What was counted as `before` has become a run of so many bytes.
+  /// What was counted as `before` has become a block of so many bytes.
   [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output) {
     if (!memory_) return 0;
     memory_->add(static_cast<std::int64_t>(output) - static_cast<std::int64_t>(before));
@@ -69,7 +69,7 @@ class run_ahead {
   void leave(std::size_t bytes) {
     if (!memory_) return;
     memory_->add(-static_cast<std::int64_t>(bytes));
-    runs_.fetch_sub(1, std::memory_order_relaxed);
+    blocks_.fetch_sub(1, std::memory_order_relaxed);
     static_cast<void>(freed_.try_push(true));  // or it is told already
   }
 
@@ -86,9 +86,9 @@ class run_ahead {
 
   const std::string stage_;
   const bool makes_;
-  held_bytes* memory_ = nullptr;
-  // relaxed: figures that make a stage at most one run too fast
-  std::atomic<std::size_t> runs_{0};
+  memory_use* memory_ = nullptr;
+  // relaxed: figures that make a stage at most one block too fast
+  std::atomic<std::size_t> blocks_{0};
   std::atomic<std::size_t> made_{0};     // the most that was made of one
   std::atomic<std::size_t> largest_{0};  // of one, with what is made of it
   fifo_queue<bool> freed_;

@@ -28,12 +28,12 @@ namespace leat::detail {
 /// Gives elements drawn at random from a buffer that is kept full while the input lasts. One that
 /// got the elements of several at a restore gives those first of which it has too many.
 template <class In>
-class shuffle_stage final : public inner_stage<In, owned_run<In>> {
+class shuffle_stage final : public inner_stage<In, owned_block<In>> {
  public:
-  using out = owned_run<In>;
+  using out = owned_block<In>;
   using sink = typename stage<out>::sink;
 
-  shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, held_bytes& memory,
+  shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, memory_use& memory,
                 std::size_t capacity, std::optional<std::uint64_t> seed)
       : inner_stage<In, out>(std::move(input), metrics),
         capacity_(capacity),
@@ -41,36 +41,36 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         initial_(seed_or_random(seed)),
         random_(initial_),
         memory_(memory.limited() ? &memory : nullptr),
-        noting_(this->input().obstacle().empty() && !this->input().comes_of_batches() &&
-                this->input().note_origins()) {
+        origins_enabled_(this->input().save_error().empty() &&
+                         !this->input().origins_are_batches() && this->input().enable_origins()) {
     metrics.set_capacity(capacity);
   }
 
-  task<bool> next(out& run) override {
+  task<bool> next(out& block) override {
     const at_work here = this->working();
-    run.clear();
-    if constexpr (is_rows) run.keep_paths(positions_.paths());
-    journal_.begin({now()});
-    while (run.size() < run_size) {
+    block.clear();
+    if constexpr (is_rows) block.keep_paths(positions_.paths());
+    replay_log_.begin({now()});
+    while (block.size() < block_size) {
       if (in_.left() == 0 && !ended_) {
         co_await refill();
-        if (error_ && !run.empty()) break;
+        if (error_ && !block.empty()) break;
         if (error_) std::rethrow_exception(error_);
-        if constexpr (is_rows) run.keep_paths(positions_.paths());
-        if (memory_) count_memory(memory_of(run));
+        if constexpr (is_rows) block.keep_paths(positions_.paths());
+        if (memory_) count_memory(memory_of(block));
       }
-      if (ended_ && places_.empty()) break;
-      draw(run);
+      if (ended_ && slots_.empty()) break;
+      draw(block);
     }
-    count_run(this->metrics(), run);
-    this->metrics().set_held(static_cast<std::int64_t>(places_.size()));
-    if (memory_) count_memory(memory_of(run));
-    co_return !run.empty();
+    count_block(this->metrics(), block);
+    this->metrics().set_held(static_cast<std::int64_t>(slots_.size()));
+    if (memory_) count_memory(memory_of(block));
+    co_return !block.empty();
   }
 
-  std::string obstacle() const override {
-    std::string before = this->input().obstacle();
-    if (noting_ || !before.empty()) return before;
+  std::string save_error() const override {
+    std::string before = this->input().save_error();
+    if (origins_enabled_ || !before.empty()) return before;
     return "stage '" + this->metrics().name() +
            "': its buffer holds elements that are made of several records: shuffle before batch()";
   }
@@ -78,28 +78,28 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
-  void save(run_place before, batch_numbers& batches,
+  void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
-    const place_in_stream at = where_before(before);
+    const stream_position at = position_before(before);
     this->input().save(at.input, batches, stages);
     stage_state s = description();
     s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
     stages.push_back(std::move(s));
   }
-  void forget(std::uint64_t run) noexcept override {
-    journal_.forget(run);
-    const place_in_stream at = where(run);
+  void forget(std::uint64_t block) noexcept override {
+    replay_log_.forget(block);
+    const stream_position at = position_at(block);
     held_.forget(at.held);
-    this->input().forget(at.input.run);
+    this->input().forget(at.input.block);
   }
   task<void> restore(std::span<stage_state> stages) override {
     stage_state& s = stages.back();
-    if (!s.buffer) refuse_state(this->metrics().name(), "its state is not of a buffer");
+    if (!s.buffer) throw_state_error(this->metrics().name(), "its state is not of a buffer");
     if (s.buffer->is_share) s.buffer->seed = given_seed_.value_or(s.buffer->seed);
     require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
     co_await this->input().restore(stages.first(stages.size() - 1));
     random_ = random_engine(s.buffer->seed, s.buffer->draws);
-    co_await hold_again(s.buffer->held);
+    co_await refill_buffer(s.buffer->held);
     held_.assign(std::move(s.buffer->held));
   }
   void rewind() noexcept override {
@@ -110,14 +110,14 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     random_ = initial_;
   }
 
-  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    journal_.take_origins(run, all);
+  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
+    replay_log_.take_origins(block, all);
   }
-  bool note_origins() override {
-    passes_on_ = noting_;
-    return noting_;
+  bool enable_origins() override {
+    origins_requested_ = origins_enabled_;
+    return origins_enabled_;
   }
-  task<void> make_again(std::span<const origin> records, sink to) override {
+  task<void> replay(std::span<const origin> records, sink to) override {
     row_positions<In>& positions = positions_;
     const typename stage<In>::sink pass_on = [&](In& in, std::span<const origin> of) {
       out made;
@@ -130,46 +130,46 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       }
       to(made, of);
     };
-    co_await this->input().make_again(records, pass_on);
+    co_await this->input().replay(records, pass_on);
   }
 
  private:
-  static constexpr std::size_t run_size = 64;
-  using place = typename elements_again<In>::place;
-  static constexpr bool is_rows = requires(const place& p) { p.position(); };
+  static constexpr std::size_t block_size = 64;
+  using slot = typename element_replay<In>::slot;
+  static constexpr bool is_rows = requires(const slot& p) { p.position(); };
 
-  struct place_in_stream {
-    run_place input;
+  struct stream_position {
+    block_position input;
     std::uint64_t draws = 0;
     buffer_origins::mark held;
   };
-  // Where the stage stood when it began to draw: so many elements of its run were given by then.
-  // What came for those it drew, if anything did, came from one run of the input.
+  // Where the stage stood when it began to draw: so many elements of its block were given by then.
+  // What came for those it drew, if anything did, came from one block of the input.
   struct drawing {
     std::uint64_t given = 0;
-    place_in_stream at;
+    stream_position at;
   };
-  // Where it stood at the beginning of a run, and what that run then gave.
-  struct run_begin {
-    place_in_stream at;
+  // Where it stood at the beginning of a run, and what that block then gave.
+  struct log_entry {
+    stream_position at;
     std::vector<origin> origins = {};
-    std::vector<drawing> draws_of_run = {};
+    std::vector<drawing> draws = {};
   };
 
-  [[nodiscard]] place_in_stream now() const {
+  [[nodiscard]] stream_position now() const {
     return {in_.next(), random_.position(), held_.now()};
   }
-  [[nodiscard]] place_in_stream where(std::uint64_t run) const {
-    const run_begin* const begin = journal_.find(run);
+  [[nodiscard]] stream_position position_at(std::uint64_t block) const {
+    const log_entry* const begin = replay_log_.find(block);
     return begin ? begin->at : now();
   }
   // Before an element.
-  [[nodiscard]] place_in_stream where_before(run_place before) const {
-    place_in_stream at = where(before.run);
+  [[nodiscard]] stream_position position_before(block_position before) const {
+    stream_position at = position_at(before.block);
     std::uint64_t left = before.element;
-    const run_begin* const begin = journal_.find(before.run);
+    const log_entry* const begin = replay_log_.find(before.block);
     if (!begin || left == 0) return at;
-    for (const drawing& d : begin->draws_of_run) {
+    for (const drawing& d : begin->draws) {
       if (d.given > before.element) break;
       at = d.at;
       left = before.element - d.given;
@@ -191,10 +191,10 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         .kind = "shuffle", .name = this->metrics().name(), .settings = {{"capacity", capacity_}}};
   }
 
-  // What the buffer has taken since the last look, with the run that it gives and the next one.
-  void count_memory(std::size_t of_run) {
-    constexpr std::size_t of_place = 112 + sizeof(place);  // where it comes from, and what grows
-    const std::size_t bytes = places_.size() * of_place + 2 * of_run + beside_;
+  // What the buffer has taken since the last look, with the block that it gives and the next one.
+  void count_memory(std::size_t block_memory) {
+    constexpr std::size_t slot_size = 112 + sizeof(slot);  // where it comes from, and what grows
+    const std::size_t bytes = slots_.size() * slot_size + 2 * block_memory + indirect_bytes_;
     counts_as(bytes);
     memory_->require(this->metrics().name(), bytes);
   }
@@ -203,8 +203,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     counted_ = bytes;
   }
   void empty() noexcept {
-    places_.clear();
-    beside_ = 0;
+    slots_.clear();
+    indirect_bytes_ = 0;
     if (memory_) counts_as(least_);
   }
 
@@ -212,8 +212,9 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   task<void> refill() {
     if (error_) co_return;
     try {
-      ended_ = !co_await this->pull(this->input(), in_, noting_ ? &of_input_ : nullptr);
-      if (!ended_) positions_.begin(in_.run());
+      ended_ =
+          !co_await this->pull(this->input(), in_, origins_enabled_ ? &input_origins_ : nullptr);
+      if (!ended_) positions_.begin(in_.block());
     } catch (...) {
       error_ = std::current_exception();
       in_.clear();
@@ -222,46 +223,46 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
   // The place that is drawn some steps later is in no cache: it is asked for, and what it refers to
   // a step before. At the end of the input another may come.
-  void expect_later() const noexcept {
+  void prefetch_later() const noexcept {
     constexpr std::uint64_t far = 8;
     const std::size_t later = drawn_after(far);
-    ask_for_all(places_[later]);
-    if (noting_) ask_for(&held_[later]);
-    places_[drawn_after(0)].expect();
+    prefetch_object(slots_[later]);
+    if (origins_enabled_) prefetch_line(&held_[later]);
+    slots_[drawn_after(0)].prefetch();
   }
   [[nodiscard]] std::size_t drawn_after(std::uint64_t steps) const noexcept {
     random_engine ahead(random_.seed(), random_.position() + steps);
-    return static_cast<std::size_t>(ahead.uniform_below(places_.size()));
+    return static_cast<std::size_t>(ahead.uniform_below(slots_.size()));
   }
 
-  // As many elements as the present run of the input allows.
-  void draw(out& run) {
-    while (places_.size() < capacity_ && !ended_) {
+  // As many elements as the present block of the input allows.
+  void draw(out& block) {
+    while (slots_.size() < capacity_ && !ended_) {
       if (in_.left() == 0) return;
-      if (noting_) held_.add(of_input_[in_.taken()]);
+      if (origins_enabled_) held_.add(input_origins_[in_.taken()]);
       grow();
-      put_next(places_.emplace_back());
+      put_next(slots_.emplace_back());
     }
-    if (noting_) journal_.last().draws_of_run.push_back({run.size(), now()});
-    while (run.size() < run_size && !places_.empty()) {
-      const bool leaves = ended_ || places_.size() > capacity_;
+    if (origins_enabled_) replay_log_.last().draws.push_back({block.size(), now()});
+    while (block.size() < block_size && !slots_.empty()) {
+      const bool leaves = ended_ || slots_.size() > capacity_;
       if (!leaves && in_.left() == 0) return;
-      const auto drawn = static_cast<std::size_t>(random_.uniform_below(places_.size()));
-      if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
-      place& p = places_[drawn];
-      expect_later();
-      if (memory_) beside_ -= p.memory();
+      const auto drawn = static_cast<std::size_t>(random_.uniform_below(slots_.size()));
+      if (origins_requested_) replay_log_.last().origins.push_back(held_[drawn]);
+      slot& p = slots_[drawn];
+      prefetch_later();
+      if (memory_) indirect_bytes_ -= p.memory();
       if constexpr (is_rows) {
-        run.push_back(p.take(), p.position());
+        block.push_back(p.take(), p.position());
       } else {
-        run.push_back(p.take());
+        block.push_back(p.take());
       }
       if (leaves) {
-        if (noting_) held_.remove(drawn);
-        std::swap(p, places_.back());
-        places_.pop_back();
+        if (origins_enabled_) held_.remove(drawn);
+        std::swap(p, slots_.back());
+        slots_.pop_back();
       } else {
-        if (noting_) held_.replace(drawn, of_input_[in_.taken()]);
+        if (origins_enabled_) held_.replace(drawn, input_origins_[in_.taken()]);
         put_next(p);
       }
     }
@@ -269,59 +270,60 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
   // Not twice as large where it will never be full.
   void grow() {
-    if (places_.size() < places_.capacity()) return;
-    places_.reserve(std::min(capacity_, std::max(run_size, 2 * places_.size())));
+    if (slots_.size() < slots_.capacity()) return;
+    slots_.reserve(std::min(capacity_, std::max(block_size, 2 * slots_.size())));
   }
 
   // The next element of the input comes to a place.
-  void put_next(place& p) {
+  void put_next(slot& p) {
     if constexpr (is_rows) {
-      const record_position from = positions_.of(in_.run(), in_.taken());
+      const record_position from = positions_.of(in_.block(), in_.taken());
       p.put(in_.take(), from);
     } else {
       p.put(in_.take());
     }
-    if (memory_) beside_ += p.memory();
+    if (memory_) indirect_bytes_ += p.memory();
   }
 
-  task<void> hold_again(const std::vector<origin>& held) {
+  task<void> refill_buffer(const std::vector<origin>& held) {
     empty();
-    places_.resize(held.size());
+    slots_.resize(held.size());
     // What has to be counted has memory of its own, which is free when it goes.
     row_memory rows;
-    elements_again<In> again(places_, held, positions_, memory_ ? nullptr : &rows);
-    const auto count = [this](const place& p) {
+    element_replay<In> elements(slots_, held, positions_, memory_ ? nullptr : &rows);
+    const auto count = [this](const slot& p) {
       if (!memory_) return;
-      beside_ += p.memory();
+      indirect_bytes_ += p.memory();
       count_memory(0);
     };
-    const bool all = co_await again.make(this->input(), count);
+    const bool all = co_await elements.make(this->input(), count);
     if (all) co_return;
-    refuse_state(this->metrics().name(),
-                 "an element that its buffer held is not made any more: a function of the stages "
-                 "before gives others, or fails");
+    throw_state_error(
+        this->metrics().name(),
+        "an element that its buffer held is not made any more: a function of the stages "
+        "before gives others, or fails");
   }
 
   const std::size_t capacity_;
   const std::optional<std::uint64_t> given_seed_;
   const random_engine initial_;
   random_engine random_;
-  std::vector<place> places_;
-  input_run<In> in_;
+  std::vector<slot> slots_;
+  input_block<In> in_;
   row_positions<In> positions_;
-  held_bytes* const memory_;  // none: without a budget, and nothing is counted
+  memory_use* const memory_;  // none: without a budget, and nothing is counted
   // Known to memory_ since the declaration.
   const std::size_t least_ = memory_of(capacity_, sizeof(typename In::value_type));
-  std::size_t counted_ = least_;  // by memory_
-  std::size_t beside_ = 0;        // of the elements in all places
+  std::size_t counted_ = least_;    // by memory_
+  std::size_t indirect_bytes_ = 0;  // of the elements in all places
   bool ended_ = false;
   std::exception_ptr error_;
 
-  const bool noting_;  // where the elements come from
-  bool passes_on_ = false;
+  const bool origins_enabled_;  // where the elements come from
+  bool origins_requested_ = false;
   buffer_origins held_;
-  std::vector<origin> of_input_;  // of the present run of the input
-  run_journal<run_begin> journal_;
+  std::vector<origin> input_origins_;  // of the present block of the input
+  replay_log<log_entry> replay_log_;
 };
 
 }  // namespace leat::detail

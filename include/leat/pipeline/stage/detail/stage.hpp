@@ -20,26 +20,26 @@
 
 namespace leat::detail {
 
-/// A stage of a pipeline: gives elements in runs, as many at a time as suits it. Where one run ends
-/// and the next begins means nothing.
+/// A stage of a pipeline: gives elements in blocks, as many at a time as suits it. Where one block
+/// ends and the next begins means nothing.
 ///
 /// One call a run, so that what an element costs is the stage's work alone.
 ///
-/// Runs are numbered from 0. A stage knows where it stood at the beginning of each run until it is
-/// told to forget it: so the stages before may run ahead, and the pipeline can be saved where its
-/// consumer is. What a run was made of is told by origins, where somebody needs them.
-template <class Run>
+/// Blocks are numbered from 0. A stage knows where it stood at the beginning of each block until it
+/// is told to forget it: so the stages before may run ahead, and the pipeline can be saved where
+/// its consumer is. What a block was made of is told by origins, where somebody needs them.
+template <class Block>
 class stage : public any_stage {
  public:
-  using run_type = Run;
+  using block_type = Block;
 
   explicit stage(stage_metrics& metrics) noexcept : metrics_(metrics) {}
   /// Starts the tasks of this stage and of those before it. Once, before the first next().
-  virtual void start(pipeline_core& core) = 0;
+  virtual void start(pipeline_context& context) = 0;
 
-  /// Replaces the contents of `run` by the next elements, at least one; false at the end. Not again
-  /// after the end or an error.
-  [[nodiscard]] virtual task<bool> next(Run& run) = 0;
+  /// Replaces the contents of `block` by the next elements, at least one; false at the end. Not
+  /// again after the end or an error.
+  [[nodiscard]] virtual task<bool> next(Block& block) = 0;
 
   /// True: this stage, or one before it, has tasks of its own.
   [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
@@ -47,16 +47,16 @@ class stage : public any_stage {
   // ---- To go on elsewhere.
 
   /// Why the pipeline cannot be saved; empty where it can.
-  [[nodiscard]] virtual std::string obstacle() const = 0;
+  [[nodiscard]] virtual std::string save_error() const = 0;
 
   /// Adds how the stages from the source to this one were declared, those that matter.
   virtual void describe(std::vector<stage_state>& stages) const = 0;
   /// Adds their states, as they were before an element. `batches`: those of the last batch() so far
-  /// of which the stages behind need elements again. Precondition: no run of these is forgotten.
-  virtual void save(run_place before, batch_numbers& batches,
+  /// of which the stages behind need elements again. Precondition: no block of these is forgotten.
+  virtual void save(block_position before, batch_numbers& batches,
                     std::vector<stage_state>& stages) const = 0;
-  /// Nobody goes back behind the beginning of a run.
-  virtual void forget(std::uint64_t run) noexcept = 0;
+  /// Nobody goes back behind the beginning of a block.
+  virtual void forget(std::uint64_t block) noexcept = 0;
 
   /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
   /// have changed; those of the source; what functions throw. Then rewind().
@@ -65,16 +65,16 @@ class stage : public any_stage {
   virtual void rewind() noexcept = 0;
 
   /// From now on origins are asked for; false: there are none.
-  [[nodiscard]] virtual bool note_origins() = 0;
+  [[nodiscard]] virtual bool enable_origins() = 0;
   /// True: elements are made of batches, and origins are of these.
-  [[nodiscard]] virtual bool comes_of_batches() const noexcept { return false; }
-  /// Hands over those of the elements of a run that was given, and is not forgotten: once.
-  virtual void take_origins(std::uint64_t run, std::vector<origin>& all) = 0;
+  [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
+  /// Hands over those of the elements of a block that was given, and is not forgotten: once.
+  virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
 
   /// Takes elements that were made again, and their origins.
-  using sink = std::function<void(Run& run, std::span<const origin> origins)>;
+  using sink = std::function<void(Block& block, std::span<const origin> origins)>;
   /// Makes all elements again that come of some records, or batches, which are in order, each once.
-  [[nodiscard]] virtual task<void> make_again(std::span<const origin> records, sink to) = 0;
+  [[nodiscard]] virtual task<void> replay(std::span<const origin> records, sink to) = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 
@@ -86,19 +86,19 @@ class stage : public any_stage {
     return {metrics_, *scheduler::current(), kind};
   }
 
-  /// The next run of the stage before.
+  /// The next block of the stage before.
   template <class In>
-  [[nodiscard]] task<bool> pull(stage<In>& input, In& run) {
+  [[nodiscard]] task<bool> pull(stage<In>& input, In& block) {
     const waiting w = waits(waiting::for_input);
-    co_return co_await input.next(run);
+    co_return co_await input.next(block);
   }
   /// The same for a stage that takes elements one by one. Their origins go to `origins`, if any.
   template <class In>
-  [[nodiscard]] task<bool> pull(stage<In>& input, input_run<In>& in,
+  [[nodiscard]] task<bool> pull(stage<In>& input, input_block<In>& in,
                                 std::vector<origin>* origins = nullptr) {
     const bool more = co_await pull(input, in.renew());
     if (more) {
-      if (origins) input.take_origins(in.coming(), *origins);
+      if (origins) input.take_origins(in.next_block_number(), *origins);
       in.renewed();
     } else {
       in.clear();
@@ -111,22 +111,22 @@ class stage : public any_stage {
 };
 
 /// A stage with another one before it, where it does nothing but pass on what it is asked.
-template <class In, class Run>
-class inner_stage : public stage<Run> {
+template <class In, class Block>
+class inner_stage : public stage<Block> {
  public:
   inner_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics)
-      : stage<Run>(metrics), input_(std::move(input)) {}
+      : stage<Block>(metrics), input_(std::move(input)) {}
   /// Until begin_input() there is none before it.
-  explicit inner_stage(stage_metrics& metrics) : stage<Run>(metrics) {}
+  explicit inner_stage(stage_metrics& metrics) : stage<Block>(metrics) {}
 
-  void start(pipeline_core& core) override {
+  void start(pipeline_context& context) override {
     this->metrics().add_task();
-    input_->start(core);
+    input_->start(context);
   }
   bool has_tasks() const noexcept override { return input_->has_tasks(); }
-  std::string obstacle() const override { return input_->obstacle(); }
-  bool note_origins() override { return input_->note_origins(); }
-  bool comes_of_batches() const noexcept override { return input_->comes_of_batches(); }
+  std::string save_error() const override { return input_->save_error(); }
+  bool enable_origins() override { return input_->enable_origins(); }
+  bool origins_are_batches() const noexcept override { return input_->origins_are_batches(); }
   void drop_functions() noexcept override {
     if (input_) input_->drop_functions();
   }

@@ -14,12 +14,12 @@ namespace leat::detail {
 ///
 /// Places are counted in 32 bits, since a state has a byte or more for each in a field whose length
 /// has 32.
-class wanted_elements {
+class replay_requests {
  public:
   /// Of all places. `held` stays as it is meanwhile. Errors: std::bad_alloc.
-  explicit wanted_elements(std::span<const origin> held);
+  explicit replay_requests(std::span<const origin> held);
 
-  [[nodiscard]] bool empty() const noexcept { return places_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
 
   /// The records of which the elements are made, in order, each once. Errors: std::bad_alloc.
   [[nodiscard]] std::vector<origin> records() const;
@@ -30,33 +30,33 @@ class wanted_elements {
     std::size_t first;
     std::size_t last;
   };
-  [[nodiscard]] range who_want(const origin& what) noexcept;
+  [[nodiscard]] range find_requesters(const origin& what) noexcept;
 
   /// True: that one has not got it yet.
-  [[nodiscard]] bool wants(std::size_t i) const noexcept { return !is_there_[i]; }
+  [[nodiscard]] bool wants(std::size_t i) const noexcept { return !delivered_[i]; }
   /// It gets it now, at that place.
   [[nodiscard]] std::size_t give(std::size_t i) noexcept {
-    is_there_[i] = true;
-    return places_[i];
+    delivered_[i] = true;
+    return slots_[i];
   }
 
   /// The place of one that has its turn some steps behind the i-th: it is in no cache.
-  [[nodiscard]] std::size_t place_later(std::size_t i) const noexcept {
-    return places_[std::min(i + far, places_.size() - 1)];
+  [[nodiscard]] std::size_t slot_ahead(std::size_t i) const noexcept {
+    return slots_[std::min(i + far, slots_.size() - 1)];
   }
 
   /// Those that have not got theirs are left.
-  void forget_given() noexcept;
+  void drop_delivered() noexcept;
 
  private:
   static constexpr std::size_t far = 8;
 
-  [[nodiscard]] const origin& what(std::size_t i) const noexcept { return held_[places_[i]]; }
+  [[nodiscard]] const origin& what(std::size_t i) const noexcept { return held_[slots_[i]]; }
 
   std::span<const origin> held_;
-  std::vector<std::uint32_t> places_;  // by what they want
-  std::vector<bool> is_there_;         // for each of these
-  std::size_t next_ = 0;               // behind those who were found last
+  std::vector<std::uint32_t> slots_;  // by what they want
+  std::vector<bool> delivered_;       // for each of these
+  std::size_t next_ = 0;              // behind those who were found last
 };
 
 }  // namespace leat::detail

@@ -44,7 +44,7 @@ struct saved_file_version {
 };
 
 /// One of the files that are read side by side, and the record that comes next.
-struct file_place {
+struct file_position {
   bool open = false;   ///< false: the next file of the epoch comes here, or none
   bool ended = false;  ///< there is no file any more in this epoch
   bool any = false;    ///< records were read
@@ -53,15 +53,15 @@ struct file_place {
   std::uint64_t index = 0;
   std::uint64_t reports = 0;  ///< of damage that was left out before
 
-  friend bool operator==(const file_place&, const file_place&) = default;
+  friend bool operator==(const file_position&, const file_position&) = default;
 };
 
 /// Files of an epoch that were dealt out in its midst.
-struct dealt_files {
-  std::vector<file_place> begun = {};     ///< where each of them goes on; they come first
+struct assigned_files {
+  std::vector<file_position> begun = {};  ///< where each of them goes on; they come first
   std::vector<std::uint64_t> files = {};  ///< the others
 
-  friend bool operator==(const dealt_files&, const dealt_files&) = default;
+  friend bool operator==(const assigned_files&, const assigned_files&) = default;
 };
 
 /// Where files were read: the place before a round of turns, and how far that round has come.
@@ -71,9 +71,10 @@ struct files_state {
   std::uint64_t next_file = 0;  ///< in the epoch's order
   std::uint64_t closed = 0;     ///< places that have ended
   std::uint64_t records = 0;    ///< given since
-  std::vector<file_place> places = {};
+  std::vector<file_position> positions = {};
   std::vector<saved_file_version> files = {};
-  std::optional<dealt_files> dealt = {};  ///< the epoch's order, where it is not that of the rank
+  /// The epoch's order, where it is not that of the rank.
+  std::optional<assigned_files> assigned = {};
 
   friend bool operator==(const files_state&, const files_state&) = default;
 };
@@ -112,7 +113,7 @@ struct stage_state {
   std::uint64_t rank = 0;  ///< for which the elements are that stages hold or leave out
   std::uint64_t world_size = 1;
   std::optional<files_state> files = {};
-  std::vector<files_state> of_ranks = {};  ///< not empty: of so many, that others go on for
+  std::vector<files_state> rank_files = {};  ///< not empty: of so many, that others go on for
   std::optional<buffer_state> buffer = {};
   std::vector<begun_element> begun = {};  ///< they come first, from what was not had on
   /// Of batch(): what each batch was put together from of which stages behind it need elements
@@ -122,7 +123,7 @@ struct stage_state {
   std::vector<std::string> readers = {};  ///< not empty: of so many ranks, that others go on for
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
   /// Of its files, to name the one that has changed.
-  std::vector<saved_file_version> marks = {};
+  std::vector<saved_file_version> versions = {};
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
@@ -140,26 +141,26 @@ struct stage_state {
 /// way. Errors: those of stages_from_bytes(); invalid_argument, naming the first difference, for
 /// the state of another pipeline, and for what a stage of its kind never has; failed_precondition
 /// for one of another rank where files were shared, or where a stage holds elements.
-[[nodiscard]] std::vector<stage_state> state_of(const std::vector<std::string>& one,
-                                                const std::vector<stage_state>& declared,
-                                                std::string_view pipeline);
+[[nodiscard]] std::vector<stage_state> match_own_state(const std::vector<std::string>& one,
+                                                       const std::vector<stage_state>& declared,
+                                                       std::string_view pipeline);
 /// The same, given the states of all ranks of whatever number.
-[[nodiscard]] std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
+[[nodiscard]] std::vector<stage_state> reshard_states(const std::vector<std::string>& all,
                                                       const std::vector<stage_state>& declared,
                                                       std::string_view pipeline);
-using choice_of_state = decltype(&state_of);
+using state_matcher = decltype(&match_own_state);
 
 /// Errors: failed_precondition, with the stage and why its state cannot be taken up.
-[[noreturn]] void refuse_state(std::string_view stage, std::string_view why);
+[[noreturn]] void throw_state_error(std::string_view stage, std::string_view why);
 
 /// Rethrows what is being handled, which came of the input of a pipeline that is declared as its
 /// state wants it, such as too few files: nobody is to take that for another pipeline's state.
 /// Errors: failed_precondition for invalid_argument and what is no std::system_error, nested; what
 ///         else it is.
-[[noreturn]] void rethrow_of_input(std::string_view pipeline);
+[[noreturn]] void rethrow_input_error(std::string_view pipeline);
 
 /// Errors: failed_precondition, for a record that is not where it was.
-[[noreturn]] void refuse_record(const std::string& path, const origin& record);
+[[noreturn]] void throw_record_error(const std::string& path, const origin& record);
 
 /// Refuses another seed than the one that was given, if one was.
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved);
