@@ -24,7 +24,8 @@ namespace {
 using leat::dtype;
 using leat::fixed_len_feature;
 
-leat::tensor_tuple parse(const leat::example_parser& parser, const leat::record_rows& batch) {
+leat::tensor_tuple parse(const leat::example_parser& parser,
+                         const leat::owned_record_batch& batch) {
   return parser.parse(batch.views()).take();
 }
 
@@ -83,7 +84,7 @@ std::size_t run(const bench::request& r) {
     auto batches = std::move(source)
                        .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
                        .batch({.batch_size = bench::batch_size})
-                       .map("parse", [&parser](const leat::record_rows& batch) {
+                       .map("parse", [&parser](const leat::owned_record_batch& batch) {
                          return parse(parser, batch);
                        });
     return leat::sync_wait(consume(batches));
@@ -95,7 +96,7 @@ std::size_t run(const bench::request& r) {
                        .map("columns", columns_of);
     return leat::sync_wait(consume(batches));
   };
-  const leat::prefetch_options ahead{.blocks = 16, .on_worker = true};
+  const leat::prefetch_stage_options ahead{.blocks = 16, .on_worker = true};
   if (r.workload.ends_with("/parse-first")) {
     auto elements = std::move(records).map(
         "parse", [&fields](leat::byte_view record) { return fields.parse(record); });

@@ -61,7 +61,7 @@ leat::task<perceptron> train(std::string folder) {
                      .shuffle({.capacity = 500, .seed = 2})
                      .batch({.batch_size = 32})
                      .map("parse",
-                          [&](const leat::record_rows& records) {
+                          [&](const leat::owned_record_batch& records) {
                             return parser.parse(records.views()).take();
                           },
                           {.workers = 2})

@@ -36,10 +36,10 @@ leat::tensor_tuple samples() {
 //! [learn]
 leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_metrics& learner) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(learner, sched);
+  const leat::stage_work_timer here(learner, sched);
   std::uint64_t labels = 0;
   for (;;) {
-    leat::waiting input(learner, sched, leat::waiting::for_input);
+    leat::stage_wait_timer input(learner, sched, leat::stage_wait_timer::for_input);
     const auto row = co_await rows.queue().pop();
     input.stop();
     if (!row) co_return labels;
@@ -65,7 +65,7 @@ leat::task<bool> learn_from_memory() {
   //! [metrics]
   const leat::stage_metrics* const stages[] = {&learner};
   const leat::queue_base* const queues[] = {&rows.queue()};
-  std::puts(leat::verdict(stages, sched.now() - begin).c_str());
+  std::puts(leat::describe_bottleneck(stages, sched.now() - begin).c_str());
   std::printf("%s: %g\n", rows.fullness().tag.c_str(), static_cast<double>(rows.fullness().value));
   std::fputs(leat::prometheus_text(stages, queues, sched.now()).c_str(), stdout);
   //! [/metrics]

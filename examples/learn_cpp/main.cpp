@@ -59,7 +59,7 @@ leat::task<void> read_file(training& t, const source& s) {
     if (samples.empty()) co_return;
     t.readers.add(samples.size(), reader->bytes_read() - bytes);
     bytes = reader->bytes_read();
-    leat::waiting room(t.readers, sched, leat::waiting::for_room);
+    leat::stage_wait_timer room(t.readers, sched, leat::stage_wait_timer::for_output);
     co_await t.batches.queue().push_many(samples);
     room.stop();
   }
@@ -68,8 +68,8 @@ leat::task<void> read_file(training& t, const source& s) {
 // One step of a reader: the next file. False when there is none.
 leat::task<bool> read_next_file(training& t) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(t.readers, sched);
-  leat::waiting input(t.readers, sched, leat::waiting::for_input);
+  const leat::stage_work_timer here(t.readers, sched);
+  leat::stage_wait_timer input(t.readers, sched, leat::stage_wait_timer::for_input);
   const std::optional<source> next = co_await t.files.queue().pop();
   input.stop();
   if (!next) co_return false;
@@ -90,13 +90,13 @@ leat::task<bool> read_next_file(training& t) {
 // Draws batches and learns from them until none comes.
 leat::task<void> consume(training& t, model& m) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-  const leat::at_work here(t.consumer, sched);
+  const leat::stage_work_timer here(t.consumer, sched);
   const leat::time_point begin = sched.now();
   leat::time_point next_line = begin + 200ms;
   progress now;
   t.consumer.add_task();
   for (;;) {
-    leat::waiting input(t.consumer, sched, leat::waiting::for_input);
+    leat::stage_wait_timer input(t.consumer, sched, leat::stage_wait_timer::for_input);
     const auto batch = co_await t.batches.next();
     input.stop();
     if (!batch) break;

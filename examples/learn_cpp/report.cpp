@@ -40,7 +40,8 @@ void print_summary(std::span<const leat::stage_metrics* const> stages, leat::dur
                 static_cast<unsigned long long>(s->tasks()),
                 static_cast<unsigned long long>(s->records()),
                 static_cast<double>(s->bytes()) / 1e6, seconds(s->waited_for_input()),
-                seconds(s->waited_for_room()));
+                seconds(s->waited_for_output()));
   }
-  std::printf("%.3f s in all. %s\n", seconds(elapsed), leat::verdict(stages, elapsed).c_str());
+  std::printf("%.3f s in all. %s\n", seconds(elapsed),
+              leat::describe_bottleneck(stages, elapsed).c_str());
 }

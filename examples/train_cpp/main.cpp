@@ -61,7 +61,7 @@ struct tally {
 };
 
 // A record is '+' or '-' and a line.
-std::vector<sample> samples_of(const leat::record_rows& batch) {
+std::vector<sample> samples_of(const leat::owned_record_batch& batch) {
   std::vector<sample> samples;
   for (const leat::byte_view record : batch) {
     const std::string_view text = leat::as_text(record);
@@ -105,7 +105,7 @@ leat::task<void> train(settings chosen) {
                 static_cast<long long>(step));
     std::fflush(stdout);
     // Nothing is saved, and no stop takes effect, while a batch is processed.
-    co_await batches.for_each([&](leat::record_rows batch) -> leat::task<void> {
+    co_await batches.for_each([&](leat::owned_record_batch batch) -> leat::task<void> {
       const std::vector<sample> samples = samples_of(batch);
       const double loss = m.train(samples);
       for (const leat::byte_view record : batch) learnt.seen.add(0, record);

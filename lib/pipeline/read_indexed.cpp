@@ -30,7 +30,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   void start(detail::pipeline_context&) override { metrics().add_task(); }
 
   task<bool> next(record_selection& block) override {
-    const at_work here = working();
+    const stage_work_timer here = working();
     if (!reader_) co_await open();
     replay_log_.begin({reader_->state()});
     const std::uint64_t left_out = reader_->statistics().reports;

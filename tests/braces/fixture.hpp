@@ -187,9 +187,9 @@ inline int run(std::span<const test_case> cases) {
 // needs file_source .files = {f.lines, f.lines}
 // needs tfrecord_file_options .depth = 4
 // needs coordinator_options .name = "named"
-// needs prefetch_options .blocks = 1
-// needs shuffle_buffer_options .capacity = 2
-// needs batches_options .batch_size = 2
+// needs prefetch_stage_options .blocks = 1
+// needs shuffle_stage_options .capacity = 2
+// needs batch_stage_options .batch_size = 2
 // needs indexed_reader_options .shuffle = false
 
 #define CALL_identity_reader_open(...) leat::identity_reader::open(f.lines, __VA_ARGS__)

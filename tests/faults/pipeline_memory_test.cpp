@@ -151,7 +151,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
                        .shuffle({.capacity = c.capacity, .seed = 1})
                        .batch({.batch_size = c.batch})
                        .map("parse",
-                            [&parser](const leat::record_rows& rows) {
+                            [&parser](const leat::owned_record_batch& rows) {
                               return parser.parse(rows.views()).take();
                             },
                             {.workers = c.workers})
@@ -255,7 +255,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget where its elements 
                  {.workers = leat::schedulers_of(rt), .memory_budget = limit})
                  .batch({.batch_size = records})
                  .map("inflate",
-                      [&begun](const leat::record_rows&) {
+                      [&begun](const leat::owned_record_batch&) {
                         leat::tensor image(dtype::uint8, leat::shape{std::int64_t{element}});
                         if (begun++ < 8) std::this_thread::sleep_for(std::chrono::milliseconds(50));
                         return leat::tensor_tuple(std::move(image));
@@ -341,7 +341,7 @@ TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it",
       source.files = {dir / "?"};
       source.num_epochs = 1;
       source.interleave = 2;
-      source.block = 1;
+      source.block_length = 1;
       source.reader.read.chunk_size = 256 * kibibyte;
       auto none = leat::read_files(std::move(source))
                       .map("none",
@@ -374,7 +374,7 @@ task<> write_labels(std::string path, int count) {
 
 std::ptrdiff_t allocations_of_batches(const std::string& path, std::size_t batch_size) {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{leat::dtype::int64}}});
-  const auto parse = [&](const leat::record_rows& batch) {
+  const auto parse = [&](const leat::owned_record_batch& batch) {
     return parser.parse(batch.views()).take();
   };
   auto batches = leat::read_files<leat::tfrecord_reader>({.files = {path}})

@@ -55,7 +55,7 @@ struct few_files {
                      .shuffle = num_epochs > 1,
                      .seed = 3,
                      .interleave = 2,
-                     .block = 4,
+                     .block_length = 4,
                      .rank = rank,
                      .world_size = world_size});
   }

@@ -22,8 +22,8 @@ int main() {
   leat::stage_metrics same("readers");
   readers.add_task();
   readers.add(1'000'000'000'000, UINT64_MAX);
-  readers.add_wait_for_input(1h + 1ns);
-  odd.add_wait_for_room(1500ms);
+  readers.add_input_wait(1h + 1ns);
+  odd.add_output_wait(1500ms);
 
   leat::shuffle_batcher<int> batches({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
   leat::fifo_queue<std::string, by_size> lines({.capacity = leat::unbounded, .max_weight = 1000});

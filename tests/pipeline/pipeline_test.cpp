@@ -64,15 +64,15 @@ TEST_CASE("pipeline: files one after the other, in order", "[pipeline]") {
 TEST_CASE("pipeline: interleaved files take turns of a block", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {5, 2, 4, 1});
-  CHECK(read({.files = files, .interleave = 2, .block = 2}) ==
+  CHECK(read({.files = files, .interleave = 2, .block_length = 2}) ==
         texts{"a0", "a1", "b0", "b1", "a2", "a3", "c0", "c1", "a4", "d0", "c2", "c3"});
   // However the readers give them.
   for (const std::size_t chunk : std::vector<std::size_t>{1, 2, 3, 4, 7}) {
     CHECK(read({.files = files,
                 .interleave = 3,
-                .block = 2,
+                .block_length = 2,
                 .reader = {.read = {.chunk_size = chunk}}}) ==
-          read({.files = files, .interleave = 3, .block = 2}));
+          read({.files = files, .interleave = 3, .block_length = 2}));
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("pipeline: the same order with any number of workers", "[pipeline]") {
   const texts files = make_files(dir, {300, 200, 100});
   leat::runtime rt({.threads = 3});
   const auto run = [&](std::size_t workers, ordering order) {
-    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 5},
+    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block_length = 5},
                                            {.order = order, .workers = leat::schedulers_of(rt)})
                  .map("odd",
                       [](std::string_view line) -> std::optional<std::string> {
@@ -204,7 +204,7 @@ TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is
   const auto run = [&](bool on_worker, std::vector<leat::scheduler*> workers) {
     const auto sched = std::this_thread::get_id();
     std::atomic<int> elsewhere = 0;
-    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 5},
+    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block_length = 5},
                                            {.workers = std::move(workers)})
                  .map("text",
                       [&](std::string_view line) {
@@ -279,7 +279,7 @@ TEST_CASE("pipeline: a shuffle gives each element once, from a full buffer", "[p
   }
 }
 
-task<std::vector<std::size_t>> sizes_of_batches(texts files, leat::batches_options options,
+task<std::vector<std::size_t>> sizes_of_batches(texts files, leat::batch_stage_options options,
                                                 std::uint64_t& dropped) {
   auto p = leat::read_files<line_reader>({.files = std::move(files)}).batch(options);
   std::vector<std::size_t> sizes;
@@ -450,7 +450,7 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   CHECK(contains(refused({}), "pipeline 'train', stage 'files': name at least one file"));
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
   CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 to 1024 files"));
-  CHECK(contains(refused({.files = {"x"}, .block = 0}), "block of 1 record"));
+  CHECK(contains(refused({.files = {"x"}, .block_length = 0}), "block of 1 record"));
   CHECK(contains(refused({.files = {"x"}, .rank = 2, .world_size = 2}), "below world_size"));
   CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world_size = 2}), "the same seed"));
   CHECK(contains(refused({.files = {"x"}, .name = ""}), "give the stage a name"));

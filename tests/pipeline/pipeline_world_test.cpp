@@ -288,7 +288,7 @@ task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
                                           .shuffle = true,
                                           .seed = 5,
                                           .interleave = 2,
-                                          .block = 3,
+                                          .block_length = 3,
                                           .reader = {.read = {.chunk_size = 16}}},
                                          {.order = order, .workers = threads})
                .map("text", text_of, {.workers = workers})
@@ -339,7 +339,7 @@ task<std::string> verdict_of(leat::duration consuming) {
   while (auto next = co_await p.next()) co_await leat::sleep_for(consuming);
   const leat::duration elapsed = leat::scheduler::current()->now() - begin;
   const auto stages = p.stages();
-  co_return leat::verdict(stages, elapsed);
+  co_return leat::describe_bottleneck(stages, elapsed);
 }
 
 TEST_CASE("pipeline: the verdict names a consumer for which all wait", "[pipeline]") {

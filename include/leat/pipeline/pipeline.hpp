@@ -35,12 +35,12 @@
 namespace leat {
 
 /// Tasks in which a stage works. 0: in none of its own, but where its output is asked for.
-struct map_options {
+struct map_stage_options {
   std::size_t workers = 0;
 };
 
 /// How far ahead of its consumer a pipeline runs, and where.
-struct prefetch_options {
+struct prefetch_stage_options {
   std::size_t blocks = 1;  ///< blocks of elements
   /// True: the stages before run on one of pipeline_options::workers, beside those behind. Readers
   /// are opened there, and functions without workers of their own are called there. Such a pipeline
@@ -50,14 +50,14 @@ struct prefetch_options {
 };
 
 /// What a shuffle holds, from which it draws.
-struct shuffle_buffer_options {
+struct shuffle_stage_options {
   std::size_t capacity = 0;                ///< elements
   std::optional<std::uint64_t> seed = {};  ///< none: another order each time
   braced<std::string> name = "shuffle";
 };
 
 /// How elements are put together.
-struct batches_options {
+struct batch_stage_options {
   std::size_t batch_size = 0;                         ///< elements
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   braced<std::string> name = "batch";
@@ -109,7 +109,7 @@ class pipeline {
   /// With workers it is called from several threads at a time. A coroutine does not compile: await
   /// it in for_each(), or in producers of a queue that read_queue() reads.
   template <class Function>
-  [[nodiscard]] auto map(std::string name, Function f, const map_options& options = {}) && {
+  [[nodiscard]] auto map(std::string name, Function f, const map_stage_options& options = {}) && {
     detail::require_function<Function, value_type>();
     using result = detail::mapped<std::decay_t<std::invoke_result_t<const Function&, value_type>>>;
     return std::move(*this).template mapped<result::how, typename result::type>(
@@ -118,7 +118,8 @@ class pipeline {
 
   /// The same for a function that gives a range of any number of elements.
   template <class Function>
-  [[nodiscard]] auto flat_map(std::string name, Function f, const map_options& options = {}) && {
+  [[nodiscard]] auto flat_map(std::string name, Function f,
+                              const map_stage_options& options = {}) && {
     detail::require_function<Function, value_type>();
     using range = std::decay_t<std::invoke_result_t<const Function&, value_type>>;
     return std::move(*this).template mapped<detail::arity::many, typename range::value_type>(
@@ -128,7 +129,7 @@ class pipeline {
   /// Mixes the elements: each one comes at random out of a buffer that is full as long as the input
   /// lasts. Elements that are no records or lines must be default constructible.
   /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
-  [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
+  [[nodiscard]] auto shuffle(const shuffle_stage_options& options) && {
     if (options.capacity == 0)
       context().throw_declaration_error(options.name, "give a capacity of 1 or more");
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
@@ -138,9 +139,9 @@ class pipeline {
                                                  options.capacity, options.seed));
   }
 
-  /// Puts elements together: each batch is an element from here on; of records record_rows, of
-  /// lines line_rows, of others a std::vector.
-  [[nodiscard]] auto batch(const batches_options& options) && {
+  /// Puts elements together: each batch is an element from here on; of records owned_record_batch,
+  /// of lines owned_line_batch, of others a std::vector.
+  [[nodiscard]] auto batch(const batch_stage_options& options) && {
     if (options.batch_size == 0)
       context().throw_declaration_error(options.name, "give a batch_size of 1 or more");
     stage_metrics& metrics = context().add_stage(options.name);
@@ -151,9 +152,10 @@ class pipeline {
 
   /// Runs what stands before in a task of its own, up to `blocks` blocks of elements ahead.
   [[nodiscard]] auto prefetch(std::size_t blocks, std::string name = "prefetch") && {
-    return std::move(*this).prefetch(prefetch_options{.blocks = blocks, .name = std::move(name)});
+    return std::move(*this).prefetch(
+        prefetch_stage_options{.blocks = blocks, .name = std::move(name)});
   }
-  [[nodiscard]] auto prefetch(const prefetch_options& options) && {
+  [[nodiscard]] auto prefetch(const prefetch_stage_options& options) && {
     if (options.blocks - 1 >= detail::max_prefetch_blocks)
       context().throw_declaration_error(options.name, detail::block_count_error);
     if (options.on_worker && last_ && last_->has_tasks()) {
@@ -253,13 +255,15 @@ class pipeline {
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
   ///         1,024 epochs apart.
-  /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
+  /// Cost:   of each rank there was up to `interleave` * `block_length` records, or a batch of its
+  ///         reader;
   ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
     return restore_from(std::move(states), &detail::reshard_states);
   }
 
-  /// From the source to the last one and the consumer, for verdict() and prometheus_text().
+  /// From the source to the last one and the consumer, for describe_bottleneck() and
+  /// prometheus_text().
   [[nodiscard]] auto stages() const { return context().stages(); }
   /// Elements at the end that filled no batch, and were dropped.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return context().dropped(); }
@@ -276,7 +280,7 @@ class pipeline {
   }
 
   template <detail::arity How, class Out, class Function>
-  auto mapped(std::string name, Function f, const map_options& options) && {
+  auto mapped(std::string name, Function f, const map_stage_options& options) && {
     if (options.workers > 1024)
       context().throw_declaration_error(name, "take at most 1024 workers");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
@@ -314,7 +318,8 @@ class pipeline {
       if (!has_some) in_.clear();
       last_->forget(in_.next().block);
       if (!context_->has_started()) start();  // what of it has begun is ended when the rest fails
-      const waiting w(context_->consumer(), *scheduler::current(), waiting::for_input);
+      const stage_wait_timer w(context_->consumer(), *scheduler::current(),
+                               stage_wait_timer::for_input);
       if (context_->is_turn_over()) co_await detail::yield_if_due();
       bool more = has_some;
       if (!has_some) {

@@ -35,7 +35,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
   }
 
   task<bool> next(block_type& block) override {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     block.clear();
     auto first = co_await pop();
     while (first) {
@@ -66,7 +66,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
   static constexpr std::size_t most = 64;
 
   task<std::optional<value_type>> pop() {
-    const waiting w = this->waits(waiting::for_input);
+    const stage_wait_timer w = this->waits(stage_wait_timer::for_input);
     if (!can_starve_) co_return co_await queue_.pop();
     std::optional<value_type> first = co_await pop_from_producer<value_type>(
         queue_, title_, "element", std::source_location::current());

@@ -104,8 +104,8 @@ constexpr metric<stage> of_stages[] = {
     {"leat_stage_at_work_seconds_total", "counter",
      "Time for which tasks of the stage were there, waiting or not; the sum over them.",
      [](const stage& s) {
-       return s.metrics->knows_time_at_work() ? seconds_text(s.metrics->time_at_work(s.now))
-                                              : std::string();
+       return s.metrics->knows_work_time() ? seconds_text(s.metrics->work_time(s.now))
+                                           : std::string();
      }},
     {"leat_stage_input_wait_seconds_total", "counter",
      "Time for which tasks of the stage waited for input; the sum over them.",
@@ -113,8 +113,8 @@ constexpr metric<stage> of_stages[] = {
     {"leat_stage_room_wait_seconds_total", "counter",
      "Time for which tasks of the stage waited for room for their output; the sum over them.",
      [](const stage& s) {
-       return s.metrics->knows_wait_for_room() ? seconds_text(s.metrics->waited_for_room(s.now))
-                                               : std::string();
+       return s.metrics->knows_output_wait() ? seconds_text(s.metrics->waited_for_output(s.now))
+                                             : std::string();
      }},
     {"leat_stage_held_items", "gauge",
      "Elements, or runs of them, that the stage holds for those behind it.",

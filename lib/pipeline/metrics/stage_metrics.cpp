@@ -28,10 +28,10 @@ shares shares_of(const stage_metrics& s, duration elapsed, std::optional<time_po
   const auto share = [all](duration d) {
     return std::min(1.0, static_cast<double>(d.count()) / all);
   };
-  const bool known = s.knows_time_at_work();
+  const bool known = s.knows_work_time();
   const double input = share(s.waited_for_input(now));
-  const double room = share(s.waited_for_room(now));
-  const double at_work = known ? share(s.time_at_work(now)) : 1;
+  const double room = share(s.waited_for_output(now));
+  const double at_work = known ? share(s.work_time(now)) : 1;
   return {.name = &s.name(),
           .input = input,
           .room = room,
@@ -128,8 +128,8 @@ std::string many_busy(const std::vector<shares>& those, bool all) {
 
 }  // namespace
 
-std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed,
-                    std::optional<time_point> now) {
+std::string describe_bottleneck(std::span<const stage_metrics* const> stages, duration elapsed,
+                                std::optional<time_point> now) {
   if (stages.empty()) return "There is no stage to judge.";
   std::vector<shares> all;
   if (elapsed > duration(0)) {

@@ -15,7 +15,7 @@ void add_fullness(summary& to, std::span<const queue_base* const> queues) {
 }
 
 stage_rates::counters stage_rates::read(const stage_metrics& m, time_point now) noexcept {
-  return {m.records(), m.bytes(), m.waited_for_input(now), m.waited_for_room(now)};
+  return {m.records(), m.bytes(), m.waited_for_input(now), m.waited_for_output(now)};
 }
 
 stage_rates::stage_rates(std::span<const stage_metrics* const> stages, time_point now)

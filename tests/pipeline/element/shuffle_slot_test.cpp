@@ -14,7 +14,7 @@
 
 namespace shuffle_slot_test {
 
-using leat::line_rows;
+using leat::owned_line_batch;
 
 TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]") {
   leat::detail::row_slot<std::string_view> place;
@@ -55,11 +55,11 @@ TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pip
 TEST_CASE("row_positions: what keeps paths is kept once, however often it comes again",
           "[pipeline]") {
   const auto keeper = std::make_shared<int>();
-  line_rows a;
-  line_rows b;
+  owned_line_batch a;
+  owned_line_batch b;
   a.keep_paths(keeper);
   b.keep_paths(std::make_shared<int>());
-  leat::detail::row_positions<line_rows> positions;
+  leat::detail::row_positions<owned_line_batch> positions;
   for (int i = 0; i < 1'000; ++i) {
     positions.begin(a);
     positions.begin(b);

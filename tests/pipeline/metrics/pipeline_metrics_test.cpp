@@ -19,7 +19,7 @@
 namespace pipeline_metrics_test {
 
 using leat::line_reader;
-using leat::line_rows;
+using leat::owned_line_batch;
 using leat::stage_metrics;
 using leat::task;
 using leat_test::contains;
@@ -37,7 +37,7 @@ std::map<std::string, const stage_metrics*> by_name(const std::vector<const stag
   return named;
 }
 
-std::size_t length(const line_rows& rows) { return rows.bytes(); }
+std::size_t length(const owned_line_batch& rows) { return rows.bytes(); }
 
 TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", "[pipeline]") {
   const temp_dir dir;
@@ -46,7 +46,7 @@ TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", 
     auto p = leat::read_files<line_reader>({.files = {path}})
                  .shuffle({.capacity = 10, .seed = 1})
                  .batch({.batch_size = 8})
-                 .map("pass", [](line_rows rows) { return rows; }, {.workers = 2})
+                 .map("pass", [](owned_line_batch rows) { return rows; }, {.workers = 2})
                  .prefetch(2)
                  .map("length", length);
     while (true) {

@@ -35,7 +35,7 @@ std::string text_of(const queue_base& queue) {
 
 task<> wait_long(stage_metrics& stage) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-  const leat::waiting w(stage, sched, leat::waiting::for_room);
+  const leat::stage_wait_timer w(stage, sched, leat::stage_wait_timer::for_output);
   co_await leat::sleep_for(1h);
 }
 
@@ -51,8 +51,8 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
   stage.add_task();
   stage.add(12, 3456);
   stage.add_left_over(7);
-  stage.add_wait_for_input(1s + 1ns);
-  stage.add_wait_for_room(90min);
+  stage.add_input_wait(1s + 1ns);
+  stage.add_output_wait(90min);
   CHECK(text_of(stage) ==
         "# HELP leat_stage_tasks Tasks that share the work of the stage.\n"
         "# TYPE leat_stage_tasks gauge\n"
@@ -86,7 +86,7 @@ TEST_CASE("prometheus_text: what a stage does not measure is left out", "[pipeli
     CHECK_FALSE(contains(text, std::string("leat_stage_") + name));
   }
   stage.add(1, 0);
-  stage.add_wait_for_room(0s);
+  stage.add_output_wait(0s);
   stage.set_capacity(4);
   stage.add_held(1);
   text = text_of(stage);

@@ -8,16 +8,16 @@
 namespace stage_metrics_test {
 
 using namespace std::chrono_literals;
-using leat::at_work;
 using leat::stage_metrics;
+using leat::stage_wait_timer;
+using leat::stage_work_timer;
 using leat::task;
-using leat::waiting;
 
 // Waits for an item, in vain once the queue is closed.
 task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-  const at_work here(stage, sched);
-  waiting w(stage, sched, waiting::for_input);
+  const stage_work_timer here(stage, sched);
+  stage_wait_timer w(stage, sched, stage_wait_timer::for_input);
   co_await queue.pop();
   w.stop();
   co_await leat::sleep_for(5s);
@@ -34,18 +34,18 @@ LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pip
   CHECK(stage.records() == 5);
   CHECK(stage.bytes() == 150);
   {
-    waiting input(stage, sched, waiting::for_input);
+    stage_wait_timer input(stage, sched, stage_wait_timer::for_input);
     co_await leat::sleep_for(2s);
     input.stop();
     co_await leat::sleep_for(1s);
     input.stop();  // once is enough
-    const waiting room(stage, sched, waiting::for_room);
+    const stage_wait_timer room(stage, sched, stage_wait_timer::for_output);
     co_await leat::sleep_for(3s);
   }
-  stage.add_wait_for_room(1s);
+  stage.add_output_wait(1s);
   CHECK((stage.waited_for_input() == 2s));
-  CHECK((stage.waited_for_room() == 4s));
-  CHECK((stage.time_at_work() == 0s));
+  CHECK((stage.waited_for_output() == 4s));
+  CHECK((stage.work_time() == 0s));
 }
 
 LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pipeline]") {
@@ -57,12 +57,12 @@ LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pi
   co_await leat::sleep_for(4s);
   CHECK((stage.waited_for_input() == 0s));
   CHECK((stage.waited_for_input(sched.now()) == 12s));
-  CHECK((stage.time_at_work(sched.now()) == 12s));
+  CHECK((stage.work_time(sched.now()) == 12s));
   queue.close();
   co_await group.join();
   CHECK((stage.waited_for_input() == 12s));
   CHECK((stage.waited_for_input(sched.now()) == 12s));
-  CHECK((stage.time_at_work() == 27s));
+  CHECK((stage.work_time() == 27s));
 }
 
 LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
@@ -76,7 +76,7 @@ LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
   co_await group.join();
   co_await leat::sleep_for(4s);
   CHECK((stage.waited_for_input(sched.now()) == 4s));
-  CHECK((stage.time_at_work(sched.now()) == 4s));
+  CHECK((stage.work_time(sched.now()) == 4s));
 }
 
 }  // namespace stage_metrics_test

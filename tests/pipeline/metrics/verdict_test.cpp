@@ -1,5 +1,5 @@
-// verdict() on small pipelines of which one knows what limits them: each stage takes so long for
-// a record, on virtual time.
+// describe_bottleneck() on small pipelines of which one knows what limits them: each stage takes so
+// long for a record, on virtual time.
 
 #include <algorithm>
 #include <array>
@@ -19,12 +19,12 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace verdict_test {
+namespace describe_bottleneck_test {
 
 using namespace std::chrono_literals;
 using leat::stage_metrics;
+using leat::stage_wait_timer;
 using leat::task;
-using leat::waiting;
 using leat::sim::world;
 using leat_test::contains;
 using numbers = leat::fifo_queue<int>;
@@ -59,27 +59,30 @@ class pipeline {
     group.spawn(consume());
   }
 
-  [[nodiscard]] std::string verdict() const { return leat::verdict(stages_, elapsed_); }
-  [[nodiscard]] std::string verdict(leat::duration elapsed, leat::time_point now) const {
-    return leat::verdict(stages_, elapsed, now);
+  [[nodiscard]] std::string describe_bottleneck() const {
+    return leat::describe_bottleneck(stages_, elapsed_);
+  }
+  [[nodiscard]] std::string describe_bottleneck(leat::duration elapsed,
+                                                leat::time_point now) const {
+    return leat::describe_bottleneck(stages_, elapsed, now);
   }
 
  private:
   static task<bool> put(stage_metrics& stage, leat::scheduler& sched, numbers& to, int x) {
-    const waiting w(stage, sched, waiting::for_room);
+    const stage_wait_timer w(stage, sched, stage_wait_timer::for_output);
     const bool in = co_await to.push(x);
     co_return in;
   }
   static task<std::optional<int>> take(stage_metrics& stage, leat::scheduler& sched,
                                        numbers& from) {
-    const waiting w(stage, sched, waiting::for_input);
+    const stage_wait_timer w(stage, sched, stage_wait_timer::for_input);
     const std::optional<int> x = co_await from.pop();
     co_return x;
   }
 
   task<> read() {
     leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(reader_, sched);
+    const leat::stage_work_timer here(reader_, sched);
     reader_.add_task();
     for (int i = 0; i < pace_.records; ++i) {
       co_await leat::sleep_for(pace_.reader);
@@ -92,7 +95,7 @@ class pipeline {
 
   task<> decode() {
     leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(decoder_, sched);
+    const leat::stage_work_timer here(decoder_, sched);
     decoder_.add_task();
     for (;;) {
       const std::optional<int> x = co_await take(decoder_, sched, raw_);
@@ -107,7 +110,7 @@ class pipeline {
 
   task<> consume() {
     leat::scheduler& sched = co_await leat::this_task::get_scheduler();
-    const leat::at_work here(consumer_, sched);
+    const leat::stage_work_timer here(consumer_, sched);
     consumer_.add_task();
     for (;;) {
       const std::optional<int> x = co_await take(consumer_, sched, decoded_);
@@ -131,10 +134,10 @@ class pipeline {
 task<std::string> verdict_on(pace p) {
   pipeline all(p);
   co_await all.run();
-  co_return all.verdict();
+  co_return all.describe_bottleneck();
 }
 
-LEAT_TEST("verdict: the reader is the bottleneck", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: the reader is the bottleneck", "[pipeline]") {
   const pace of_text{10ms, 2ms, 1ms};
   const std::string text = co_await verdict_on(of_text);
   CHECK(text ==
@@ -142,7 +145,7 @@ LEAT_TEST("verdict: the reader is the bottleneck", "[pipeline]") {
         "80 % for input.");
 }
 
-LEAT_TEST("verdict: the decoder is the bottleneck", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: the decoder is the bottleneck", "[pipeline]") {
   const pace of_text{2ms, 10ms, 1ms};
   const std::string text = co_await verdict_on(of_text);
   CHECK(text ==
@@ -150,7 +153,7 @@ LEAT_TEST("verdict: the decoder is the bottleneck", "[pipeline]") {
         "77 % for room and 'consumer' waited 90 % for input.");
 }
 
-LEAT_TEST("verdict: the consumer is the bottleneck", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: the consumer is the bottleneck", "[pipeline]") {
   const pace of_text{1ms, 2ms, 10ms};
   const std::string text = co_await verdict_on(of_text);
   CHECK(text ==
@@ -158,7 +161,7 @@ LEAT_TEST("verdict: the consumer is the bottleneck", "[pipeline]") {
         "waited 77 % for room.");
 }
 
-LEAT_TEST("verdict: enough decoders are no bottleneck", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: enough decoders are no bottleneck", "[pipeline]") {
   const pace p{5ms, 16ms, 1ms, 200, 4};
   const std::string text = co_await verdict_on(p);
   CHECK(contains(text, "The bottleneck is 'reader'"));
@@ -167,7 +170,7 @@ LEAT_TEST("verdict: enough decoders are no bottleneck", "[pipeline]") {
   CHECK(contains(slower, "The bottleneck is 'decoder'"));
 }
 
-LEAT_TEST("verdict: all are busy, or some of them", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: all are busy, or some of them", "[pipeline]") {
   const pace of_all{5ms, 5ms, 5ms};
   const std::string all = co_await verdict_on(of_all);
   CHECK(contains(all, "The pipeline is balanced: the tasks of 'reader', 'decoder' and 'consumer'"));
@@ -176,13 +179,14 @@ LEAT_TEST("verdict: all are busy, or some of them", "[pipeline]") {
   CHECK(contains(two, "The bottlenecks are 'reader' and 'decoder': their tasks were busy"));
 }
 
-LEAT_TEST("verdict: a stage that ended long ago does not limit the others", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: a stage that ended long ago does not limit the others",
+          "[pipeline]") {
   const pace p{1ms, 1ms, 10ms, 200, 1, 1000};  // all fits into the queues
   const std::string text = co_await verdict_on(p);
   CHECK(text == "The bottleneck is 'consumer': its tasks were busy 100 % of the time.");
 }
 
-TEST_CASE("verdict: the same under any schedule", "[pipeline]") {
+TEST_CASE("describe_bottleneck: the same under any schedule", "[pipeline]") {
   const auto judged = [](std::uint64_t seed, pace p) {
     std::string text;
     world w(seed, {.threads = 1});
@@ -198,51 +202,53 @@ TEST_CASE("verdict: the same under any schedule", "[pipeline]") {
 
 // ----------------------------------------------------------------- while it runs, or does not
 
-LEAT_TEST("verdict: of a pipeline that is stuck it names who holds it up", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: of a pipeline that is stuck it names who holds it up",
+          "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   pipeline slow({1h, 1ms, 1ms});
   leat::task_group group;
   slow.start(group);
   co_await leat::sleep_for(10s);
-  const std::string text = slow.verdict(10s, sched.now());
+  const std::string text = slow.describe_bottleneck(10s, sched.now());
   group.request_stop();
   co_await group.join();
   CHECK(contains(text, "The bottleneck is 'reader': its tasks were busy 100 %"));
   CHECK(contains(text, "'decoder' waited 100 % for input"));
 }
 
-TEST_CASE("verdict: what nobody has started is named", "[pipeline]") {
+TEST_CASE("describe_bottleneck: what nobody has started is named", "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics consumer("consumer");
   const stage_metrics* const stages[] = {&reader, &consumer};
-  CHECK(leat::verdict({}, 10s) == "There is no stage to judge.");
-  CHECK(contains(leat::verdict(stages, 10s), "Nothing has run yet"));
+  CHECK(leat::describe_bottleneck({}, 10s) == "There is no stage to judge.");
+  CHECK(contains(leat::describe_bottleneck(stages, 10s), "Nothing has run yet"));
   reader.add_task();
   consumer.add_task();
-  consumer.add_wait_for_input(9s);
-  CHECK(leat::verdict(stages, 10s) == "The bottleneck is 'reader': nothing has gone through it.");
-  CHECK(contains(leat::verdict(stages, 0s), "Nothing has run yet"));
+  consumer.add_input_wait(9s);
+  CHECK(leat::describe_bottleneck(stages, 10s) ==
+        "The bottleneck is 'reader': nothing has gone through it.");
+  CHECK(contains(leat::describe_bottleneck(stages, 0s), "Nothing has run yet"));
 }
 
-TEST_CASE("verdict: one stage alone, busy or not", "[pipeline]") {
+TEST_CASE("describe_bottleneck: one stage alone, busy or not", "[pipeline]") {
   stage_metrics busy("reader");
   busy.add(10, 10);
-  busy.add_wait_for_input(1s);
+  busy.add_input_wait(1s);
   const stage_metrics* const one[] = {&busy};
-  CHECK(leat::verdict(one, 10s) ==
+  CHECK(leat::describe_bottleneck(one, 10s) ==
         "The bottleneck is 'reader': its tasks were busy 90 % of the time.");
-  busy.add_wait_for_input(6s);
-  CHECK(leat::verdict(one, 10s) ==
+  busy.add_input_wait(6s);
+  CHECK(leat::describe_bottleneck(one, 10s) ==
         "The bottleneck is what feeds 'reader', which waited 70 % of the time for input.");
   stage_metrics full("writer");
   full.add(10, 10);
-  full.add_wait_for_room(8s);
+  full.add_output_wait(8s);
   const stage_metrics* const other[] = {&full};
-  CHECK(leat::verdict(other, 10s) ==
+  CHECK(leat::describe_bottleneck(other, 10s) ==
         "The bottleneck is what takes from 'writer', which waited 80 % of the time for room.");
 }
 
-TEST_CASE("verdict: tasks that share a thread are the bottleneck for which others wait",
+TEST_CASE("describe_bottleneck: tasks that share a thread are the bottleneck for which others wait",
           "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics decoder("decoder");
@@ -252,17 +258,17 @@ TEST_CASE("verdict: tasks that share a thread are the bottleneck for which other
     s->add_task();
   }
   for (int i = 0; i < 3; ++i) decoder.add_task();
-  reader.add_wait_for_room(7s);
-  decoder.add_wait_for_input(15s);  // 25 % of the time of each
-  decoder.add_wait_for_room(15s);
-  consumer.add_wait_for_input(8s);
+  reader.add_output_wait(7s);
+  decoder.add_input_wait(15s);  // 25 % of the time of each
+  decoder.add_output_wait(15s);
+  consumer.add_input_wait(8s);
   const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
-  CHECK(leat::verdict(stages, 10s) ==
+  CHECK(leat::describe_bottleneck(stages, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 25 % of the time, while 'reader' waited "
         "70 % for room and 'consumer' waited 80 % for input.");
 }
 
-TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the work",
+TEST_CASE("describe_bottleneck: of tasks that share a thread those that do nearly all of the work",
           "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics decoder("decoder");
@@ -272,13 +278,13 @@ TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the
     s->add_task();
   }
   for (int i = 0; i < 3; ++i) decoder.add_task();
-  reader.add_wait_for_room(4s);  // of 10: not so long that it would tell
-  reader.add_wait_for_input(4s);
-  decoder.add_wait_for_input(30s);
-  decoder.add_wait_for_room(3s);
-  consumer.add_wait_for_input(10s);
+  reader.add_output_wait(4s);  // of 10: not so long that it would tell
+  reader.add_input_wait(4s);
+  decoder.add_input_wait(30s);
+  decoder.add_output_wait(3s);
+  consumer.add_input_wait(10s);
   const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
-  CHECK(leat::verdict(stages, 10s) ==
+  CHECK(leat::describe_bottleneck(stages, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any was, and wait "
         "for a thread; more threads let them work at the same time.");
 }
@@ -308,11 +314,12 @@ task<std::string> verdict_with(std::size_t workers, leat::pipeline_options optio
   }
   const leat::duration elapsed = sched.now() - begin;
   const auto stages = p.stages();
-  co_return leat::verdict(stages, elapsed);
+  co_return leat::describe_bottleneck(stages, elapsed);
 }
 
-TEST_CASE("verdict: a function that computes is the bottleneck, with any number of workers",
-          "[pipeline]") {
+TEST_CASE(
+    "describe_bottleneck: a function that computes is the bottleneck, with any number of workers",
+    "[pipeline]") {
   const std::size_t workers = GENERATE(0U, 1U, 4U, 8U);
   const std::size_t threads = GENERATE(0U, 1U, 2U);
   leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
@@ -331,24 +338,26 @@ TEST_CASE("verdict: a function that computes is the bottleneck, with any number 
 }
 
 // The consumer lets others run meanwhile: what they do then is not its own work.
-TEST_CASE("verdict: a function that takes longer than a turn is the bottleneck", "[pipeline]") {
+TEST_CASE("describe_bottleneck: a function that takes longer than a turn is the bottleneck",
+          "[pipeline]") {
   const std::size_t workers = GENERATE(1U, 2U);
   const std::string text = leat::sync_wait(verdict_with(workers, {}, {8ms}, 40));
   INFO(workers << " workers: " << text);
   CHECK(contains(text, "The bottleneck is 'parse'"));
 }
 
-TEST_CASE("verdict: where everybody waits for each other no stage is to blame", "[pipeline]") {
+TEST_CASE("describe_bottleneck: where everybody waits for each other no stage is to blame",
+          "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics consumer("consumer");
   reader.add(10, 10);
-  reader.add_wait_for_room(6s);
+  reader.add_output_wait(6s);
   consumer.add(10, 10);
-  consumer.add_wait_for_input(7s);
+  consumer.add_input_wait(7s);
   const stage_metrics* const stages[] = {&reader, &consumer};
-  CHECK(leat::verdict(stages, 10s) ==
+  CHECK(leat::describe_bottleneck(stages, 10s) ==
         "No stage is the bottleneck: 'reader', the busiest, was busy 40 % of the time; larger "
         "queues let stages work at the same time.");
 }
 
-}  // namespace verdict_test
+}  // namespace describe_bottleneck_test

@@ -16,7 +16,7 @@
 
 namespace leat_test {
 
-inline std::string join_rows(const leat::record_rows& rows) {
+inline std::string join_rows(const leat::owned_record_batch& rows) {
   std::string text;
   for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
   return text;

@@ -124,7 +124,7 @@ TEST_CASE("fingerprint: a declared pipeline with any number of workers", "[pipel
                                                   .shuffle = true,
                                                   .seed = 9,
                                                   .interleave = 3,
-                                                  .block = 4},
+                                                  .block_length = 4},
                                                  {.workers = leat::schedulers_of(rt)})
                  .map("text", [](std::string_view line) { return std::string(line); },
                       {.workers = workers})

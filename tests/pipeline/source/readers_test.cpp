@@ -46,7 +46,7 @@ leat::file_source<line_reader> lines_in(const temp_dir& dir, std::size_t readers
           .shuffle = true,
           .seed = 3,
           .interleave = interleave,
-          .block = 3,
+          .block_length = 3,
           .readers = readers,
           .reader = {.read = {.chunk_size = 100}}};
 }
@@ -299,7 +299,7 @@ auto declared(leat::sim::world& w, std::size_t readers) {
                                         .shuffle = true,
                                         .seed = 5,
                                         .interleave = 2,
-                                        .block = 3,
+                                        .block_length = 3,
                                         .readers = readers,
                                         .reader = {.read = {.chunk_size = 16}}},
                                        {.workers = threads})

@@ -29,8 +29,8 @@ namespace record_places_test {
 using leat::csv_column;
 using leat::dtype;
 using leat::line_reader;
-using leat::line_rows;
-using leat::record_rows;
+using leat::owned_line_batch;
+using leat::owned_record_batch;
 using leat::task;
 using leat::tfrecord_reader;
 using texts = std::vector<std::string>;
@@ -41,7 +41,7 @@ const leat::csv_decoder& decoder() {
   return one;
 }
 
-leat::tensor_tuple columns(const line_rows& rows) { return decoder().decode(rows.views()); }
+leat::tensor_tuple columns(const owned_line_batch& rows) { return decoder().decode(rows.views()); }
 
 // The sentence of the error with which a pipeline ends.
 template <class Pipeline>
@@ -81,9 +81,9 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
     for (const std::size_t interleave : {std::size_t{1}, std::size_t{2}}) {
       const auto lines = [&] {
         return leat::read_files<line_reader>(
-            {.files = files, .interleave = interleave, .block = 3});
+            {.files = files, .interleave = interleave, .block_length = 3});
       };
-      const leat::map_options how = {.workers = workers};
+      const leat::map_stage_options how = {.workers = workers};
       CHECK(error_of(lines().batch({.batch_size = 7}).map("parse", columns, how)) == expected);
       CHECK(error_of(lines()
                          .shuffle({.capacity = 9, .seed = 1})
@@ -133,7 +133,9 @@ TEST_CASE("pipeline: an error of an Example names its file, record and offset", 
   const temp_dir dir;
   const std::string path = leat::sync_wait(write_examples(dir, 50));
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}}});
-  const auto parse = [&](const record_rows& rows) { return parser.parse(rows.views()).take(); };
+  const auto parse = [&](const owned_record_batch& rows) {
+    return parser.parse(rows.views()).take();
+  };
   const std::string place = path + ", record 49 at offset 1666, feature 'label'";
   const auto begins = [&](const std::string& error) { return error.substr(0, place.size()); };
   const auto files = [&] { return leat::read_files<tfrecord_reader>({.files = {path}}); };
@@ -155,7 +157,7 @@ TEST_CASE("pipeline: an error of an Example names its file, record and offset", 
 TEST_CASE("pipeline: an error of a JSON Example names its file and line", "[pipeline]") {
   const temp_dir dir;
   const std::string path = dir.write("a.jsonl", "{}\n{]\n");
-  const auto parse = [](const line_rows& rows) {
+  const auto parse = [](const owned_line_batch& rows) {
     const auto views = rows.views();
     return leat::decode_json_example(leat::tensor::of({static_cast<std::int64_t>(views.size())},
                                                       std::span<const std::string_view>(views)));
@@ -179,32 +181,33 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   const std::string second = path + ":2 at offset 4";
   const std::string batch = " in the batch that begins with " + path + ":1 at offset 0";
   // The decoder's call was of one line, or of some.
-  CHECK(error([](const line_rows& rows) -> int {
+  CHECK(error([](const owned_line_batch& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           return static_cast<int>(one.decode_one(rows[1]).byte_size());
         }).starts_with("record 0" + batch + ", byte "));
-  CHECK(error([](const line_rows& rows) -> int {
+  CHECK(error([](const owned_line_batch& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           const std::vector<std::string_view> views = rows.views();
           return static_cast<int>(one.decode(std::span(views).subspan(1)).byte_size());
         }).starts_with("record 0" + batch + ", byte "));
-  CHECK(error([](const line_rows&) -> int { throw leat::decode_error(1, ": bad"); }) ==
+  CHECK(error([](const owned_line_batch&) -> int { throw leat::decode_error(1, ": bad"); }) ==
         "record 1" + batch + ": bad");
-  CHECK(error([](const line_rows& rows) -> int {
+  CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(1, ": bad").with_record_count(rows.size());
         }) == second + ": bad");
   // It has its place already, or is nobody's to change.
-  CHECK(error([](const line_rows& rows) -> int {
+  CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(0, ": bad").at(leat::format_line_position(rows.position(1)));
         }) == second + ": bad");
-  CHECK(error([](const line_rows&) -> int { throw own_error(3, ": mine"); }) == "record 3: mine");
+  CHECK(error([](const owned_line_batch&) -> int { throw own_error(3, ": mine"); }) ==
+        "record 3: mine");
 }
 
 TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pipeline]") {
   const temp_dir dir;
   const texts files = write_lines(dir);
   const auto declared = [&] {
-    return leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1})
+    return leat::read_files<line_reader>({.files = files, .interleave = 2, .block_length = 1})
         .shuffle({.capacity = 100, .seed = 1})
         .map("parse", [](std::string_view line) { return decoder().decode_one(line); });
   };
@@ -222,17 +225,17 @@ TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pip
 TEST_CASE("pipeline: rows know where they stood, those of different files too", "[pipeline]") {
   const temp_dir dir;
   const texts files = {dir.write("a", "0\n1\n2\n"), dir.write("b", "10\n11\n12\n")};
-  std::vector<line_rows> batches;
+  std::vector<owned_line_batch> batches;
   const auto read = [&]() -> task<> {
-    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1})
+    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block_length = 1})
                  .shuffle({.capacity = 4, .seed = 3})
                  .batch({.batch_size = 4});
-    co_await p.for_each([&](line_rows rows) { batches.push_back(std::move(rows)); });
+    co_await p.for_each([&](owned_line_batch rows) { batches.push_back(std::move(rows)); });
   };
   leat::sync_wait(read());  // the rows outlive the pipeline
   std::size_t count = 0;
-  for (const line_rows& rows : batches) {
-    const line_rows copy = rows;
+  for (const owned_line_batch& rows : batches) {
+    const owned_line_batch copy = rows;
     for (std::size_t i = 0; i < copy.size(); ++i, ++count) {
       const leat::record_position at = copy.position(i);
       const bool second = copy[i].size() == 2;
@@ -269,7 +272,7 @@ TEST_CASE("Z03: a file that is gone in the midst of a pipeline comes behind what
 }
 
 TEST_CASE("rows: those of no file have no path, and errors are as they are", "[pipeline]") {
-  line_rows rows;
+  owned_line_batch rows;
   rows.push_back("1,2");
   CHECK(rows.position(0).path.empty());
   CHECK_FALSE(rows.paths());

@@ -71,7 +71,7 @@ struct stage {
 
 lines with(lines p, const stage& s, const std::string& id) {
   const auto n = static_cast<std::size_t>(s.number);
-  const leat::map_options workers{.workers = n % 3 == 0 ? std::size_t{2} : 0};
+  const leat::map_stage_options workers{.workers = n % 3 == 0 ? std::size_t{2} : 0};
   switch (s.what) {
     case kind::shuffle: {
       const auto seed = n % 2 == 0 ? std::nullopt : std::optional(s.number);
@@ -124,7 +124,7 @@ struct declaration {
                                   .shuffle = shuffle,
                                   .seed = 3,
                                   .interleave = interleave,
-                                  .block = block,
+                                  .block_length = block,
                                   .rank = rank,
                                   .world_size = world_size});
     }
@@ -135,7 +135,7 @@ struct declaration {
                   .shuffle = shuffle,
                   .seed = 3,
                   .interleave = interleave,
-                  .block = block,
+                  .block_length = block,
                   .readers = interleave + 1,
                   .rank = rank,
                   .world_size = world_size,

@@ -152,7 +152,7 @@ TEST_CASE("resume: what was begun of a batch is known while nothing comes of the
   }
 }
 
-texts texts_of_rows(const leat::record_rows& rows) {
+texts texts_of_rows(const leat::owned_record_batch& rows) {
   texts all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const leat::record_position at = rows.position(i);
@@ -173,7 +173,7 @@ TEST_CASE(
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
-                .block = 3,
+                .block_length = 3,
                 .rank = rank,
                 .world_size = world_size,
                 .reader = {.compression_type = leat::compression::gzip}})

@@ -44,7 +44,7 @@ struct few_lines {
     return lines_of({.files = {dir / "?"},
                      .num_epochs = std::nullopt,
                      .interleave = 2,
-                     .block = 2,
+                     .block_length = 2,
                      .rank = rank,
                      .world_size = world_size},
                     {.name = "made up"});

@@ -154,7 +154,7 @@ TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]
                        .shuffle = how.shuffle,
                        .seed = 7,
                        .interleave = how.interleave,
-                       .block = 5,
+                       .block_length = 5,
                        .rank = rank,
                        .world_size = world_size})
           .prefetch(2);

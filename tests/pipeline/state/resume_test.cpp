@@ -34,7 +34,7 @@ using leat_test::write_record_files;
 constexpr int records = 1000;
 
 std::string join_batch(const texts& batch) { return joined(batch); }
-std::string join_rows(const leat::record_rows& rows) {
+std::string join_rows(const leat::owned_record_batch& rows) {
   std::string text;
   for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
   return text;
@@ -49,12 +49,13 @@ TEST_CASE("resume: files, shuffled and interleaved, several epochs", "[pipeline]
                      .shuffle = true,
                      .seed = 3,
                      .interleave = 4,
-                     .block = 3,
+                     .block_length = 3,
                      .reader = {.read = {.chunk_size = 100}}});
   });
   check_resuming([&] { return lines_of({.files = {dir / "lines*"}}); });
   check_resuming([&] {
-    return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 30, .block = 1});
+    return lines_of(
+        {.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 30, .block_length = 1});
   });
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]"
                      .shuffle = true,
                      .seed = 1,
                      .interleave = 3,
-                     .block = 5,
+                     .block_length = 5,
                      .reader = {.read = {.chunk_size = 64}}})
         .prefetch(1, "read ahead")
         .shuffle({.capacity = 100, .seed = 2})
@@ -87,7 +88,7 @@ TEST_CASE("resume: rows of records, compressed, to the end from each place", "[p
                                                 .shuffle = true,
                                                 .seed = 8,
                                                 .interleave = 2,
-                                                .block = 7,
+                                                .block_length = 7,
                                                 .reader = {.compression_type = compression}})
           .shuffle({.capacity = 50, .seed = 9})
           .batch({.batch_size = 7, .remainder = leat::batch_remainder::drop})
@@ -236,7 +237,7 @@ TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]
     }
   };
   check([&] {
-    return lines_of({.files = {dir / "*"}, .interleave = 2, .block = 3, .reader = reader});
+    return lines_of({.files = {dir / "*"}, .interleave = 2, .block_length = 3, .reader = reader});
   });
   check([&] {
     return lines_of({.files = {dir / "a"}, .reader = reader}).shuffle({.capacity = 9, .seed = 1});
@@ -299,7 +300,7 @@ TEST_CASE("resume: behind an error of a function all goes on with the next eleme
                        if (++taken == 30 && fails) throw std::runtime_error("a transient lookup");
                        return text;
                      });
-        const leat::map_options options{.workers = workers};
+        const leat::map_stage_options options{.workers = workers};
         if (what == behind::one) {
           return std::move(p).map("mark", [](std::string text) { return text + '.'; }, options);
         }
@@ -355,7 +356,8 @@ TEST_CASE("resume: what was restored is saved as the same bytes", "[pipeline]") 
   const temp_dir dir;
   write_line_files(dir, 60);
   const auto make = [&] {
-    return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 3, .block = 1})
+    return lines_of(
+               {.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 3, .block_length = 1})
         .batch({.batch_size = 3})
         .map("join", join_batch);
   };
@@ -377,7 +379,7 @@ TEST_CASE("resume: with fewer files than places no more is read again than two r
     auto p = lines_of({.files = {dir / "lines"},
                        .num_epochs = std::nullopt,
                        .interleave = interleave,
-                       .block = 2});
+                       .block_length = 2});
     const texts states = leat::sync_wait(read_and_save(p, 300)).second;
     std::uint64_t most = 0;
     for (const std::string& state : states) {
@@ -386,7 +388,8 @@ TEST_CASE("resume: with fewer files than places no more is read again than two r
     CHECK(most <= 4 * interleave);
   }
   check_resuming([&] {
-    return lines_of({.files = {dir / "lines"}, .num_epochs = 20, .interleave = 3, .block = 2});
+    return lines_of(
+        {.files = {dir / "lines"}, .num_epochs = 20, .interleave = 3, .block_length = 2});
   });
 }
 

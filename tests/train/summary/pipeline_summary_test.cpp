@@ -63,10 +63,10 @@ LEAT_TEST("stage_rates: what went through, and what the tasks waited for, since 
   leat::stage_rates rates(stages, sched.now());
 
   stage.add(50, 5000);
-  leat::waiting input(stage, sched, leat::waiting::for_input);
+  leat::stage_wait_timer input(stage, sched, leat::stage_wait_timer::for_input);
   co_await leat::sleep_for(5s);
   input.stop();
-  leat::waiting room(stage, sched, leat::waiting::for_room);  // lasts
+  leat::stage_wait_timer room(stage, sched, leat::stage_wait_timer::for_output);  // lasts
   co_await leat::sleep_for(5s);
   auto values = values_of(rates.sample(sched.now()));
   CHECK(values.at("decode/records_per_second") == 5);

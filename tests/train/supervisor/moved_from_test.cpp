@@ -83,7 +83,7 @@ TEST_CASE("pipeline: one that was moved from ends the process with a sentence", 
   const std::vector<task<> (*)(line_pipeline)> uses = {
       [](line_pipeline p) -> task<> { co_await p.next(); },
       [](line_pipeline p) -> task<> { co_await p.stop(); },
-      [](line_pipeline p) -> task<> { co_await p.for_each([](leat::line_rows) {}); },
+      [](line_pipeline p) -> task<> { co_await p.for_each([](leat::owned_line_batch) {}); },
       [](line_pipeline p) -> task<> { co_await p.restore("state"); },
       [](line_pipeline p) -> task<> {
         static_cast<void>(p.save());
@@ -102,11 +102,11 @@ TEST_CASE("pipeline: a stage of one that was moved from ends the process with a 
           "[train]") {
   const std::vector<void (*)(line_pipeline)> stages = {
       [](line_pipeline p) {
-        const auto count = [](leat::line_rows rows) { return rows.size(); };
+        const auto count = [](leat::owned_line_batch rows) { return rows.size(); };
         static_cast<void>(std::move(p).map("count", count));
       },
       [](line_pipeline p) {
-        const auto counts = [](leat::line_rows rows) { return std::vector{rows.size()}; };
+        const auto counts = [](leat::owned_line_batch rows) { return std::vector{rows.size()}; };
         static_cast<void>(std::move(p).flat_map("counts", counts));
       },
       [](line_pipeline p) { static_cast<void>(std::move(p).shuffle({.capacity = 2})); },

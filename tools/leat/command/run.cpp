@@ -182,7 +182,7 @@ class pipeline_run {
   }
 
   template <class View>
-  leat::task<> take(const leat::basic_rows<View>& rows) {
+  leat::task<> take(const leat::basic_owned_batch<View>& rows) {
     std::size_t count = rows.size();
     if (!plan_.is_batched()) count = std::min<std::uint64_t>(count, options_.limit - elements_);
     if (sink_) {

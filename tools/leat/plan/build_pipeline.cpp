@@ -15,12 +15,11 @@ namespace tool {
 namespace {
 
 // What a pipeline may be on the way.
-using any_pipeline =
-    std::variant<leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
-                 leat::pipeline<leat::record_selection>, leat::pipeline<leat::record_rows>,
-                 leat::pipeline<leat::line_rows>, leat::pipeline<std::vector<leat::record_rows>>,
-                 leat::pipeline<std::vector<leat::line_rows>>,
-                 leat::pipeline<std::vector<column_batch>>>;
+using any_pipeline = std::variant<
+    leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
+    leat::pipeline<leat::record_selection>, leat::pipeline<leat::owned_record_batch>,
+    leat::pipeline<leat::owned_line_batch>, leat::pipeline<std::vector<leat::owned_record_batch>>,
+    leat::pipeline<std::vector<leat::owned_line_batch>>, leat::pipeline<std::vector<column_batch>>>;
 
 template <class Pipeline>
 using element = typename Pipeline::value_type;
@@ -28,7 +27,8 @@ using element = typename Pipeline::value_type;
 template <class T>
 constexpr bool is_view = std::is_same_v<T, leat::byte_view> || std::is_same_v<T, std::string_view>;
 template <class T>
-constexpr bool is_rows = std::is_same_v<T, leat::record_rows> || std::is_same_v<T, leat::line_rows>;
+constexpr bool is_rows =
+    std::is_same_v<T, leat::owned_record_batch> || std::is_same_v<T, leat::owned_line_batch>;
 
 // Refused by make_plan() already.
 [[noreturn]] void misplaced() {
@@ -61,7 +61,7 @@ any_pipeline begin(indexed_source source, leat::pipeline_options options) {
   return leat::read_indexed(std::move(source.files), std::move(how), std::move(options));
 }
 
-any_pipeline extended(any_pipeline&& p, const leat::shuffle_buffer_options& stage) {
+any_pipeline extended(any_pipeline&& p, const leat::shuffle_stage_options& stage) {
   return std::visit([&](auto&& before) -> any_pipeline { return std::move(before).shuffle(stage); },
                     std::move(p));
 }
@@ -74,7 +74,7 @@ any_pipeline extended(any_pipeline&& p, const prefetch_plan& stage) {
       std::move(p));
 }
 
-any_pipeline extended(any_pipeline&& p, const leat::batches_options& stage) {
+any_pipeline extended(any_pipeline&& p, const leat::batch_stage_options& stage) {
   return std::visit(
       [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
         if constexpr (is_view<element<Pipeline>>) {
@@ -86,10 +86,10 @@ any_pipeline extended(any_pipeline&& p, const leat::batches_options& stage) {
       std::move(p));
 }
 
-std::string place_of(const leat::record_rows& rows, std::size_t i) {
+std::string place_of(const leat::owned_record_batch& rows, std::size_t i) {
   return leat::format_record_position(rows.position(i));
 }
-std::string place_of(const leat::line_rows& rows, std::size_t i) {
+std::string place_of(const leat::owned_line_batch& rows, std::size_t i) {
   return leat::format_line_position(rows.position(i));
 }
 

@@ -16,8 +16,8 @@
 namespace tool {
 
 /// A pipeline whose elements can be taken: batches of records, of lines or of columns.
-using composed_pipeline = std::variant<leat::pipeline<std::vector<leat::record_rows>>,
-                                       leat::pipeline<std::vector<leat::line_rows>>,
+using composed_pipeline = std::variant<leat::pipeline<std::vector<leat::owned_record_batch>>,
+                                       leat::pipeline<std::vector<leat::owned_line_batch>>,
                                        leat::pipeline<std::vector<column_batch>>>;
 
 /// In how large batches records and lines come that a plan does not batch.

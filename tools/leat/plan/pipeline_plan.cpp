@@ -19,8 +19,8 @@ bool is_batch(element_kind kind) {
   return kind != element_kind::records && kind != element_kind::lines;
 }
 
-leat::shuffle_buffer_options read_shuffle(section& s, std::string& text) {
-  leat::shuffle_buffer_options o;
+leat::shuffle_stage_options read_shuffle(section& s, std::string& text) {
+  leat::shuffle_stage_options o;
   s.read("name", o.name);
   if (s.require("capacity", "the elements from which it draws")) s.read("capacity", o.capacity, 1);
   s.read("seed", o.seed, 0);
@@ -28,11 +28,11 @@ leat::shuffle_buffer_options read_shuffle(section& s, std::string& text) {
   return o;
 }
 
-leat::batches_options read_batch(section& s, element_kind& kind, std::string& text) {
+leat::batch_stage_options read_batch(section& s, element_kind& kind, std::string& text) {
   if (is_batch(kind)) {
     s.refuse(fmt::format("these are {} already: one batch stage is enough", name_of(kind)));
   }
-  leat::batches_options o;
+  leat::batch_stage_options o;
   s.read("name", o.name);
   if (s.require("size", "the elements of a batch")) s.read("size", o.batch_size, 1);
   s.choose("last", o.remainder, batch_remainders);

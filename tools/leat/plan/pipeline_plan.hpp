@@ -77,7 +77,7 @@ enum class element_kind { records, lines, record_batches, line_batches, columns 
 [[nodiscard]] std::string_view name_of(element_kind kind) noexcept;
 
 struct stage_plan {
-  std::variant<leat::shuffle_buffer_options, leat::batches_options, prefetch_plan, decoder_plan>
+  std::variant<leat::shuffle_stage_options, leat::batch_stage_options, prefetch_plan, decoder_plan>
       what;
   std::string text;  ///< "capacity 500"
   element_kind gives = element_kind::records;

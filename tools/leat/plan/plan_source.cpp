@@ -93,7 +93,7 @@ leat::file_source<Reader> read_files_of(section& s) {
   leat::file_source<Reader> source;
   read_common(s, source);
   s.read("interleave", source.interleave, 1, 1024);
-  s.read("block", source.block, 1);
+  s.read("block", source.block_length, 1);
   s.read("readers", source.readers, 0, 1024);
   read_reading(s, source.reader);
   read_format(s, source.reader);

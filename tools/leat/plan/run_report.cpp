@@ -121,7 +121,7 @@ std::string stage_text(const run_report::stage& s, std::size_t width) {
 
 void run_report::judge(std::span<const leat::stage_metrics* const> of, leat::duration elapsed) {
   seconds = std::chrono::duration<double>(elapsed).count();
-  verdict = leat::verdict(of, elapsed);
+  verdict = leat::describe_bottleneck(of, elapsed);
   for (const leat::stage_metrics* const s : of) {
     const double all =
         std::max(seconds, 1e-9) * static_cast<double>(std::max<std::uint64_t>(s->tasks(), 1));
@@ -129,9 +129,9 @@ void run_report::judge(std::span<const leat::stage_metrics* const> of, leat::dur
       return std::clamp(std::chrono::duration<double>(d).count() / all, 0.0, 1.0);
     };
     const double input = share(s->waited_for_input());
-    const double room = share(s->waited_for_room());
+    const double room = share(s->waited_for_output());
     stages.push_back({s->name(), s->records(), s->bytes(), s->left_over(), s->tasks(),
-                      std::max(0.0, share(s->time_at_work()) - input - room), input, room});
+                      std::max(0.0, share(s->work_time()) - input - room), input, room});
   }
 }
 

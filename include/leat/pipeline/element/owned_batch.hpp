@@ -22,7 +22,7 @@ namespace leat {
 /// A value type. Thread safety: distinct-safe. Cost: no allocation for a row but the growth of the
 /// whole.
 template <class View>
-class basic_rows {
+class basic_owned_batch {
  public:
   using value_type = View;
 
@@ -55,9 +55,10 @@ class basic_rows {
     }
 
    private:
-    friend class basic_rows;
-    iterator(const basic_rows& rows, std::size_t index) noexcept : rows_(&rows), index_(index) {}
-    const basic_rows* rows_ = nullptr;
+    friend class basic_owned_batch;
+    iterator(const basic_owned_batch& rows, std::size_t index) noexcept
+        : rows_(&rows), index_(index) {}
+    const basic_owned_batch* rows_ = nullptr;
     std::size_t index_ = 0;
   };
 
@@ -141,7 +142,7 @@ class basic_rows {
   std::shared_ptr<const void> paths_;
 };
 
-using record_rows = basic_rows<byte_view>;
-using line_rows = basic_rows<std::string_view>;
+using owned_record_batch = basic_owned_batch<byte_view>;
+using owned_line_batch = basic_owned_batch<std::string_view>;
 
 }  // namespace leat

@@ -51,10 +51,10 @@ class stage_metrics {
   void set_held(std::int64_t items) noexcept { held_.store(items, std::memory_order_relaxed); }
   /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
-  /// Counts time in which a task of the stage could not work; see `waiting`.
-  void add_wait_for_input(duration d) noexcept { input_.add(d); }
+  /// Counts time in which a task of the stage could not work; see `stage_wait_timer`.
+  void add_input_wait(duration d) noexcept { input_.add(d); }
   /// Counts time in which a task of the stage could not put its output.
-  void add_wait_for_room(duration d) noexcept { output_.add(d); }
+  void add_output_wait(duration d) noexcept { output_.add(d); }
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
@@ -79,22 +79,22 @@ class stage_metrics {
     return input_.total(now);
   }
   /// Time in which they waited for room.
-  [[nodiscard]] duration waited_for_room(std::optional<time_point> now = {}) const noexcept {
+  [[nodiscard]] duration waited_for_output(std::optional<time_point> now = {}) const noexcept {
     return output_.total(now);
   }
   /// True: it puts its output where room can be wanting. A stage that works where its output is
   /// asked for never waits for that.
-  [[nodiscard]] bool knows_wait_for_room() const noexcept { return output_.used(); }
-  /// True: it is known how long they were there; see `at_work`.
-  [[nodiscard]] bool knows_time_at_work() const noexcept { return work_.used(); }
+  [[nodiscard]] bool knows_output_wait() const noexcept { return output_.used(); }
+  /// True: it is known how long they were there; see `stage_work_timer`.
+  [[nodiscard]] bool knows_work_time() const noexcept { return work_.used(); }
   /// Time in which they were there, waiting or not.
-  [[nodiscard]] duration time_at_work(std::optional<time_point> now = {}) const noexcept {
+  [[nodiscard]] duration work_time(std::optional<time_point> now = {}) const noexcept {
     return work_.total(now);
   }
 
  private:
-  friend class at_work;
-  friend class waiting;
+  friend class stage_work_timer;
+  friend class stage_wait_timer;
   using counter = std::atomic<std::uint64_t>;
 
   static std::uint64_t get(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
@@ -114,17 +114,17 @@ class stage_metrics {
 
 /// Measures one wait of a stage: from its making to stop(), or to its own end when the wait throws.
 ///
-///     waiting w(metrics, sched, waiting::for_room);
+///     stage_wait_timer w(metrics, sched, stage_wait_timer::for_output);
 ///     co_await queue.push_many(items);
 ///     w.stop();
 ///
 /// Thread safety: thread-bound. Cost: two looks at the clock of `sched`.
-class waiting {
+class stage_wait_timer {
  public:
   /// What the stage waits for: others. To wait for a device is a reader's work.
-  enum kind { for_input, for_room };
+  enum kind { for_input, for_output };
 
-  waiting(stage_metrics& stage, scheduler& sched, kind k) noexcept
+  stage_wait_timer(stage_metrics& stage, scheduler& sched, kind k) noexcept
       : span_(k == for_input ? stage.input_ : stage.output_, sched) {}
 
   /// The wait is over: counts it, once.
@@ -138,10 +138,10 @@ class waiting {
 /// task, or of each of its steps. A stage without it counts as there all the time, and so as busy
 /// when it ended long before the others.
 ///
-/// Thread safety and cost: as waiting.
-class at_work {
+/// Thread safety and cost: as stage_wait_timer.
+class stage_work_timer {
  public:
-  at_work(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.work_, sched) {}
+  stage_work_timer(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.work_, sched) {}
 
   /// Ends the measurement without reading the clock of a scheduler that may be gone.
   void forget() noexcept { span_.forget(); }
@@ -161,7 +161,7 @@ class at_work {
 ///
 /// `elapsed`: how long the pipeline has run. With `now` waits that have not ended count too: for a
 /// pipeline that still runs.
-[[nodiscard]] std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed,
-                                  std::optional<time_point> now = {});
+[[nodiscard]] std::string describe_bottleneck(std::span<const stage_metrics* const> stages,
+                                              duration elapsed, std::optional<time_point> now = {});
 
 }  // namespace leat

@@ -12,10 +12,10 @@ namespace leat {
 
 /// Which files a pipeline reads, how often and in which order.
 ///
-/// `interleave` files are read side by side, `block` records of each in turn, which is an order as
-/// fixed as that of one after the other: it depends on no speed. In the place of one that ends
-/// comes the next one, in the same turn. An epoch is read to its end before the next one begins.
-/// The order of the files in epoch e is a function of (seed, e).
+/// `interleave` files are read side by side, `block_length` records of each in turn, which is an
+/// order as fixed as that of one after the other: it depends on no speed. In the place of one that
+/// ends comes the next one, in the same turn. An epoch is read to its end before the next one
+/// begins. The order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
   /// Files, or patterns as match_files() takes them: each has to match a file. All are sorted, and
@@ -25,7 +25,7 @@ struct file_source {
   bool shuffle = false;                         ///< the files, another order in each epoch
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
   std::size_t interleave = 1;
-  std::size_t block = 64;
+  std::size_t block_length = 64;
   /// Tasks that read files, on pipeline_options::workers in turn; a number from 1 to `interleave`
   /// means `interleave`, since the order does not depend on it. So many
   /// files are open: those whose turns it is, and the next ones of the epoch's order; each is read,

@@ -13,11 +13,11 @@ struct owned {
 };
 template <class View>
 struct owned<basic_record_batch<View>> {
-  using type = basic_rows<View>;
+  using type = basic_owned_batch<View>;
 };
 template <>
 struct owned<record_selection> {
-  using type = record_rows;
+  using type = owned_record_batch;
 };
 template <class Block>
 using owned_block = typename owned<Block>::type;

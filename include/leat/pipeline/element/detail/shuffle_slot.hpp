@@ -90,7 +90,7 @@ struct slot_for {
   using type = element_slot<typename Block::value_type>;
 };
 template <class View>
-struct slot_for<basic_rows<View>> {
+struct slot_for<basic_owned_batch<View>> {
   using type = row_slot<View>;
 };
 

@@ -31,7 +31,8 @@ void check_file_source(const file_source<Reader>& source, const pipeline_context
   if (source.interleave == 0 || source.interleave > most_readers) {
     context.throw_declaration_error(name, "let it interleave 1 to 1024 files");
   }
-  if (source.block == 0) context.throw_declaration_error(name, "give a block of 1 record or more");
+  if (source.block_length == 0)
+    context.throw_declaration_error(name, "give a block of 1 record or more");
   if (source.readers > most_readers)
     context.throw_declaration_error(name, "take at most 1024 readers");
   if (source.rank >= source.world_size)

@@ -48,7 +48,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   bool has_tasks() const noexcept override { return source_.readers > 0; }
 
   task<bool> next(batch& block) override {
-    std::optional<at_work> here;  // else the tasks are
+    std::optional<stage_work_timer> here;  // else the tasks are
     if (!has_tasks()) here.emplace(this->metrics(), *scheduler::current());
     begin_block();
     block.clear();
@@ -170,7 +170,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
   void reset_turns() noexcept {
     turn_ = closed_ = 0;
-    left_ = source_.block;
+    left_ = source_.block_length;
     for (open_file& f : open_) f.ended = false;
   }
 
@@ -209,12 +209,14 @@ class file_stage final : public stage<typename Reader::batch_type> {
   // The next one's turn.
   void pass_on() noexcept {
     turn_ = (turn_ + 1) % open_.size();
-    left_ = source_.block;
+    left_ = source_.block_length;
   }
 
   // ---- Where it stands.
 
-  [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
+  [[nodiscard]] bool at_round() const noexcept {
+    return turn_ == 0 && left_ == source_.block_length;
+  }
   [[nodiscard]] std::uint64_t delivered_in_round() const noexcept {
     return at_round() ? 0 : delivered_;
   }
@@ -266,7 +268,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     open_.close();
     closed_ = open_.size();
     epoch_ = to_drop_ = to_drop_of_epoch_ = delivered_ = turn_ = 0;
-    left_ = source_.block;
+    left_ = source_.block_length;
     share_ = {source_.rank, source_.world_size};
     order_.clear();
   }
@@ -372,7 +374,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
                   .name = this->metrics().name(),
                   .settings = {{"shuffle", source_.shuffle},
                                {"interleave", source_.interleave},
-                               {"block", source_.block},
+                               {"block", source_.block_length},
                                {"rank", source_.rank},
                                {"world_size", source_.world_size}}};
     add_reader_settings(source_.reader, s.settings);
@@ -386,9 +388,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
   file_order order_;                                    // of this epoch
   std::uint64_t epoch_ = 0;                             // epochs that have begun
   source_files<Reader> open_;
-  std::size_t closed_ = open_.size();  // of these
-  std::size_t turn_ = 0;               // whose turn it is
-  std::size_t left_ = source_.block;   // records that it still has to give in this turn
+  std::size_t closed_ = open_.size();        // of these
+  std::size_t turn_ = 0;                     // whose turn it is
+  std::size_t left_ = source_.block_length;  // records that it still has to give in this turn
 
   std::shared_ptr<const round_start> round_;  // when all began to take their turns
   std::uint64_t delivered_ = 0;               // records since

@@ -161,7 +161,7 @@ class reader_tasks {
   }
 
   task<void> read(prefetched& file) {
-    const at_work here(metrics_, *scheduler::current());
+    const stage_work_timer here(metrics_, *scheduler::current());
     report_list reports;
     const options o = options_for(reports);
     std::unique_ptr<Reader> reader;
@@ -180,7 +180,7 @@ class reader_tasks {
         more = false;
       }
       s.reports.swap(reports);
-      const waiting w(metrics_, *scheduler::current(), waiting::for_room);
+      const stage_wait_timer w(metrics_, *scheduler::current(), stage_wait_timer::for_output);
       const bool taken = co_await file.steps.push(std::move(s));
       if (!taken) break;
       metrics_.add_held(1);

@@ -42,7 +42,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   }
 
   task<bool> next(std::vector<batch>& block) override {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     batch b = reuse_last(block);
     block.clear();
     replay_log_.begin({in_.next()});

@@ -28,7 +28,7 @@ class map_stage final : public applying_stage<How, In, Out> {
   using applying_stage<How, In, Out>::applying_stage;
 
   task<bool> next(std::vector<Out>& block) override {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     block.clear();
     this->begin_block();
     if (const auto error = this->take_unfinished(block)) error_ = error;
@@ -159,7 +159,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   // An error of the function comes behind what it has made; one of the input when all workers of
   // the lane have ended.
   task<void> work(lane& l) {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     try {
       for (bool more = true; more;) {
         std::optional<work_unit> in = co_await pop(l);
@@ -171,7 +171,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
         more = !m.error;
         if (throttle_.limited()) m.bytes = throttle_.change(in->bytes, input, memory_of(m.block));
         count_block(this->metrics(), m.block);
-        const waiting w = this->waits(waiting::for_room);
+        const stage_wait_timer w = this->waits(stage_wait_timer::for_output);
         const bool taken = co_await l.out.push(std::move(m));
         if (!taken) break;
         this->metrics().add_held(1);
@@ -183,7 +183,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   }
 
   task<std::optional<work_unit>> pop(lane& l) {
-    const waiting w = this->waits(waiting::for_input);
+    const stage_wait_timer w = this->waits(stage_wait_timer::for_input);
     co_return co_await l.in.pop();
   }
 

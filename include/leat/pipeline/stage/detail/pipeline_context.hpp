@@ -172,7 +172,7 @@ class pipeline_context {
   std::size_t elements_per_check_ = 1;
   std::size_t elements_to_check_ = 1;
   std::optional<task_group> group_;
-  std::optional<at_work> consuming_;
+  std::optional<stage_work_timer> consuming_;
   std::shared_ptr<step_observer> observer_;
   bool elements_are_steps_ = false;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers

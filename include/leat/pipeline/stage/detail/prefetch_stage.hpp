@@ -95,12 +95,12 @@ class prefetch_stage final : public inner_stage<Block, Block> {
   };
 
   task<void> wait_for_memory() {
-    const waiting w = this->waits(waiting::for_room);
+    const stage_wait_timer w = this->waits(stage_wait_timer::for_output);
     while (!throttle_.has_space()) co_await throttle_.wait();
   }
 
   task<void> fill() {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     std::exception_ptr error;
     try {
       for (std::uint64_t number = 0;; ++number) {
@@ -111,7 +111,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
         if (!more) break;
         count_block(this->metrics(), block);
         const std::size_t bytes = throttle_.limited() ? throttle_.enter(memory_of(block)) : 0;
-        const waiting w = this->waits(waiting::for_room);
+        const stage_wait_timer w = this->waits(stage_wait_timer::for_output);
         held h{std::move(block), bytes};
         const bool taken = co_await queue_.push(std::move(h));
         if (!taken) break;

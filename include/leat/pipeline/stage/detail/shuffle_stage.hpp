@@ -47,7 +47,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   }
 
   task<bool> next(out& block) override {
-    const at_work here = this->working();
+    const stage_work_timer here = this->working();
     block.clear();
     if constexpr (is_rows) block.keep_paths(positions_.paths());
     replay_log_.begin({now()});

@@ -80,16 +80,18 @@ class stage : public any_stage {
 
  protected:
   /// What work in this scope takes is the stage's.
-  [[nodiscard]] at_work working() const noexcept { return {metrics_, *scheduler::current()}; }
+  [[nodiscard]] stage_work_timer working() const noexcept {
+    return {metrics_, *scheduler::current()};
+  }
   /// In this scope the stage waits for others.
-  [[nodiscard]] waiting waits(waiting::kind kind) const noexcept {
+  [[nodiscard]] stage_wait_timer waits(stage_wait_timer::kind kind) const noexcept {
     return {metrics_, *scheduler::current(), kind};
   }
 
   /// The next block of the stage before.
   template <class In>
   [[nodiscard]] task<bool> pull(stage<In>& input, In& block) {
-    const waiting w = waits(waiting::for_input);
+    const stage_wait_timer w = waits(stage_wait_timer::for_input);
     co_return co_await input.next(block);
   }
   /// The same for a stage that takes elements one by one. Their origins go to `origins`, if any.
