@@ -9,7 +9,7 @@ namespace leat::detail {
 namespace {
 
 // From half of it to the whole.
-duration by_chance(duration delay, random_engine& random) {
+duration apply_jitter(duration delay, random_engine& random) {
   const auto half = static_cast<std::uint64_t>(delay.count()) / 2;
   return delay - duration(static_cast<duration::rep>(random.uniform_below(half + 1)));
 }
@@ -28,13 +28,13 @@ backoff::backoff(retry_policy policy)
   }
 }
 
-bool backoff::may_pass(const std::exception_ptr& error) const noexcept {
+bool backoff::is_retryable(const std::exception_ptr& error) const noexcept {
   return policy_.attempts > 1 && has_any_code(error, policy_.retried);
 }
 
 std::optional<duration> backoff::next(const std::exception_ptr& error) {
-  if (!may_pass(error) || ++failures_ >= policy_.attempts) return std::nullopt;
-  const duration wait = by_chance(std::min<duration>(delay_, policy_.max_delay), random_);
+  if (!is_retryable(error) || ++failures_ >= policy_.attempts) return std::nullopt;
+  const duration wait = apply_jitter(std::min<duration>(delay_, policy_.max_delay), random_);
   if (policy_.on_retry) policy_.on_retry(failures_, error, wait);
   delay_ = std::min(delay_, policy_.max_delay / 2) * 2;
   return wait;

@@ -16,7 +16,7 @@ class backoff {
   explicit backoff(retry_policy policy);
 
   /// Whether failures of this kind are tried again at all. Thread safety: shared-safe.
-  [[nodiscard]] bool may_pass(const std::exception_ptr& error) const noexcept;
+  [[nodiscard]] bool is_retryable(const std::exception_ptr& error) const noexcept;
 
   /// After a failure: the delay before the next attempt, which on_retry is told. None: it leaves.
   [[nodiscard]] std::optional<duration> next(const std::exception_ptr& error);

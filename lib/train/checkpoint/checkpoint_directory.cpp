@@ -75,7 +75,7 @@ std::string detail::checkpoint_name(std::string_view basename, std::uint64_t ste
   return std::string(basename) + "-" + digits;
 }
 
-std::string_view detail::without_partial(std::string_view name) noexcept {
+std::string_view detail::strip_partial_suffix(std::string_view name) noexcept {
   constexpr std::string_view mark = ".partial";
   const std::size_t at = name.rfind(mark);
   if (at == std::string_view::npos) return {};

@@ -31,7 +31,7 @@ std::string describe(std::string_view type, std::uint64_t element_size, std::uin
 }
 
 // "path: what: why", with the code of the error and its meaning once.
-[[noreturn]] void rethrow_with(const std::string& context, const std::system_error& e) {
+[[noreturn]] void rethrow_with_context(const std::string& context, const std::system_error& e) {
   throw failure(e.code(), context + ": " + without_code_message(e));
 }
 
@@ -104,17 +104,17 @@ task<checkpoint_table> read_table(file& f) {
 
 using entry_map = std::unordered_map<std::string_view, const checkpoint_entry*>;
 
-void check_identity(const checkpoint_table& table, const checkpoint_registry& what) {
-  if (what.identity().empty() || table.identity == what.identity()) return;
+void check_identity(const checkpoint_table& table, const checkpoint_registry& registry) {
+  if (registry.identity().empty() || table.identity == registry.identity()) return;
   throw failure(errc::failed_precondition,
                 "the checkpoint is of '" + table.identity + "', this program is '" +
-                    what.identity() +
+                    registry.identity() +
                     "': if this is the same program, give its registry the old name back, "
                     "checkpoint_registry(\"" +
                     table.identity + "\"); only a different program takes another directory");
 }
 
-std::string advice_to_leave_out(const std::string& name) {
+std::string left_out_advice(const std::string& name) {
   return "; to keep the other values and the initial one of this entry: saver_options::left_out = "
          "{\"" +
          name + "\"}";
@@ -131,7 +131,7 @@ void check_entry(const checkpoint_entry& e, const checkpoint_item& item) {
                                                     : item.type());
   throw failure(errc::invalid_argument,
                 "entry '" + e.name + "' is " + describe(e.type, e.element_size, e.count()) +
-                    ", the program has " + expected + advice_to_leave_out(item.name()));
+                    ", the program has " + expected + left_out_advice(item.name()));
 }
 
 // A registered item with the entry of a checkpoint from which it is restored.
@@ -150,8 +150,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The entry of an item, under its present name or an earlier one. Null: there is none.
-const checkpoint_entry* entry_of(const checkpoint_item& item, const entry_map& by_name,
-                                 const saver_options& options) {
+const checkpoint_entry* find_entry(const checkpoint_item& item, const entry_map& by_name,
+                                   const saver_options& options) {
   auto found = by_name.find(item.name());
   if (found != by_name.end()) return found->second;
   for (const renamed_entry& r : options.renamed) {
@@ -179,14 +179,14 @@ void check_extra(const checkpoint_table& table, const matched_entries& matched,
 }
 
 // What the registry wants is there, and of its type and size.
-matched_entries match_entries(const checkpoint_table& table, const checkpoint_registry& what,
+matched_entries match_entries(const checkpoint_table& table, const checkpoint_registry& registry,
                               const saver_options& options) {
   entry_map by_name;
   for (const checkpoint_entry& e : table.entries) by_name.emplace(e.name, &e);
   matched_entries matched;
-  for (const auto& item : what.items()) {
+  for (const auto& item : registry.items()) {
     const std::string& name = item->name();
-    const checkpoint_entry* const e = entry_of(*item, by_name, options);
+    const checkpoint_entry* const e = find_entry(*item, by_name, options);
     if (e) matched.known.insert(e);
     if (contains(options.left_out, name)) {
       matched.not_restored.push_back(name);
@@ -237,13 +237,14 @@ task<void> check_value(file& f, const checkpoint_entry& e) {
   check_checksum(e, checksum);
 }
 
-task<matched_entries> stage_all(file& f, checkpoint_table& table, const checkpoint_registry& what,
-                                const saver_options& options, reading& at) {
+task<matched_entries> stage_all(file& f, checkpoint_table& table,
+                                const checkpoint_registry& registry, const saver_options& options,
+                                restore_phase& phase) {
   table = co_await read_table(f);
-  at = reading::entries;
-  check_identity(table, what);
-  matched_entries matched = match_entries(table, what, options);
-  at = reading::values;
+  phase = restore_phase::entries;
+  check_identity(table, registry);
+  matched_entries matched = match_entries(table, registry, options);
+  phase = restore_phase::values;
   for (const auto& [item, entry] : matched.restored) {
     // There is no more than the file has.
     const std::span<std::byte> memory = item->stage(static_cast<std::size_t>(entry->size));
@@ -258,7 +259,7 @@ task<matched_entries> stage_all(file& f, checkpoint_table& table, const checkpoi
 using restored_objects = std::vector<std::pair<checkpoint_item*, std::string>>;
 
 // Gives the objects back what they had; the names of those that do not take it.
-task<std::string> take_back(restored_objects objects) {
+task<std::string> roll_back(restored_objects objects) {
   std::string stuck;
   for (; !objects.empty(); objects.pop_back()) {
     auto& [item, before] = objects.back();
@@ -273,8 +274,8 @@ task<std::string> take_back(restored_objects objects) {
 
 // With what was being done. An object that can make nothing of its bytes throws whatever its parser
 // does. Where there is no memory nothing is known of them.
-[[noreturn]] void rethrow_of_object(const std::string& context, const std::string& advice,
-                                    const std::exception_ptr& error) {
+[[noreturn]] void rethrow_object_error(const std::string& context, const std::string& advice,
+                                       const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
@@ -306,10 +307,10 @@ task<void> restore_matched(const std::vector<matched_entry>& restored, std::stri
     }
   }
   if (error) {
-    const std::string stuck = co_await take_back(std::move(done));
+    const std::string stuck = co_await roll_back(std::move(done));
     std::string context = path + ": entry '" + name + "' is refused";
     if (!stuck.empty()) context += ", and what was restored already did not go back: " + stuck;
-    rethrow_of_object(context, advice_to_leave_out(name), error);
+    rethrow_object_error(context, left_out_advice(name), error);
   }
   for (const auto& [item, entry] : restored) {
     if (!item->is_object()) item->commit();
@@ -318,12 +319,12 @@ task<void> restore_matched(const std::vector<matched_entry>& restored, std::stri
 
 }  // namespace
 
-checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy) {
+checkpoint_snapshot take_snapshot(const checkpoint_registry& registry, bool copy) {
   checkpoint_snapshot s;
-  s.table.identity = what.identity();
-  s.table.entries.reserve(what.size());
-  s.values.reserve(what.size());
-  for (const auto& item : what.items()) {
+  s.table.identity = registry.identity();
+  s.table.entries.reserve(registry.size());
+  s.values.reserve(registry.size());
+  for (const auto& item : registry.items()) {
     const saved_value& value = s.values.emplace_back(item->save(copy));
     checkpoint_entry& e = s.table.entries.emplace_back();
     e.name = item->name();
@@ -356,11 +357,11 @@ task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot, bool
   if (durable) co_await sync_parent_directory(std::move(path));
 }
 
-task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_registry& what) {
+task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_registry& registry) {
   try {
     file f = co_await file::open(std::move(path));
     const checkpoint_table table = co_await read_table(f);
-    check_identity(table, what);
+    check_identity(table, registry);
   } catch (const failure& e) {
     if (e.code() == std::errc::io_error) co_return std::nullopt;
     const std::vector<errc> none = {errc::not_found, errc::invalid_argument, errc::data_loss,
@@ -374,12 +375,12 @@ task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_re
 namespace {
 
 // With the name of the file in front, if it is not there yet.
-[[noreturn]] void rethrow_of_file(const std::string& path, const std::exception_ptr& error) {
+[[noreturn]] void rethrow_file_error(const std::string& path, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
     if (std::string_view(e.what()).starts_with(path)) throw;
-    rethrow_with(path, e);
+    rethrow_with_context(path, e);
   }
 }
 
@@ -388,7 +389,7 @@ task<void> check_values(file& f) {
   for (const checkpoint_entry& e : table.entries) co_await check_value(f, e);
 }
 
-task<std::string> read_object_of(file& f, std::string name) {
+task<std::string> read_object_from(file& f, std::string name) {
   const checkpoint_table table = co_await read_table(f);
   const auto found = std::ranges::find(table.entries, name, &checkpoint_entry::name);
   if (found == table.entries.end()) {
@@ -406,7 +407,7 @@ task<std::string> read_object_of(file& f, std::string name) {
 
 }  // namespace
 
-task<void> check_whole(std::string path) {
+task<void> verify_checkpoint(std::string path) {
   file f = co_await file::open(path);
   std::exception_ptr error;
   try {
@@ -414,7 +415,7 @@ task<void> check_whole(std::string path) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) rethrow_of_file(path, error);
+  if (error) rethrow_file_error(path, error);
 }
 
 task<std::string> read_object(std::string path, std::string name) {
@@ -422,30 +423,31 @@ task<std::string> read_object(std::string path, std::string name) {
   std::exception_ptr error;
   std::string bytes;
   try {
-    bytes = co_await read_object_of(f, std::move(name));
+    bytes = co_await read_object_from(f, std::move(name));
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) rethrow_of_file(path, error);
+  if (error) rethrow_file_error(path, error);
   co_return bytes;
 }
 
-task<std::vector<std::string>> read_checkpoint(std::string path, const checkpoint_registry& what,
-                                               const saver_options& options, reading& at) {
-  at = reading::table;
+task<std::vector<std::string>> read_checkpoint(std::string path,
+                                               const checkpoint_registry& registry,
+                                               const saver_options& options, restore_phase& phase) {
+  phase = restore_phase::table;
   file f = co_await file::open(path);
   std::exception_ptr error;
   checkpoint_table table;  // matched points into it
   matched_entries matched;
   try {
-    matched = co_await stage_all(f, table, what, options, at);
-    at = reading::objects;
+    matched = co_await stage_all(f, table, registry, options, phase);
+    phase = restore_phase::objects;
     co_await restore_matched(matched.restored, path);
   } catch (...) {
     error = std::current_exception();
   }
-  for (const auto& item : what.items()) item->drop();
-  if (error) rethrow_of_file(path, error);
+  for (const auto& item : registry.items()) item->drop();
+  if (error) rethrow_file_error(path, error);
   co_return std::move(matched.not_restored);
 }
 

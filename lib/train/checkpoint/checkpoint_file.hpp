@@ -19,7 +19,7 @@ struct checkpoint_snapshot {
 
 /// Takes a snapshot, here and now. `copy`: the values may change before it is written.
 /// Errors: what save() of an object throws; invalid_argument for more than fits into a file.
-[[nodiscard]] checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy);
+[[nodiscard]] checkpoint_snapshot take_snapshot(const checkpoint_registry& registry, bool copy);
 
 /// Writes a checkpoint that appears under its name when it is complete. On an error what had the
 /// name before is untouched, unless `has_name` was set. `durable`: it is on the device in the end.
@@ -31,17 +31,17 @@ struct checkpoint_snapshot {
 /// the values are not looked at. Empty: the device cannot read it (EIO).
 /// Errors: others of the system.
 [[nodiscard]] task<std::optional<bool>> is_checkpoint_of(std::string path,
-                                                         const checkpoint_registry& what);
+                                                         const checkpoint_registry& registry);
 
 /// Reads a checkpoint, all of it, whosever it is. Errors: data_loss and invalid_argument for one
 /// that is not whole; of the system.
-[[nodiscard]] task<void> check_whole(std::string path);
+[[nodiscard]] task<void> verify_checkpoint(std::string path);
 
 /// See read_saved_object().
 [[nodiscard]] task<std::string> read_object(std::string path, std::string name);
 
 /// What is done with a checkpoint that is read, in this order.
-enum class reading {
+enum class restore_phase {
   table,    ///< it is opened, and what it says of itself read
   entries,  ///< they are compared with the registry
   values,   ///< they are read
@@ -49,11 +49,11 @@ enum class reading {
 };
 
 /// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
-/// an error they are as before, and `at` tells what was being done. Returns the names of registered
-/// entries that were not restored, as `options` permits. Errors: see saver::restore().
+/// an error they are as before, and `phase` tells what was being done. Returns the names of
+/// registered entries that were not restored, as `options` permits. Errors: see saver::restore().
 [[nodiscard]] task<std::vector<std::string>> read_checkpoint(std::string path,
-                                                             const checkpoint_registry& what,
+                                                             const checkpoint_registry& registry,
                                                              const saver_options& options,
-                                                             reading& at);
+                                                             restore_phase& phase);
 
 }  // namespace leat::detail

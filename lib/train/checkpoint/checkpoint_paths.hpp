@@ -31,7 +31,7 @@ class unreadable_state : public failure {
 
 /// The name of a file that is half written, as it will be: without ".partial" and the number behind
 /// it. Empty: it is no such name.
-[[nodiscard]] std::string_view without_partial(std::string_view name) noexcept;
+[[nodiscard]] std::string_view strip_partial_suffix(std::string_view name) noexcept;
 
 /// As get_checkpoint_state(), but an unreadable text is an error. Errors: unreadable_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> read_checkpoint_state(

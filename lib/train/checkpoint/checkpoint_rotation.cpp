@@ -6,8 +6,8 @@
 
 namespace leat::detail {
 
-bool rotation::adopt(const checkpoint_state& state,
-                     const std::vector<std::optional<double>>& modified, double now) {
+bool checkpoint_rotation::recover(const checkpoint_state& state,
+                                  const std::vector<std::optional<double>>& modified, double now) {
   std::vector<listed> found;
   for (std::size_t i = 0; i < state.all_model_checkpoint_paths.size(); ++i) {
     if (!modified[i]) continue;
@@ -28,18 +28,18 @@ bool rotation::adopt(const checkpoint_state& state,
   return set_back;
 }
 
-void rotation::add(std::string path, double now) {
+void checkpoint_rotation::add(std::string path, double now) {
   forget(path);
   newest_ = {std::move(path), now};
   if (!lists_newest_only()) all_.push_back(newest_);
 }
 
-void rotation::forget(const std::string& path) {
+void checkpoint_rotation::forget(const std::string& path) {
   std::erase_if(all_, [&](const listed& e) { return e.path == path; });
   if (newest_.path == path) newest_ = all_.empty() ? listed() : all_.back();
 }
 
-void rotation::go_back_to(const std::string& path, double time) {
+void checkpoint_rotation::make_newest(const std::string& path, double time) {
   newest_ = {path, time};
   const auto found = std::ranges::find(all_, path, &listed::path);
   if (found == all_.end()) return;
@@ -47,7 +47,7 @@ void rotation::go_back_to(const std::string& path, double time) {
   std::rotate(found, found + 1, all_.end());
 }
 
-std::optional<rotation::listed> rotation::next_to_delete() {
+std::optional<checkpoint_rotation::listed> checkpoint_rotation::next_to_delete() {
   while (max_to_keep_ && all_.size() > *max_to_keep_) {
     listed oldest = std::move(all_.front());
     all_.erase(all_.begin());
@@ -58,12 +58,12 @@ std::optional<rotation::listed> rotation::next_to_delete() {
   return std::nullopt;
 }
 
-void rotation::put_back(std::vector<listed> entries) {
+void checkpoint_rotation::put_back(std::vector<listed> entries) {
   all_.insert(all_.begin(), std::make_move_iterator(entries.begin()),
               std::make_move_iterator(entries.end()));
 }
 
-checkpoint_state rotation::state() const {
+checkpoint_state checkpoint_rotation::state() const {
   checkpoint_state s;
   s.model_checkpoint_path = newest_.path;
   std::vector<listed> all = all_;

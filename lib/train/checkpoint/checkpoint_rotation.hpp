@@ -11,7 +11,7 @@ namespace leat::detail {
 
 /// Which checkpoints of a directory are listed, and which of these are to be deleted: no file, no
 /// clock. Times are seconds since 1970.
-class rotation {
+class checkpoint_rotation {
  public:
   struct listed {
     std::string path;
@@ -19,14 +19,14 @@ class rotation {
   };
 
   /// Of a directory without checkpoints. `keep_every`: seconds; 0: none is kept for ever.
-  rotation(std::optional<std::size_t> max_to_keep, double keep_every, double now)
+  checkpoint_rotation(std::optional<std::size_t> max_to_keep, double keep_every, double now)
       : max_to_keep_(max_to_keep), keep_every_(keep_every), last_preserved_(now - 1) {}
 
   /// Goes on with what a state file lists. `modified`: when the files were written, for those of
   /// whose time the state tells nothing; empty for one that is not there. True: the clock was set
   /// back since the state was written; nothing from before is ever deleted then.
-  bool adopt(const checkpoint_state& state, const std::vector<std::optional<double>>& modified,
-             double now);
+  bool recover(const checkpoint_state& state, const std::vector<std::optional<double>>& modified,
+               double now);
 
   /// Adds the newest checkpoint; one of the same name is the newest now.
   void add(std::string path, double now);
@@ -35,7 +35,7 @@ class rotation {
   void forget(const std::string& path);
 
   /// One that is there is the newest again; it is deleted in its turn if it was listed.
-  void go_back_to(const std::string& path, double time);
+  void make_newest(const std::string& path, double time);
 
   /// Takes the next one that is to be deleted out of the list, and before it those that are kept
   /// for ever. Empty: nothing is to be deleted.

@@ -16,7 +16,7 @@ namespace leat {
 namespace {
 
 // What a lock file says is shorter; more of another file is not shown.
-constexpr std::size_t max_note_size = 512;
+constexpr std::size_t max_content_size = 512;
 
 // "2000-01-01 00:00:00 UTC".
 std::string to_text(wall_time_point t) {
@@ -32,21 +32,21 @@ std::string to_text(wall_time_point t) {
   return text.data();
 }
 
-task<std::string> read_note(file& f) {
-  std::string note(max_note_size, '\0');
-  const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(note)));
-  note.resize(got);
-  co_return note;
+task<std::string> read_content(file& f) {
+  std::string content(max_content_size, '\0');
+  const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(content)));
+  content.resize(got);
+  co_return content;
 }
 
 // Who says to hold the lock; nothing when it has not come to say so yet.
 task<std::string> read_holder(file& f) {
-  std::string note = co_await read_note(f);
-  while (note.ends_with('\n')) note.pop_back();
-  for (char& c : note) {
+  std::string content = co_await read_content(f);
+  while (content.ends_with('\n')) content.pop_back();
+  for (char& c : content) {
     if (c < ' ' || c > '~') c = '?';
   }
-  co_return note;
+  co_return content;
 }
 
 }  // namespace
@@ -71,14 +71,14 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
                       path + ")");
   }
   scheduler& sched = co_await this_task::get_scheduler();
-  const std::string note =
+  const std::string content =
       get_file_backend(sched).owner_text() + " since " + to_text(sched.wall_time()) + "\n";
   directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));
   std::exception_ptr error;
   try {
     co_await lock.file_.truncate(0);
-    co_await lock.file_.write_at(0, as_bytes(note));
-    lock.note_ = note;
+    co_await lock.file_.write_at(0, as_bytes(content));
+    lock.content_ = content;
   } catch (const failure& e) {
     // A full disk: the lock counts all the same.
     if (e.code() != errc::resource_exhausted) error = std::current_exception();
@@ -106,8 +106,8 @@ task<bool> directory_lock::is_there() const {
   }
   if (!f.is_open()) co_return false;
   // Some file systems give a file another number each time; what it says stays.
-  const std::string note = co_await read_note(f);
-  co_return note_.empty() || note == note_;
+  const std::string content = co_await read_content(f);
+  co_return content_.empty() || content == content_;
 }
 
 task<bool> directory_lock::renew() {

@@ -58,7 +58,7 @@ task<std::vector<rank_listing>> list_ranks(const std::vector<std::string>& direc
 }
 
 // "DIRECTORY has 40, 50; DIRECTORY has none".
-std::string list_of_steps(const std::vector<rank_listing>& ranks) {
+std::string format_steps(const std::vector<rank_listing>& ranks) {
   std::string text;
   for (const rank_listing& rank : ranks) {
     std::string steps;
@@ -72,7 +72,7 @@ std::string list_of_steps(const std::vector<rank_listing>& ranks) {
 }
 
 // What each has of a step; fewer where somebody has none.
-std::vector<std::string> paths_of_step(const std::vector<rank_listing>& ranks, std::uint64_t step) {
+std::vector<std::string> find_paths(const std::vector<rank_listing>& ranks, std::uint64_t step) {
   std::vector<std::string> paths;
   for (const rank_listing& has : ranks) {
     const auto found = has.paths.find(step);
@@ -83,10 +83,10 @@ std::vector<std::string> paths_of_step(const std::vector<rank_listing>& ranks, s
 
 // Null: it is whole. One that is damaged is so for all; an error of the system need not be, and
 // leaves.
-task<std::exception_ptr> what_is_wrong(std::string path) {
+task<std::exception_ptr> find_problem(std::string path) {
   std::exception_ptr error;
   try {
-    co_await detail::check_whole(std::move(path));
+    co_await detail::verify_checkpoint(std::move(path));
   } catch (const failure& e) {
     const bool damaged = e.code() == errc::data_loss || e.code() == errc::invalid_argument;
     if (!damaged || e.code() == std::errc::io_error) throw;
@@ -95,10 +95,10 @@ task<std::exception_ptr> what_is_wrong(std::string path) {
   co_return error;
 }
 
-using refuse_function = std::function<void(const std::string&, const std::exception_ptr&)>;
+using skip_function = std::function<void(const std::string&, const std::exception_ptr&)>;
 
-task<std::optional<rank_checkpoints>> newest_common(const std::vector<rank_listing>& ranks,
-                                                    bool strict, const refuse_function& refuse) {
+task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_listing>& ranks,
+                                                         bool strict, const skip_function& skip) {
   std::map<std::uint64_t, std::string> all;  // with one of those who have it
   for (const rank_listing& has : ranks) all.insert(has.paths.begin(), has.paths.end());
   if (all.empty()) co_return std::nullopt;
@@ -107,24 +107,24 @@ task<std::optional<rank_checkpoints>> newest_common(const std::vector<rank_listi
     throw failure(
         errc::failed_precondition,
         "train: the directory '" + missing->directory +
-            "' of a rank does not exist, though others have saved: " + list_of_steps(ranks) +
+            "' of a rank does not exist, though others have saved: " + format_steps(ranks) +
             "; name the right one, or, only if this rank has never saved, make it, empty");
   }
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
     const auto& [step, path] = *each;
     rank_checkpoints found;
     found.step = step;
-    found.paths = paths_of_step(ranks, step);
+    found.paths = find_paths(ranks, step);
     if (found.paths.size() < ranks.size()) {
-      refuse(path, std::make_exception_ptr(failure(errc::failed_precondition,
-                                                   path + ": not all ranks have saved this step")));
+      skip(path, std::make_exception_ptr(failure(errc::failed_precondition,
+                                                 path + ": not all ranks have saved this step")));
       continue;
     }
     bool whole = true;
     for (const std::string& one : found.paths) {
-      const std::exception_ptr error = co_await what_is_wrong(one);
+      const std::exception_ptr error = co_await find_problem(one);
       if (error && strict) std::rethrow_exception(error);
-      if (error) refuse(one, error);
+      if (error) skip(one, error);
       whole = whole && !error;
     }
     if (whole) co_return found;
@@ -135,26 +135,26 @@ task<std::optional<rank_checkpoints>> newest_common(const std::vector<rank_listi
   if (begun) co_return std::nullopt;
   throw failure(errc::failed_precondition,
                 "train: there is no step of which all ranks have a checkpoint that is whole: " +
-                    list_of_steps(ranks) + "; ranks have to save at the same steps");
+                    format_steps(ranks) + "; ranks have to save at the same steps");
 }
 
 }  // namespace
 
 // Another rank may delete meanwhile what was listed a moment ago: then there is less now.
-task<detail::listed_ranks> detail::find_in_ranks(std::vector<std::string> directories,
-                                                 rank_checkpoint_options options) {
-  std::set<std::string> told;
-  const refuse_function refuse = [&](const std::string& path, const std::exception_ptr& why) {
-    if (options.on_refused && told.insert(path).second) {
+task<detail::rank_listings> detail::find_common_checkpoints(std::vector<std::string> directories,
+                                                            rank_checkpoint_options options) {
+  std::set<std::string> reported;
+  const skip_function skip = [&](const std::string& path, const std::exception_ptr& why) {
+    if (options.on_refused && reported.insert(path).second) {
       std::as_const(options).on_refused(path, why);
     }
   };
-  listed_ranks found;
+  rank_listings found;
   found.ranks = co_await list_ranks(directories, options);
   for (;;) {
     std::exception_ptr gone;
     try {
-      found.common = co_await newest_common(found.ranks, options.strict, refuse);
+      found.common = co_await find_newest_common(found.ranks, options.strict, skip);
     } catch (const failure& e) {
       if (e.code() != errc::not_found) throw;
       gone = std::current_exception();
@@ -166,21 +166,21 @@ task<detail::listed_ranks> detail::find_in_ranks(std::vector<std::string> direct
   }
 }
 
-task<bool> detail::are_unchanged(const listed_ranks& before, rank_checkpoint_options options) {
-  for (const rank_listing& was : before.ranks) {
-    const rank_listing is = co_await list_rank(was.directory, options);
-    for (const auto& [step, path] : is.paths) {
-      if (!was.paths.contains(step)) co_return false;
+task<bool> detail::are_unchanged(const rank_listings& before, rank_checkpoint_options options) {
+  for (const rank_listing& listed : before.ranks) {
+    const rank_listing current = co_await list_rank(listed.directory, options);
+    for (const auto& [step, path] : current.paths) {
+      if (!listed.paths.contains(step)) co_return false;
     }
-    if (before.common && !is.paths.contains(before.common->step)) co_return false;
+    if (before.common && !current.paths.contains(before.common->step)) co_return false;
   }
   co_return true;
 }
 
 task<std::optional<rank_checkpoints>> find_rank_checkpoints(
     braced<std::vector<std::string>> directories, rank_checkpoint_options options) {
-  detail::listed_ranks found =
-      co_await detail::find_in_ranks(std::move(directories), std::move(options));
+  detail::rank_listings found =
+      co_await detail::find_common_checkpoints(std::move(directories), std::move(options));
   co_return std::move(found.common);
 }
 

@@ -21,17 +21,18 @@ struct rank_listing {
 };
 
 /// What the directories of ranks have, and what of it find_rank_checkpoints() finds.
-struct listed_ranks {
+struct rank_listings {
   std::vector<rank_listing> ranks = {};
   std::optional<rank_checkpoints> common = {};
 };
 
 /// See find_rank_checkpoints().
-[[nodiscard]] task<listed_ranks> find_in_ranks(std::vector<std::string> directories,
-                                               rank_checkpoint_options options);
+[[nodiscard]] task<rank_listings> find_common_checkpoints(std::vector<std::string> directories,
+                                                          rank_checkpoint_options options);
 
 /// False: somebody has saved since, or not all have the common step any more. That ranks delete
 /// what is newer than that does not matter.
-[[nodiscard]] task<bool> are_unchanged(const listed_ranks& before, rank_checkpoint_options options);
+[[nodiscard]] task<bool> are_unchanged(const rank_listings& before,
+                                       rank_checkpoint_options options);
 
 }  // namespace leat::detail

@@ -23,9 +23,9 @@ task<void> sync_file(std::string path) {
 }
 
 // A name that is misspelt would permit nothing.
-void check_permitted(const checkpoint_registry& what, const saver_options& o) {
+void check_permitted(const checkpoint_registry& registry, const saver_options& o) {
   const auto is_registered = [&](const std::string& name) {
-    return std::ranges::any_of(what.items(), [&](const auto& i) { return i->name() == name; });
+    return std::ranges::any_of(registry.items(), [&](const auto& i) { return i->name() == name; });
   };
   const auto require = [&](bool wanted, std::string_view option, const std::string& name) {
     if (is_registered(name) == wanted) return;
@@ -43,7 +43,7 @@ void check_permitted(const checkpoint_registry& what, const saver_options& o) {
   }
 }
 
-void check_options(const std::string& directory, const checkpoint_registry& what,
+void check_options(const std::string& directory, const checkpoint_registry& registry,
                    const saver_options& o) {
   const auto refuse = [](const std::string& why) {
     throw failure(errc::invalid_argument, "saver: " + why);
@@ -56,7 +56,7 @@ void check_options(const std::string& directory, const checkpoint_registry& what
   if (directory.empty()) {
     refuse("the path of the directory is empty; for the current directory use \".\"");
   }
-  if (what.empty() && !o.allow_empty) {
+  if (registry.empty() && !o.allow_empty) {
     refuse("No variables to save: add some to the registry, or say allow_empty");
   }
   check_name("basename", o.basename);
@@ -64,7 +64,7 @@ void check_options(const std::string& directory, const checkpoint_registry& what
   std::uint64_t step = 0;
   const std::string& list = o.latest_filename;
   if (detail::is_checkpoint_name(list, o.basename, step) ||
-      !detail::without_partial(list).empty()) {
+      !detail::strip_partial_suffix(list).empty()) {
     refuse("latest_filename '" + list +
            "' is the name of a checkpoint, or of a file that is half written, and would be "
            "replaced or removed: take another one");
@@ -73,7 +73,7 @@ void check_options(const std::string& directory, const checkpoint_registry& what
     refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
            std::to_string(*o.max_to_keep));
   }
-  check_permitted(what, o);
+  check_permitted(registry, o);
   if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
 }
 
@@ -87,22 +87,22 @@ bool saver::state::is_checkpoint(std::string_view name, std::uint64_t& step) con
 }
 
 // What a program that was killed has left.
-bool saver::state::is_left_over(std::string_view name) const {
-  const std::string_view whole = detail::without_partial(name);
+bool saver::state::is_leftover(std::string_view name) const {
+  const std::string_view whole = detail::strip_partial_suffix(name);
   std::uint64_t step = 0;
   return whole == options.latest_filename || whole == options.basename ||
          is_checkpoint(whole, step);
 }
 
 // What stands in the directory has one name, however somebody has written it.
-void saver::state::spell(checkpoint_state& s) const {
+void saver::state::normalize_paths(checkpoint_state& s) const {
   const auto here = std::filesystem::path(in_directory("x")).lexically_normal().parent_path();
-  const auto spell_one = [&](std::string& path) {
+  const auto normalize = [&](std::string& path) {
     const auto normal = std::filesystem::path(path).lexically_normal();
     if (normal.parent_path() == here) path = in_directory(normal.filename().string());
   };
-  spell_one(s.model_checkpoint_path);
-  std::ranges::for_each(s.all_model_checkpoint_paths, spell_one);
+  normalize(s.model_checkpoint_path);
+  std::ranges::for_each(s.all_model_checkpoint_paths, normalize);
 }
 
 // A text that is no state is `unreadable`. The time comes first: a file that is written anew
@@ -112,7 +112,7 @@ task<saver::state::listing> saver::state::read_state() const {
   l.since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
   try {
     l.state = co_await detail::read_checkpoint_state(directory, options.latest_filename);
-    if (l.state) spell(*l.state);
+    if (l.state) normalize_paths(*l.state);
   } catch (const failure& e) {
     if (e.code() != errc::invalid_argument) throw;
     l.unreadable = std::current_exception();
@@ -121,8 +121,8 @@ task<saver::state::listing> saver::state::read_state() const {
 }
 
 // All that the directory has, by their steps.
-task<std::vector<saver::state::numbered>> saver::state::checkpoints() const {
-  std::vector<numbered> found;
+task<std::vector<saver::state::step_and_path>> saver::state::list_checkpoints() const {
+  std::vector<step_and_path> found;
   const std::vector<std::string> names = co_await list();
   for (const std::string& name : names) {
     std::uint64_t step = 0;
@@ -135,9 +135,9 @@ task<std::vector<saver::state::numbered>> saver::state::checkpoints() const {
 // The checkpoints of the directory in the order of their steps. One without a step, as saved by a
 // program that counts none, is the newest if its file is newer than that of the highest step, else
 // the oldest.
-task<std::vector<std::string>> saver::state::oldest_to_newest() const {
+task<std::vector<std::string>> saver::state::list_oldest_first() const {
   std::vector<std::string> paths;
-  const std::vector<numbered> found = co_await checkpoints();
+  const std::vector<step_and_path> found = co_await list_checkpoints();
   for (const auto& [step, path] : found) paths.push_back(path);
   const std::string plain = in_directory(options.basename);
   const std::optional<wall_time_point> written = co_await detail::checkpoint_time(plain);
@@ -149,9 +149,9 @@ task<std::vector<std::string>> saver::state::oldest_to_newest() const {
 }
 
 // The state that a state file would contain if it could be read.
-task<std::optional<checkpoint_state>> saver::state::look_around() const {
+task<std::optional<checkpoint_state>> saver::state::scan_directory() const {
   checkpoint_state s;
-  s.all_model_checkpoint_paths = co_await oldest_to_newest();
+  s.all_model_checkpoint_paths = co_await list_oldest_first();
   if (s.all_model_checkpoint_paths.empty()) co_return std::nullopt;
   s.model_checkpoint_path = s.all_model_checkpoint_paths.back();
   co_return s;
@@ -161,56 +161,56 @@ task<std::optional<checkpoint_state>> saver::state::look_around() const {
 // program, behind the one that is listed as the newest. Older than the state file is what somebody
 // has taken out of it, and what is kept for ever. `unknown`: what of one that the device cannot
 // read.
-task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing& l,
-                                                                   bool unknown) const {
-  std::vector<detail::rotation::listed> found;
+task<std::vector<detail::checkpoint_rotation::listed>> saver::state::find_unlisted(
+    const listing& l, bool unknown) const {
+  std::vector<detail::checkpoint_rotation::listed> found;
   const checkpoint_state& s = *l.state;
   std::uint64_t newest = 0;
-  const bool has_step = is_checkpoint(detail::name_in(s.model_checkpoint_path), newest);
-  const std::vector<numbered> there = co_await checkpoints();
+  const bool has_step = is_checkpoint(detail::file_name_in(s.model_checkpoint_path), newest);
+  const std::vector<step_and_path> there = co_await list_checkpoints();
   for (const auto& [step, path] : there) {
     const auto is_it = [&](const std::string& listed) {
-      return detail::name_in(listed) == detail::name_in(path);
+      return detail::file_name_in(listed) == detail::file_name_in(path);
     };
     if (has_step && step <= newest) continue;
     if (std::ranges::any_of(s.all_model_checkpoint_paths, is_it)) continue;
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
     if (!written || !l.since || *written < *l.since) continue;
-    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(path, what);
-    if (is_ours.value_or(unknown)) found.push_back({path, detail::unix_seconds(*written)});
+    const std::optional<bool> is_own = co_await detail::is_checkpoint_of(path, registry);
+    if (is_own.value_or(unknown)) found.push_back({path, detail::unix_seconds(*written)});
   }
   co_return found;
 }
 
 // What there is to go on with where no list says which are to be deleted: so many, and only of this
 // program. What else there is may be another's, or kept for ever.
-task<checkpoint_state> saver::state::newest_of_ours(std::optional<std::size_t> most) const {
+task<checkpoint_state> saver::state::newest_own(std::optional<std::size_t> most) const {
   checkpoint_state s;
-  const std::vector<std::string> there = co_await oldest_to_newest();
-  std::vector<std::string>& ours = s.all_model_checkpoint_paths;
+  const std::vector<std::string> there = co_await list_oldest_first();
+  std::vector<std::string>& own = s.all_model_checkpoint_paths;
   for (auto each = there.rbegin(); each != there.rend(); ++each) {
-    if (most && ours.size() >= *most) break;
-    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(*each, what);
-    if (is_ours == true) ours.push_back(*each);
+    if (most && own.size() >= *most) break;
+    const std::optional<bool> is_own = co_await detail::is_checkpoint_of(*each, registry);
+    if (is_own == true) own.push_back(*each);
   }
-  std::ranges::reverse(ours);
-  if (!ours.empty()) s.model_checkpoint_path = ours.back();
+  std::ranges::reverse(own);
+  if (!own.empty()) s.model_checkpoint_path = own.back();
   co_return s;
 }
 
 // None is taken: a crash in the very first save leaves one, and to take somebody's backup for
 // the last one would be worse. But who has lost the state file is to know.
-task<void> saver::state::tell_of_unlisted() const {
+task<void> saver::state::report_unlisted() const {
   checkpoint_state found;
   try {
-    found = co_await newest_of_ours(std::nullopt);
+    found = co_await newest_own(std::nullopt);
   } catch (const failure& e) {  // such as no directory yet; nothing else depends on it
     if (e.code() == errc::cancelled) throw;
   }
   const std::size_t count = found.all_model_checkpoint_paths.size();
   if (count == 0) co_return;
   checkpoint_state wanted;
-  wanted.model_checkpoint_path = detail::name_in(found.model_checkpoint_path);
+  wanted.model_checkpoint_path = detail::file_name_in(found.model_checkpoint_path);
   std::string line = wanted.to_text();
   line.pop_back();  // its end
   warn(directory + ": complete checkpoints of this program that no state file lists: " +
@@ -220,21 +220,21 @@ task<void> saver::state::tell_of_unlisted() const {
        line + " into " + in_directory(options.latest_filename));
 }
 
-task<void> saver::state::adopt() {
+task<void> saver::state::recover() {
   listing l = co_await read_state();
   std::optional<checkpoint_state>& s = l.state;
-  std::vector<detail::rotation::listed> newer;
-  if (s) newer = co_await unlisted(l, false);  // it may be another's
+  std::vector<detail::checkpoint_rotation::listed> newer;
+  if (s) newer = co_await find_unlisted(l, false);  // it may be another's
   if (l.unreadable) {
-    s = co_await newest_of_ours(options.max_to_keep);
-    const std::string newest(detail::name_in(s->model_checkpoint_path));
+    s = co_await newest_own(options.max_to_keep);
+    const std::string newest(detail::file_name_in(s->model_checkpoint_path));
     warn(in_directory(options.latest_filename) +
          ": the state file cannot be read; the saver uses the newest checkpoints of this program "
          "in the directory (" +
          (newest.empty() ? "none found" : "the newest is " + newest) +
          ") and never deletes the others");
   }
-  if (!s && options.in_step_with.empty()) co_await tell_of_unlisted();
+  if (!s && options.in_step_with.empty()) co_await report_unlisted();
   if (!s) co_return;
   std::vector<std::optional<double>> modified;
   for (const std::string& path : s->all_model_checkpoint_paths) {
@@ -242,12 +242,12 @@ task<void> saver::state::adopt() {
     modified.push_back(written ? std::optional(detail::unix_seconds(*written)) : std::nullopt);
   }
   const double now = detail::unix_seconds(sched.wall_time());
-  if (kept.adopt(*s, modified, now)) {
+  if (rotation.recover(*s, modified, now)) {
     warn(directory +
          ": the clock was set back since the last checkpoint; those from before are "
          "never deleted");
   }
-  for (auto& [path, time] : newer) kept.add(std::move(path), std::min(time, now));
+  for (auto& [path, time] : newer) rotation.add(std::move(path), std::min(time, now));
 }
 
 // ------------------------------------------------------------------------------------ saving
@@ -267,12 +267,12 @@ task<void> saver::state::prepare() {
   if (cleaned) co_return;
   const std::vector<std::string> names = co_await list();
   for (const std::string& name : names) {
-    if (!is_left_over(name)) continue;
+    if (!is_leftover(name)) continue;
     try {
       co_await remove_file(in_directory(name));
     } catch (const failure& e) {
       if (e.code() == errc::cancelled) throw;
-      warn_of(e, "what is left of a dead program cannot be removed: ");
+      warn_about(e, "what is left of a dead program cannot be removed: ");
     }
   }
   cleaned = true;
@@ -287,33 +287,33 @@ task<void> saver::state::write_state(checkpoint_state s) const {
 }
 
 // Deletes all that are over the limit. The newest is safe: from here on nothing is a failure.
-task<void> saver::state::sweep() {
-  const std::size_t before = kept.all().size();
-  std::vector<detail::rotation::listed> stuck;
-  while (std::optional<detail::rotation::listed> oldest = kept.next_to_delete()) {
+task<void> saver::state::delete_old() {
+  const std::size_t before = rotation.all().size();
+  std::vector<detail::checkpoint_rotation::listed> stuck;
+  while (std::optional<detail::checkpoint_rotation::listed> oldest = rotation.next_to_delete()) {
     try {
       co_await remove_checkpoint(oldest->path);
     } catch (const failure& e) {
       if (e.code() == errc::not_found) continue;
-      warn_of(e, "an old checkpoint cannot be deleted: ");
+      warn_about(e, "an old checkpoint cannot be deleted: ");
       stuck.push_back(std::move(*oldest));
     }
   }
-  kept.put_back(std::move(stuck));
-  if (kept.all().size() == before) co_return;
+  rotation.put_back(std::move(stuck));
+  if (rotation.all().size() == before) co_return;
   try {
-    co_await write_state(kept.state());
+    co_await write_state(rotation.state());
   } catch (const failure& e) {
-    warn_of(e, "the state file still lists checkpoints that were deleted: ");
+    warn_about(e, "the state file still lists checkpoints that were deleted: ");
   }
 }
 
 task<std::string> saver::state::save(std::string path) {
   const detail::exclusive_use::guard guard(in_use);
-  if (what.empty()) co_return std::string();
-  detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
+  if (registry.empty()) co_return std::string();
+  detail::checkpoint_snapshot snapshot = detail::take_snapshot(registry, options.copy_values);
   const double now = detail::unix_seconds(sched.wall_time());
-  if (ask_before_writing) co_await ask_before_writing();
+  if (before_write) co_await before_write();
   co_await prepare();
   bool has_name = false;
   std::exception_ptr error;
@@ -322,10 +322,11 @@ task<std::string> saver::state::save(std::string path) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (has_name) kept.add(path, now);  // whatever fails from here on, it will be deleted in its turn
+  // whatever fails from here on, it will be deleted in its turn
+  if (has_name) rotation.add(path, now);
   if (error) std::rethrow_exception(error);
-  co_await write_state(kept.state());
-  co_await sweep();
+  co_await write_state(rotation.state());
+  co_await delete_old();
   co_return path;
 }
 
@@ -340,17 +341,17 @@ saver::state& saver::get_state() const {
   return *state_;
 }
 
-task<saver> saver::open(std::string directory, const checkpoint_registry& what,
+task<saver> saver::open(std::string directory, const checkpoint_registry& registry,
                         saver_options options) {
-  check_options(directory, what, options);
+  check_options(directory, registry, options);
   scheduler& sched = co_await this_task::get_scheduler();
-  auto s = std::make_unique<state>(std::move(directory), what, std::move(options), sched);
-  if (s->options.adopt_listed) co_await s->adopt();
+  auto s = std::make_unique<state>(std::move(directory), registry, std::move(options), sched);
+  if (s->options.adopt_listed) co_await s->recover();
   co_return saver(std::move(s));
 }
 
-task<saver> saver::open(std::string directory, const checkpoint_registry& what) {
-  return open(std::move(directory), what, saver_options());
+task<saver> saver::open(std::string directory, const checkpoint_registry& registry) {
+  return open(std::move(directory), registry, saver_options());
 }
 
 task<std::string> saver::save(std::uint64_t step) { return get_state().save(path_of(step)); }
@@ -365,8 +366,8 @@ task<std::string> saver::save() {
   return get_state().save(get_state().in_directory(o.basename));
 }
 
-void saver::ask_before_writing(std::function<task<void>()> ask) {
-  get_state().ask_before_writing = std::move(ask);
+void saver::set_before_write(std::function<task<void>()> callback) {
+  get_state().before_write = std::move(callback);
 }
 
 bool saver::restored_partly() const { return get_state().restored_partly; }
@@ -388,13 +389,13 @@ task<std::optional<std::string>> saver::restore_latest() { return get_state().re
 
 task<void> saver::restore(std::string path) {
   const detail::exclusive_use::guard guard(get_state().in_use);
-  detail::reading at = {};
-  co_await get_state().restore_one(std::move(path), at);
+  detail::restore_phase phase = {};
+  co_await get_state().restore_one(std::move(path), phase);
 }
 
 std::vector<std::string> saver::last_checkpoints() const {
   std::vector<std::string> paths;
-  for (const auto& listed : get_state().kept.all()) paths.push_back(listed.path);
+  for (const auto& listed : get_state().rotation.all()) paths.push_back(listed.path);
   return paths;
 }
 

@@ -17,18 +17,18 @@ namespace leat {
 namespace {
 
 // More than that, and somebody goes on saving.
-constexpr int most_rounds = 10;
+constexpr int max_rounds = 10;
 
 // Errors for which the checkpoint before is a way out. What the device cannot read (EIO) has
 // data_loss too; other errors of the system, such as a lack of rights or memory, are none of the
 // checkpoint's.
-bool is_refusal(const std::error_code& code) noexcept {
+bool allows_fallback(const std::error_code& code) noexcept {
   return code == errc::failed_precondition || code == errc::data_loss ||
          code == errc::invalid_argument;
 }
 
 // To take the one before would be to do again, without a word, what came since; and sometimes all.
-[[noreturn]] void refuse_to_go_back(const std::exception_ptr& why) {
+[[noreturn]] void throw_resume_error(const std::exception_ptr& why) {
   try {
     std::rethrow_exception(why);
   } catch (const failure& e) {
@@ -40,8 +40,8 @@ bool is_refusal(const std::error_code& code) noexcept {
 }
 
 // Nothing is lost if the program starts from its initial values: there is no checkpoint.
-[[noreturn]] void refuse_without_checkpoints(const std::exception_ptr& why,
-                                             const std::string& directory) {
+[[noreturn]] void throw_no_checkpoint_error(const std::exception_ptr& why,
+                                            const std::string& directory) {
   try {
     std::rethrow_exception(why);
   } catch (const failure& e) {
@@ -53,18 +53,18 @@ bool is_refusal(const std::error_code& code) noexcept {
 
 }  // namespace
 
-task<void> saver::state::restore_one(std::string path, detail::reading& at) {
+task<void> saver::state::restore_one(std::string path, detail::restore_phase& phase) {
   if (path.empty()) {
     throw failure(errc::invalid_argument, "saver: there is no path: name a checkpoint to restore");
   }
-  if (what.empty()) co_return;
+  if (registry.empty()) co_return;
   const bool there = co_await checkpoint_exists(path);
   if (!there) {
     throw failure(errc::invalid_argument,
                   "The passed save_path is not a valid checkpoint: " + path);
   }
   const std::vector<std::string> not_restored =
-      co_await detail::read_checkpoint(path, what, options, at);
+      co_await detail::read_checkpoint(path, registry, options, phase);
   restored_partly = !not_restored.empty();
   if (!restored_partly) co_return;
   std::string names;
@@ -73,16 +73,16 @@ task<void> saver::state::restore_one(std::string path, detail::reading& at) {
        ", as saver_options permit: each keeps the value that it had");
 }
 
-task<saver::state::candidates> saver::state::look_for_candidates() const {
+task<saver::state::candidates> saver::state::find_candidates() const {
   candidates c;
   listing l = co_await read_state();
   c.unreadable = l.unreadable;
   std::optional<checkpoint_state>& s = l.state;
   if (s) {
-    const std::vector<detail::rotation::listed> newer = co_await unlisted(l, true);
+    const std::vector<detail::checkpoint_rotation::listed> newer = co_await find_unlisted(l, true);
     for (const auto& each : newer) c.paths.insert(c.paths.begin(), each.path);
   } else if (c.unreadable && !options.strict) {
-    s = co_await look_around();
+    s = co_await scan_directory();
   }
   if (s) std::ranges::copy(restore_order(*s), std::back_inserter(c.paths));
   co_return c;
@@ -91,13 +91,13 @@ task<saver::state::candidates> saver::state::look_for_candidates() const {
 // What is no reason to take another one is thrown.
 task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
   attempt a;
-  detail::reading at = {};
+  detail::restore_phase phase = {};
   std::error_code code;
   try {
-    co_await restore_one(path, at);
+    co_await restore_one(path, phase);
   } catch (const failure& e) {
     code = e.code();
-    if (code != errc::not_found && !is_refusal(code)) throw;
+    if (code != errc::not_found && !allows_fallback(code)) throw;
     a.error = std::current_exception();
   }
   if (!a.error) co_return a;
@@ -105,14 +105,15 @@ task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
   try {
     there = co_await checkpoint_exists(std::move(path));
   } catch (const failure& e) {
-    if (!is_refusal(e.code())) throw;
+    if (!allows_fallback(e.code())) throw;
   }
   a.vanished = !there;
   if (there && code == errc::not_found) std::rethrow_exception(a.error);
   // All its bytes are in order by then: an object that complains of more than these has another
   // reason, such as its input.
-  a.cannot_go_on = at == detail::reading::objects && code != errc::invalid_argument;
-  a.is_anothers = at != detail::reading::table && code != errc::data_loss && !a.cannot_go_on;
+  a.cannot_resume = phase == detail::restore_phase::objects && code != errc::invalid_argument;
+  a.is_foreign =
+      phase != detail::restore_phase::table && code != errc::data_loss && !a.cannot_resume;
   co_return a;
 }
 
@@ -120,39 +121,39 @@ task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
 // and these are tried.
 task<std::optional<std::string>> saver::state::restore_latest() {
   const detail::exclusive_use::guard guard(in_use);
-  if (what.empty()) co_return std::nullopt;
-  if (!options.in_step_with.empty()) co_return co_await restore_in_step();
-  std::set<std::string> told;
-  const auto refuse = [&](const std::string& path, const std::exception_ptr& why) {
+  if (registry.empty()) co_return std::nullopt;
+  if (!options.in_step_with.empty()) co_return co_await restore_common_step();
+  std::set<std::string> reported;
+  const auto skip = [&](const std::string& path, const std::exception_ptr& why) {
     if (options.strict) std::rethrow_exception(why);
-    if (told.insert(path).second) tell_refused(path, why);
+    if (reported.insert(path).second) report_skipped(path, why);
   };
-  candidates now = co_await look_for_candidates();
+  candidates now = co_await find_candidates();
   std::exception_ptr first;
-  std::vector<std::string> of_others;
+  std::vector<std::string> foreign;
   for (bool again = true; again;) {
     again = false;
     first = nullptr;
-    of_others.clear();
-    if (now.unreadable) refuse(in_directory(options.latest_filename), now.unreadable);
-    if (now.unreadable && now.paths.empty()) refuse_without_checkpoints(now.unreadable, directory);
+    foreign.clear();
+    if (now.unreadable) skip(in_directory(options.latest_filename), now.unreadable);
+    if (now.unreadable && now.paths.empty()) throw_no_checkpoint_error(now.unreadable, directory);
     for (const std::string& path : now.paths) {
       const attempt a = co_await try_to_restore(path);
       if (!a.error) {
-        for (const std::string& other : of_others) kept.forget(other);
+        for (const std::string& other : foreign) rotation.forget(other);
         co_return path;
       }
       candidates later;
-      if (a.vanished) later = co_await look_for_candidates();
+      if (a.vanished) later = co_await find_candidates();
       again = a.vanished && later.paths != now.paths;
       if (again) {
         now = std::move(later);
         break;
       }
-      const bool may_go_back = !a.cannot_go_on || a.vanished || options.pass_over_whole;
-      if (!may_go_back && !options.strict) refuse_to_go_back(a.error);
-      refuse(path, a.error);
-      if (a.is_anothers) of_others.push_back(path);
+      const bool may_fall_back = !a.cannot_resume || a.vanished || options.pass_over_whole;
+      if (!may_fall_back && !options.strict) throw_resume_error(a.error);
+      skip(path, a.error);
+      if (a.is_foreign) foreign.push_back(path);
       if (!first) first = a.error;
     }
   }
@@ -162,28 +163,28 @@ task<std::optional<std::string>> saver::state::restore_latest() {
 
 // What was saved behind the common step is of steps that are done again. It goes, and for good,
 // before anybody can take a new step, so that old and new are never taken together.
-task<void> saver::state::take_back(const std::optional<rank_checkpoints>& to) {
+task<void> saver::state::roll_back(const std::optional<rank_checkpoints>& to) {
   bool deleted = false;
-  const std::vector<numbered> all = co_await checkpoints();
+  const std::vector<step_and_path> all = co_await list_checkpoints();
   for (const auto& [step, path] : all) {
     if (to && step <= to->step) continue;
     const bool is_one = co_await checkpoint_exists(path);
     if (!is_one) continue;  // a directory of this name
     if (!to) warn(path + ": deleted, since the job begins anew: not all ranks have saved");
     co_await remove_checkpoint(path);
-    kept.forget(path);
+    rotation.forget(path);
     deleted = true;
   }
   if (to) {
-    co_await list_common(to->paths.back(), deleted);
+    co_await list_as_newest(to->paths.back(), deleted);
   } else {
-    co_await remove_stale_list();
+    co_await remove_stale_state_file();
   }
   if (options.durable) co_await sync_directory(directory);
 }
 
 // Nobody is to look for what was deleted.
-task<void> saver::state::remove_stale_list() const {
+task<void> saver::state::remove_stale_state_file() const {
   const listing l = co_await read_state();
   if (!l.state) co_return;
   const bool is_there = co_await checkpoint_exists(l.state->model_checkpoint_path);
@@ -191,17 +192,17 @@ task<void> saver::state::remove_stale_list() const {
 }
 
 // The state file names what was deleted no more.
-task<void> saver::state::list_common(const std::string& path, bool deleted) {
+task<void> saver::state::list_as_newest(const std::string& path, bool deleted) {
   const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
   if (!written) co_return;
-  kept.go_back_to(path, detail::unix_seconds(*written));
+  rotation.make_newest(path, detail::unix_seconds(*written));
   const listing l = co_await read_state();
   const bool is_listed =
-      l.state && detail::name_in(l.state->model_checkpoint_path) == detail::name_in(path);
-  if (deleted || !is_listed) co_await write_state(kept.state());
+      l.state && detail::file_name_in(l.state->model_checkpoint_path) == detail::file_name_in(path);
+  if (deleted || !is_listed) co_await write_state(rotation.state());
 }
 
-task<std::optional<std::string>> saver::state::restore_in_step() {
+task<std::optional<std::string>> saver::state::restore_common_step() {
   rank_checkpoint_options o;
   o.basename = options.basename;
   o.pad_step_number = options.pad_step_number;
@@ -210,15 +211,15 @@ task<std::optional<std::string>> saver::state::restore_in_step() {
   std::vector<std::string> directories = options.in_step_with;
   std::erase(directories, directory);
   directories.push_back(directory);
-  for (int round = 0; round < most_rounds; ++round) {
-    const detail::listed_ranks found = co_await detail::find_in_ranks(directories, o);
+  for (int round = 0; round < max_rounds; ++round) {
+    const detail::rank_listings found = co_await detail::find_common_checkpoints(directories, o);
     std::optional<std::string> path;
     if (found.common) path = found.common->paths.back();
-    detail::reading at = {};
-    if (path) co_await restore_one(*path, at);
+    detail::restore_phase phase = {};
+    if (path) co_await restore_one(*path, phase);
     const bool unchanged = co_await detail::are_unchanged(found, o);
     if (!unchanged) continue;
-    if (found.ranks.back().exists) co_await take_back(found.common);
+    if (found.ranks.back().exists) co_await roll_back(found.common);
     co_return path;
   }
   throw failure(errc::failed_precondition,

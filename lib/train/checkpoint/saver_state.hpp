@@ -28,7 +28,7 @@ inline double unix_seconds(wall_time_point t) noexcept {
 }
 
 /// A path without the directory.
-inline std::string_view name_in(std::string_view path) noexcept {
+inline std::string_view file_name_in(std::string_view path) noexcept {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
@@ -37,20 +37,20 @@ inline std::string_view name_in(std::string_view path) noexcept {
 struct saver::state {
   state(std::string d, const checkpoint_registry& w, saver_options o, scheduler& s)
       : directory(std::move(d)),
-        what(w),
+        registry(w),
         options(std::move(o)),
         sched(s),
-        kept(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
-             detail::unix_seconds(s.wall_time())) {}
+        rotation(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
+                 detail::unix_seconds(s.wall_time())) {}
 
   void warn(const std::string& sentence) const {
     if (options.on_warning) options.on_warning(sentence);
   }
   // Of what is left to the next program. A stop is no news.
-  void warn_of(const failure& e, std::string_view before) const {
+  void warn_about(const failure& e, std::string_view before) const {
     if (e.code() != errc::cancelled) warn(std::string(before) + e.what());
   }
-  void tell_refused(const std::string& path, std::exception_ptr error) const {
+  void report_skipped(const std::string& path, std::exception_ptr error) const {
     if (options.on_refused) options.on_refused(path, std::move(error));
   }
 
@@ -58,9 +58,9 @@ struct saver::state {
     return detail::path_in(directory, name);
   }
   // A checkpoint with its step.
-  using numbered = std::pair<std::uint64_t, std::string>;
+  using step_and_path = std::pair<std::uint64_t, std::string>;
   [[nodiscard]] bool is_checkpoint(std::string_view name, std::uint64_t& step) const;
-  [[nodiscard]] bool is_left_over(std::string_view name) const;
+  [[nodiscard]] bool is_leftover(std::string_view name) const;
 
   [[nodiscard]] task<std::vector<std::string>> list() const {
     return list_directory(directory.empty() ? "." : directory);
@@ -72,18 +72,19 @@ struct saver::state {
     std::optional<wall_time_point> since = {};
   };
   task<listing> read_state() const;
-  void spell(checkpoint_state& s) const;
-  task<std::vector<numbered>> checkpoints() const;
-  task<std::vector<std::string>> oldest_to_newest() const;
-  task<std::optional<checkpoint_state>> look_around() const;
-  task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;
-  task<checkpoint_state> newest_of_ours(std::optional<std::size_t> most) const;
-  task<void> tell_of_unlisted() const;
-  task<void> adopt();
+  void normalize_paths(checkpoint_state& s) const;
+  task<std::vector<step_and_path>> list_checkpoints() const;
+  task<std::vector<std::string>> list_oldest_first() const;
+  task<std::optional<checkpoint_state>> scan_directory() const;
+  task<std::vector<detail::checkpoint_rotation::listed>> find_unlisted(const listing& l,
+                                                                       bool unknown) const;
+  task<checkpoint_state> newest_own(std::optional<std::size_t> most) const;
+  task<void> report_unlisted() const;
+  task<void> recover();
 
   task<void> prepare();
   task<void> write_state(checkpoint_state s) const;
-  task<void> sweep();
+  task<void> delete_old();
   task<std::string> save(std::string path);
 
   // What there is to restore, the best first.
@@ -91,28 +92,28 @@ struct saver::state {
     std::vector<std::string> paths = {};
     std::exception_ptr unreadable = {};  // the state file
   };
-  task<candidates> look_for_candidates() const;
+  task<candidates> find_candidates() const;
   // What came of it.
   struct attempt {
     std::exception_ptr error = {};  // null: restored
     bool vanished = false;          // it is not there any more
-    bool is_anothers = false;       // it is whole, and not of this program
-    bool cannot_go_on = false;      // it is of this program, and cannot be taken as things are
+    bool is_foreign = false;        // it is whole, and not of this program
+    bool cannot_resume = false;     // it is of this program, and cannot be taken as things are
   };
-  task<void> restore_one(std::string path, detail::reading& at);
+  task<void> restore_one(std::string path, detail::restore_phase& phase);
   task<attempt> try_to_restore(std::string path);
   task<std::optional<std::string>> restore_latest();
-  task<std::optional<std::string>> restore_in_step();
-  task<void> take_back(const std::optional<rank_checkpoints>& to);
-  task<void> remove_stale_list() const;
-  task<void> list_common(const std::string& path, bool deleted);
+  task<std::optional<std::string>> restore_common_step();
+  task<void> roll_back(const std::optional<rank_checkpoints>& to);
+  task<void> remove_stale_state_file() const;
+  task<void> list_as_newest(const std::string& path, bool deleted);
 
   const std::string directory;
-  const checkpoint_registry& what;
+  const checkpoint_registry& registry;
   const saver_options options;
   scheduler& sched;
-  detail::rotation kept;
-  std::function<task<void>()> ask_before_writing = {};
+  detail::checkpoint_rotation rotation;
+  std::function<task<void>()> before_write = {};
   detail::exclusive_use in_use;
   bool cleaned = false;
   bool restored_partly = false;  // the last restore left out entries

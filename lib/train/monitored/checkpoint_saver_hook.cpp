@@ -26,9 +26,9 @@ task<void> checkpoint_saver_hook::begin(supervisor& sv) {
   }
 }
 
-task<void> checkpoint_saver_hook::after_create_session(run_context& none) {
-  const std::int64_t step = step_of(none.get_supervisor(), checkpoint_saver_name);
-  const saver* const with = none.get_supervisor().get_saver();
+task<void> checkpoint_saver_hook::after_create_session(run_context& run) {
+  const std::int64_t step = step_of(run.get_supervisor(), checkpoint_saver_name);
+  const saver* const with = run.get_supervisor().get_saver();
   if (options_.every.time && with && !with->options().in_step_with.empty()) {
     throw failure(errc::invalid_argument,
                   std::string(checkpoint_saver_name) +
@@ -36,10 +36,10 @@ task<void> checkpoint_saver_hook::after_create_session(run_context& none) {
                       "interval in steps with saver.in_step_with");
   }
   saved_.reset();
-  if (!none.get_supervisor().restored_from().empty()) saved_ = step;
+  if (!run.get_supervisor().restored_from().empty()) saved_ = step;
   if (!timer_) co_return;
   timer_->done(step, scheduler::current()->now());
-  if (!saved_) co_await save(none, step);
+  if (!saved_) co_await save(run, step);
 }
 
 task<void> checkpoint_saver_hook::after_run(run_context& run) {
@@ -49,9 +49,9 @@ task<void> checkpoint_saver_hook::after_run(run_context& run) {
   co_await save(run, step);
 }
 
-task<void> checkpoint_saver_hook::end(run_context& none) {
-  const std::int64_t step = step_of(none.get_supervisor(), checkpoint_saver_name);
-  if (options_.save_at_end && saved_ != step) co_await save(none, step);
+task<void> checkpoint_saver_hook::end(run_context& run) {
+  const std::int64_t step = step_of(run.get_supervisor(), checkpoint_saver_name);
+  if (options_.save_at_end && saved_ != step) co_await save(run, step);
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (l.end) co_await l.end(step);
   }

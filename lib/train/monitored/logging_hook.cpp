@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* logging_name = "logging_hook";
 
-std::string text_of(double number) {
+std::string format_number(double number) {
   char text[32];
   const int length = std::snprintf(text, sizeof text, "%.6g", number);
   return std::string(text, static_cast<std::size_t>(length));
@@ -43,7 +43,7 @@ task<void> logging_hook::after_run(run_context& run) {
   for (const std::string& name : names) {
     const std::optional<double> number = run.results().number(name);
     if (!number && all) continue;
-    line += separator + name + " = " + (number ? text_of(*number) : "no number");
+    line += separator + name + " = " + (number ? format_number(*number) : "no number");
     separator = ", ";
   }
   if (options_.to) {

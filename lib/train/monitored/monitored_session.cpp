@@ -23,7 +23,7 @@
 namespace leat {
 namespace {
 
-task<void> caught(task<void> t, std::exception_ptr& error) {
+task<void> catch_error(task<void> t, std::exception_ptr& error) {
   try {
     co_await std::move(t);
   } catch (...) {
@@ -31,7 +31,7 @@ task<void> caught(task<void> t, std::exception_ptr& error) {
   }
 }
 
-std::exception_ptr reported_to(const coordinator& coord) {
+std::exception_ptr requested_exception(const coordinator& coord) {
   try {
     coord.raise_requested_exception();
   } catch (...) {
@@ -40,7 +40,7 @@ std::exception_ptr reported_to(const coordinator& coord) {
   return nullptr;
 }
 
-bool is_straggler(const std::exception_ptr& error) {
+bool is_stragglers_error(const std::exception_ptr& error) {
   try {
     if (error) std::rethrow_exception(error);
   } catch (const stragglers_error&) {
@@ -51,15 +51,15 @@ bool is_straggler(const std::exception_ptr& error) {
   return false;
 }
 
-class one_run {
+class run_guard {
  public:
-  explicit one_run(bool& running) : running_(running) {
+  explicit run_guard(bool& running) : running_(running) {
     LEAT_ASSERT(!running, "a monitored_session runs two steps at a time: await the one before");
     running_ = true;
   }
-  one_run(const one_run&) = delete;
-  one_run& operator=(const one_run&) = delete;
-  ~one_run() { running_ = false; }
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
+  ~run_guard() { running_ = false; }
 
  private:
   bool& running_;
@@ -67,12 +67,12 @@ class one_run {
 
 }  // namespace
 
-struct monitored_session::parts {
-  explicit parts(monitored_session_options o, std::function<task<void>()> at_end)
+struct monitored_session::state {
+  explicit state(monitored_session_options o, std::function<task<void>()> at_end)
       : options(std::move(o)),
-        sv(detail::without_services(options.supervised, std::move(at_end))),
+        sv(detail::disable_services(options.supervised, std::move(at_end))),
         delays(options.retry),
-        hooks(detail::hooks_of(options, sv.global_step().has_value())) {}
+        hooks(detail::make_standard_hooks(options, sv.global_step().has_value())) {}
 
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
     return detail::has_any_code(error, options.supervised.clean_stop_errors);
@@ -80,32 +80,33 @@ struct monitored_session::parts {
 
   // A stop of the coordinator that is for good ends the body, too.
   struct end_body {
-    parts* self;
+    state* self;
     void operator()() const noexcept {
-      if (!self->delays.may_pass(reported_to(self->sv.coord()))) self->body->request_stop();
+      if (!self->delays.is_retryable(requested_exception(self->sv.coord())))
+        self->body->request_stop();
     }
   };
   // The coordinator's token is another one in each session.
-  void watch() {
+  void subscribe_to_stop() {
     if (body) on_stop.emplace(sv.coord().get_stop_token(), end_body{this});
   }
 
   // The group of the body, as long as it lives.
   class body_scope {
    public:
-    body_scope(parts& p, task_group& body) : parts_(p) {
+    body_scope(state& p, task_group& body) : state_(p) {
       p.body = &body;
-      p.watch();
+      p.subscribe_to_stop();
     }
     body_scope(const body_scope&) = delete;
     body_scope& operator=(const body_scope&) = delete;
     ~body_scope() {
-      parts_.on_stop.reset();
-      parts_.body = nullptr;
+      state_.on_stop.reset();
+      state_.body = nullptr;
     }
 
    private:
-    parts& parts_;
+    state& state_;
   };
 
   // What a warning has no memory for is not worth an error.
@@ -117,12 +118,12 @@ struct monitored_session::parts {
   }
 
   // The error of what a request to stop does not let begin, with which managed() ends well.
-  [[nodiscard]] std::exception_ptr refuse(const char* why) {
-    if (!refusal) {
-      refusal = std::make_exception_ptr(
+  [[nodiscard]] std::exception_ptr make_stop_request_error(const char* why) {
+    if (!stop_request_error) {
+      stop_request_error = std::make_exception_ptr(
           failure(errc::failed_precondition, options.supervised.name + ": " + why));
     }
-    return refusal;
+    return stop_request_error;
   }
 
   // A wait that ends with the session must not be one for whose end the session waits.
@@ -136,7 +137,7 @@ struct monitored_session::parts {
 
   // False: the run did again what a failure had undone. One that can do just that, over and over,
   // is not to go on for ever.
-  bool goes_further() {
+  bool record_progress() {
     const std::optional<std::int64_t> step = sv.global_step();
     if (!step) return true;
     const bool further = *step > furthest_step;
@@ -151,16 +152,16 @@ struct monitored_session::parts {
   std::stop_source stopping;  // behind the run that is under way
   std::atomic<bool> is_open = false;
   std::atomic<bool> recovering = false;  // between two sessions
-  std::weak_ptr<const void> home_lives;
+  std::weak_ptr<const void> scheduler_lifetime;
   bool begun = false;
   bool was_open = false;
   bool running = false;
   bool closing = false;  // by this session, not by who stops its supervisor
   std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
-  std::exception_ptr refusal;  // of what a request to stop does not let begin
-  bool broken = false;         // a step was begun and not done
-  bool ends_well = false;
-  std::exception_ptr lost;  // for which no other session could be created
+  std::exception_ptr stop_request_error;  // of what a request to stop does not let begin
+  bool broken = false;                    // a step was begun and not done
+  bool succeeded = false;
+  std::exception_ptr creation_error;  // for which no other session could be created
 
   task_group* body = nullptr;  // while it runs
   // Of one session.
@@ -169,44 +170,45 @@ struct monitored_session::parts {
 };
 
 monitored_session::monitored_session(monitored_session_options options)
-    : parts_(std::make_unique<parts>(std::move(options), [this] { return end_hooks(); })) {
-  const monitored_session_options& o = parts_->options;
+    : state_(std::make_unique<state>(std::move(options), [this] { return end_hooks(); })) {
+  const monitored_session_options& o = state_->options;
   if (o.save_checkpoint_steps >= 0 && o.save_summaries_steps >= 0) return;
   throw failure(errc::invalid_argument, o.supervised.name + ": an interval is below 0 steps");
 }
 
 monitored_session::~monitored_session() {
-  LEAT_ASSERT(!parts_->opened || scheduler::current_is_ending() || parts_->home_lives.expired(),
-              "a monitored_session is destroyed that was not closed: use managed(), or close() on "
-              "all ways out");
+  LEAT_ASSERT(
+      !state_->opened || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
+      "a monitored_session is destroyed that was not closed: use managed(), or close() on "
+      "all ways out");
 }
 
-supervisor& monitored_session::get_supervisor() noexcept { return parts_->sv; }
+supervisor& monitored_session::get_supervisor() noexcept { return state_->sv; }
 
 bool monitored_session::should_stop() const noexcept {
-  if (parts_->stopping.stop_requested()) return true;
-  if (!parts_->is_open) return !parts_->recovering;
-  const coordinator& coord = parts_->sv.coord();
-  return coord.should_stop() && !parts_->delays.may_pass(reported_to(coord));
+  if (state_->stopping.stop_requested()) return true;
+  if (!state_->is_open) return !state_->recovering;
+  const coordinator& coord = state_->sv.coord();
+  return coord.should_stop() && !state_->delays.is_retryable(requested_exception(coord));
 }
 
 void monitored_session::request_stop() noexcept {
-  static_cast<void>(parts_->stopping.request_stop());
+  static_cast<void>(state_->stopping.request_stop());
 }
 
 // ------------------------------------------------------------------------------------- to begin
 
 task<void> monitored_session::open() {
-  LEAT_ASSERT(!parts_->begun, "a monitored_session is opened a second time: make another one");
-  parts_->require_other_task("open()");
-  parts_->home_lives = scheduler::current()->lifetime();
-  parts_->begun = true;
-  for (const auto& hook : parts_->hooks) co_await hook->begin(parts_->sv);
-  co_await create_until_it_works(nullptr);
+  LEAT_ASSERT(!state_->begun, "a monitored_session is opened a second time: make another one");
+  state_->require_other_task("open()");
+  state_->scheduler_lifetime = scheduler::current()->lifetime();
+  state_->begun = true;
+  for (const auto& hook : state_->hooks) co_await hook->begin(state_->sv);
+  co_await create_with_retries(nullptr);
 }
 
 // `after`: the failure from which it is to recover.
-task<void> monitored_session::create_until_it_works(std::exception_ptr after) {
+task<void> monitored_session::create_with_retries(std::exception_ptr after) {
   for (;;) {
     std::exception_ptr error;
     try {
@@ -216,16 +218,17 @@ task<void> monitored_session::create_until_it_works(std::exception_ptr after) {
     }
     if (!error) co_return;
     const bool stopped = co_await this_task::stop_requested();
-    const bool cut = !stopped && detail::has_any_code(error, {errc::cancelled});
-    if (cut && parts_->stopping.stop_requested()) {
-      std::rethrow_exception(parts_->refuse("it was to stop before its session was ready"));
+    const bool was_cancelled = !stopped && detail::has_any_code(error, {errc::cancelled});
+    if (was_cancelled && state_->stopping.stop_requested()) {
+      std::rethrow_exception(
+          state_->make_stop_request_error("it was to stop before its session was ready"));
     }
     co_await pause(error);
   }
 }
 
 task<void> monitored_session::create(std::exception_ptr after) {
-  parts& p = *parts_;
+  state& p = *state_;
   std::exception_ptr error;
   try {
     const supervisor_options& o = p.options.supervised;
@@ -236,8 +239,8 @@ task<void> monitored_session::create(std::exception_ptr after) {
     preparing.start_standard_services = has_directory || !o.is_chief;
     session s = co_await p.sv.prepare_or_wait_for_session(preparing);
     p.opened.emplace(std::move(s));
-    const bool anew = p.sv.restored_from().empty() && o.is_chief && o.state;
-    if (after && anew && !o.sessions.init && !o.sessions.init_fn && !o.manager) {
+    const bool starts_over = p.sv.restored_from().empty() && o.is_chief && o.state;
+    if (after && starts_over && !o.sessions.init && !o.sessions.init_fn && !o.manager) {
       throw failure(errc::failed_precondition,
                     o.name +
                         ": it cannot begin anew: there is no checkpoint, and no "
@@ -246,9 +249,9 @@ task<void> monitored_session::create(std::exception_ptr after) {
     }
     if (!preparing.start_standard_services) p.sv.start_queue_runners();
     p.broken = false;
-    p.watch();
-    error = co_await in_session(begin_session());
-    if (error) error = cause_of(error);
+    p.subscribe_to_stop();
+    error = co_await run_in_session(begin_session());
+    if (error) error = find_cause(error);
   } catch (...) {
     error = std::current_exception();
   }
@@ -262,9 +265,9 @@ task<void> monitored_session::create(std::exception_ptr after) {
 }
 
 task<void> monitored_session::begin_session() {
-  run_context none = context_of(named_values());
-  for (const auto& hook : parts_->hooks) co_await hook->after_create_session(none);
-  if (none.stop_requested()) request_stop();
+  run_context run = make_run_context(named_values());
+  for (const auto& hook : state_->hooks) co_await hook->after_create_session(run);
+  if (run.stop_requested()) request_stop();
 }
 
 // ------------------------------------------------------------------------------------ to go on
@@ -273,17 +276,17 @@ task<void> monitored_session::begin_session() {
 // nothing of what else has failed.
 task<bool> monitored_session::drop(std::exception_ptr why) {
   const std::exception_ptr error = co_await stop(why);
-  std::vector<std::exception_ptr> others = parts_->sv.coord().secondary_errors();
+  std::vector<std::exception_ptr> others = state_->sv.coord().secondary_errors();
   if (error) others.push_back(error);
   for (const std::exception_ptr& other : others) {
-    if (other != why) parts_->warn("this has failed, too", other);
+    if (other != why) state_->warn("this has failed, too", other);
   }
-  co_return std::ranges::any_of(others, is_straggler);
+  co_return std::ranges::any_of(others, is_stragglers_error);
 }
 
 // Everything, whatever fails: gives the first error.
 task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
-  parts& p = *parts_;
+  state& p = *state_;
   p.is_open = false;
   p.closing = true;
   p.on_stop.reset();  // who closes it goes on
@@ -307,75 +310,76 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
 
 // The delay before another attempt; the error leaves when there is none.
 task<void> monitored_session::pause(std::exception_ptr error) {
-  const std::stop_token stopping = parts_->stopping.get_token();
+  const std::stop_token stopping = state_->stopping.get_token();
   const bool stopped = co_await this_task::stop_requested();
   const std::optional<duration> delay =
-      stopped || stopping.stop_requested() ? std::nullopt : parts_->delays.next(error);
+      stopped || stopping.stop_requested() ? std::nullopt : state_->delays.next(error);
   if (!delay) std::rethrow_exception(error);
   static_cast<void>(co_await select(wait_for_stop(stopping), sleep_for(*delay)));
   if (stopping.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::recover(std::exception_ptr error) {
-  parts_->recovering = true;
+  state_->recovering = true;
   try {
     const bool late = co_await drop(error);
     if (late) {
-      parts_->sv.warn("a task does not end: nothing is restored beneath it");
+      state_->sv.warn("a task does not end: nothing is restored beneath it");
       std::rethrow_exception(error);
     }
     co_await pause(error);
-    co_await create_until_it_works(error);
+    co_await create_with_retries(error);
   } catch (...) {
-    parts_->lost = std::current_exception();
+    state_->creation_error = std::current_exception();
   }
-  parts_->recovering = false;
-  if (parts_->lost) std::rethrow_exception(parts_->lost);
+  state_->recovering = false;
+  if (state_->creation_error) std::rethrow_exception(state_->creation_error);
 }
 
 // What a task of the coordinator has reported is behind a wait that was cancelled, and behind
 // failures that it has led to.
-std::exception_ptr monitored_session::cause_of(const std::exception_ptr& error) const {
-  const std::exception_ptr reported = reported_to(parts_->sv.coord());
+std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error) const {
+  const std::exception_ptr reported = requested_exception(state_->sv.coord());
   if (!reported) return error;
-  const bool led_to_it =
-      parts_->delays.may_pass(reported) || detail::has_any_code(error, {errc::cancelled});
-  return led_to_it ? reported : error;
+  const bool is_cause =
+      state_->delays.is_retryable(reported) || detail::has_any_code(error, {errc::cancelled});
+  return is_cause ? reported : error;
 }
 
 // ---------------------------------------------------------------------------------------- to run
 
 task<void> monitored_session::run_step(const step_function& step, named_values inputs) {
-  parts& p = *parts_;
+  state& p = *state_;
   p.require_other_task("run()");
-  const one_run here(p.running);
+  const run_guard here(p.running);
   const std::string& name = p.options.supervised.name;
   const std::stop_token stopping = p.stopping.get_token();
   if (!p.is_open) {
     throw failure(errc::failed_precondition, name + ": run() of a session that is not open");
   }
   if (stopping.stop_requested()) {
-    std::rethrow_exception(p.refuse("Run called even after should_stop requested"));
+    std::rethrow_exception(
+        p.make_stop_request_error("Run called even after should_stop requested"));
   }
   for (;;) {
-    std::exception_ptr error = reported_to(p.sv.coord());
+    std::exception_ptr error = requested_exception(p.sv.coord());
     bool last = false;
-    if (!error || !p.delays.may_pass(error)) {
+    if (!error || !p.delays.is_retryable(error)) {
       task<void> one = run_once(step, inputs, last);
-      error = co_await in_session(std::move(one));
+      error = co_await run_in_session(std::move(one));
     }
     if (!error) {
-      if (p.goes_further()) p.delays.reset();
+      if (p.record_progress()) p.delays.reset();
       if (last) request_stop();
       co_return;
     }
-    error = cause_of(error);
+    error = find_cause(error);
     const bool stopped = co_await this_task::stop_requested();
     const bool to_stop = stopping.stop_requested();
     if (to_stop && !stopped && detail::has_any_code(error, {errc::cancelled})) {
-      std::rethrow_exception(p.refuse("a request to stop has cut the run"));
+      std::rethrow_exception(p.make_stop_request_error("a request to stop has cut the run"));
     }
-    if (stopped || to_stop || !p.delays.may_pass(error)) std::rethrow_exception(error);
+    if (stopped || to_stop || !p.delays.is_retryable(error)) std::rethrow_exception(error);
     co_await recover(error);
     if (stopping.stop_requested()) {
       throw failure(errc::out_of_range, name + ": it was to stop when it had been restored");
@@ -384,36 +388,36 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
 }
 
 // In the scope of the session, which a stop of the coordinator stops.
-task<std::exception_ptr> monitored_session::in_session(task<void> t) {
+task<std::exception_ptr> monitored_session::run_in_session(task<void> t) {
   std::exception_ptr error;
   task_group steps("steps");
   const auto end_steps = [&steps]() noexcept { static_cast<void>(steps.request_stop()); };
-  const std::stop_callback on_stop(parts_->sv.coord().get_stop_token(), end_steps);
-  steps.spawn(caught(std::move(t), error), "run");
+  const std::stop_callback on_stop(state_->sv.coord().get_stop_token(), end_steps);
+  steps.spawn(catch_error(std::move(t), error), "run");
   co_await steps.join();
   co_return error;
 }
 
-run_context monitored_session::context_of(named_values inputs) const {
-  return {parts_->sv, *parts_->opened, std::move(inputs), parts_->stopping.get_token()};
+run_context monitored_session::make_run_context(named_values inputs) const {
+  return {state_->sv, *state_->opened, std::move(inputs), state_->stopping.get_token()};
 }
 
 task<void> monitored_session::run_once(const step_function& step, named_values inputs, bool& last) {
-  run_context run = context_of(std::move(inputs));
-  for (const auto& hook : parts_->hooks) co_await hook->before_run(run);
-  co_await run_whole(step, run);
-  for (const auto& hook : parts_->hooks) co_await hook->after_run(run);
+  run_context run = make_run_context(std::move(inputs));
+  for (const auto& hook : state_->hooks) co_await hook->before_run(run);
+  co_await run_in_step_scope(step, run);
+  for (const auto& hook : state_->hooks) co_await hook->after_run(run);
   last = run.stop_requested();
 }
 
 // An end of the input has changed nothing; behind any other error nothing is saved.
-task<void> monitored_session::run_whole(const step_function& step, run_context& run) {
+task<void> monitored_session::run_in_step_scope(const step_function& step, run_context& run) {
   std::exception_ptr error;
   {
-    const auto here = co_await parts_->sv.step();
-    co_await caught(step(run), error);
-    if (error && !parts_->is_clean(error)) {
-      parts_->broken = true;
+    const auto here = co_await state_->sv.step();
+    co_await catch_error(step(run), error);
+    if (error && !state_->is_clean(error)) {
+      state_->broken = true;
       std::rethrow_exception(error);
     }
   }
@@ -426,8 +430,8 @@ task<void> monitored_session::run_body(task<void> body) {
   std::exception_ptr error;
   task_group group("body");
   {
-    const parts::body_scope here(*parts_, group);
-    group.spawn(caught(std::move(body), error), "body");
+    const state::body_scope here(*state_, group);
+    group.spawn(catch_error(std::move(body), error), "body");
     co_await group.join();
   }
   if (!error) co_return;
@@ -439,14 +443,14 @@ task<void> monitored_session::run_body(task<void> body) {
 
 task<void> monitored_session::end(const std::exception_ptr& error) {
   const bool stopped = co_await this_task::stop_requested();
-  const bool cut = stopped && error && detail::has_any_code(error, {errc::cancelled});
+  const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // The request to stop may have come between the body's look at it and its run.
-  const bool at_end = parts_->was_open && error && parts_->is_clean(error);
-  const bool clean = !error || cut || error == parts_->refusal || at_end;
+  const bool at_end = state_->was_open && error && state_->is_clean(error);
+  const bool clean = !error || was_cancelled || error == state_->stop_request_error || at_end;
   const std::exception_ptr real = clean ? nullptr : error;
-  std::exception_ptr first = parts_->opened ? nullptr : real;
+  std::exception_ptr first = state_->opened ? nullptr : real;
   for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
-    if (!parts_->opened) break;
+    if (!state_->opened) break;
     try {
       co_await finish(real);
     } catch (...) {
@@ -454,21 +458,22 @@ task<void> monitored_session::end(const std::exception_ptr& error) {
     }
   }
   if (first) std::rethrow_exception(first);
-  if (cut) std::rethrow_exception(error);
-  if (parts_->lost && parts_->lost != parts_->refusal) std::rethrow_exception(parts_->lost);
+  if (was_cancelled) std::rethrow_exception(error);
+  if (state_->creation_error && state_->creation_error != state_->stop_request_error)
+    std::rethrow_exception(state_->creation_error);
 }
 
 task<void> monitored_session::close() {
-  parts_->require_other_task("close()");
-  if (parts_->opened) return finish(nullptr);
+  state_->require_other_task("close()");
+  if (state_->opened) return finish(nullptr);
   throw failure(errc::failed_precondition,
-                parts_->options.supervised.name + ": close() of a session that is not open");
+                state_->options.supervised.name + ": close() of a session that is not open");
 }
 
 task<void> monitored_session::finish(std::exception_ptr error) {
-  parts& p = *parts_;
+  state& p = *state_;
   LEAT_ASSERT(!p.running, "a monitored_session was closed while a run was under way");
-  p.ends_well = !error && !p.broken;
+  p.succeeded = !error && !p.broken;
   const std::exception_ptr first = co_await stop(error);
   if (first) std::rethrow_exception(first);
   if (!error) co_return;
@@ -478,19 +483,19 @@ task<void> monitored_session::finish(std::exception_ptr error) {
 
 // All of them, whatever fails.
 task<void> monitored_session::end_hooks() {
-  if (!parts_->closing) {
+  if (!state_->closing) {
     throw failure(errc::failed_precondition,
-                  parts_->options.supervised.name +
+                  state_->options.supervised.name +
                       ": the supervisor of a monitored session was stopped beneath it: "
                       "request_stop() or close() the session");
   }
-  if (!parts_->ends_well) co_return;
-  run_context none = context_of(named_values());
+  if (!state_->succeeded) co_return;
+  run_context run = make_run_context(named_values());
   std::exception_ptr first;
-  for (const auto& hook : parts_->hooks) {
+  for (const auto& hook : state_->hooks) {
     std::exception_ptr error;
-    co_await caught(hook->end(none), error);
-    if (first && error) parts_->sv.coord().add_secondary_error(error);
+    co_await catch_error(hook->end(run), error);
+    if (first && error) state_->sv.coord().add_secondary_error(error);
     if (!first) first = error;
   }
   if (first) std::rethrow_exception(first);

@@ -15,7 +15,7 @@ namespace leat {
 namespace {
 
 // Neither: never.
-step_interval interval_of(std::int64_t steps, duration time) {
+step_interval make_interval(std::int64_t steps, duration time) {
   if (steps > 0) return {.steps = steps};
   if (time > duration::zero()) return {.time = time};
   return {};
@@ -24,9 +24,9 @@ step_interval interval_of(std::int64_t steps, duration time) {
 bool is_set(const step_interval& every) { return every.steps || every.time; }
 
 // The values of the run, and those of the program and its input at the same moment.
-class whole_summary {
+class combined_summary {
  public:
-  explicit whole_summary(const supervisor_options& o)
+  explicit combined_summary(const supervisor_options& o)
       : own_(o.summaries), queues_(o.queues), stages_(o.stages) {}
 
   summary operator()(const run_context& run) {
@@ -52,21 +52,22 @@ class whole_summary {
 
 }  // namespace
 
-detail::hook_list detail::hooks_of(const monitored_session_options& o, bool knows_steps) {
+detail::hook_list detail::make_standard_hooks(const monitored_session_options& o,
+                                              bool knows_steps) {
   hook_list all;
   const supervisor_options& s = o.supervised;
   if (s.is_chief) all = o.chief_only_hooks;
   all.insert(all.end(), o.hooks.begin(), o.hooks.end());
   const bool has_events =
       s.writer || (s.write_events && !(s.logdir.empty() && s.summary_dir.empty()));
-  const step_interval summaries = interval_of(o.save_summaries_steps, s.save_summaries);
+  const step_interval summaries = make_interval(o.save_summaries_steps, s.save_summaries);
   if (s.is_chief && has_events && knows_steps && is_set(summaries)) {
     all.push_back(std::make_shared<step_counter_hook>(
         step_counter_hook_options{.every = summaries, .name = s.global_step_name}));
     all.push_back(std::make_shared<summary_saver_hook>(
-        summary_saver_hook_options{.every = summaries, .summaries = whole_summary(s)}));
+        summary_saver_hook_options{.every = summaries, .summaries = combined_summary(s)}));
   }
-  const step_interval saves = interval_of(o.save_checkpoint_steps, s.save_model);
+  const step_interval saves = make_interval(o.save_checkpoint_steps, s.save_model);
   if (s.is_chief && s.state && !s.logdir.empty() && (is_set(saves) || s.save_at_end)) {
     all.push_back(std::make_shared<checkpoint_saver_hook>(checkpoint_saver_hook_options{
         .every = saves, .save_at_end = s.save_at_end, .listeners = {}}));
@@ -77,7 +78,7 @@ detail::hook_list detail::hooks_of(const monitored_session_options& o, bool know
   return all;
 }
 
-supervisor_options detail::without_services(supervisor_options o,
+supervisor_options detail::disable_services(supervisor_options o,
                                             std::function<task<void>()> at_end) {
   o.save_model = o.save_summaries = duration::zero();
   o.summaries = nullptr;

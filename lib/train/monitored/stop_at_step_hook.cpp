@@ -27,14 +27,14 @@ task<void> stop_at_step_hook::begin(supervisor& sv) {
   co_return;
 }
 
-task<void> stop_at_step_hook::after_create_session(run_context& none) {
-  const std::int64_t step = step_of(none.get_supervisor(), stop_at_step_name);
+task<void> stop_at_step_hook::after_create_session(run_context& run) {
+  const std::int64_t step = step_of(run.get_supervisor(), stop_at_step_name);
   if (!last_step_) {
     constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
     const std::int64_t more = *options_.num_steps;
     last_step_ = step > never - more ? never : step + more;
   }
-  if (step >= *last_step_) none.request_stop();
+  if (step >= *last_step_) run.request_stop();
   co_return;
 }
 

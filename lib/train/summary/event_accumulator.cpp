@@ -9,7 +9,7 @@ namespace leat {
 namespace {
 
 // The number in "brain.Event:2"; 0 without one.
-double number_of(std::string_view version) {
+double parse_version(std::string_view version) {
   constexpr std::string_view before = "brain.Event:";
   double number = 0;
   if (version.starts_with(before)) {
@@ -21,20 +21,20 @@ double number_of(std::string_view version) {
 
 // What is kept stays in its order. Gives how many points went.
 template <class Points>
-std::size_t drop_from(Points& points, std::int64_t step) {
+std::size_t drop_from_step(Points& points, std::int64_t step) {
   return std::erase_if(points, [step](const auto& p) { return p.step >= step; });
 }
 
 template <class Series>
-std::size_t drop_of_tag(Series& all, std::string_view tag, std::int64_t step) {
+std::size_t drop_tag(Series& all, std::string_view tag, std::int64_t step) {
   const auto found = all.find(tag);
-  return found == all.end() ? 0 : drop_from(found->second, step);
+  return found == all.end() ? 0 : drop_from_step(found->second, step);
 }
 
 template <class Series>
-std::size_t drop_of_all(Series& all, std::int64_t step) {
+std::size_t drop_all_tags(Series& all, std::int64_t step) {
   std::size_t count = 0;
-  for (auto& [tag, points] : all) count += drop_from(points, step);
+  for (auto& [tag, points] : all) count += drop_from_step(points, step);
   std::erase_if(all, [](const auto& entry) { return entry.second.empty(); });
   return count;
 }
@@ -43,14 +43,14 @@ std::size_t drop_of_all(Series& all, std::int64_t step) {
 
 void event_collector::discard(std::int64_t step, std::string_view tag) {
   const std::size_t count =
-      drop_of_tag(series_.scalars, tag, step) + drop_of_tag(series_.histograms, tag, step);
+      drop_tag(series_.scalars, tag, step) + drop_tag(series_.histograms, tag, step);
   series_.discarded += count;
   points_ -= count;
 }
 
 void event_collector::discard_all(std::int64_t step) {
   const std::size_t count =
-      drop_of_all(series_.scalars, step) + drop_of_all(series_.histograms, step);
+      drop_all_tags(series_.scalars, step) + drop_all_tags(series_.histograms, step);
   series_.discarded += count;
   points_ -= count;
 }
@@ -91,7 +91,7 @@ void event_collector::add_values(const event_record& e, summary& s) {
 void event_collector::add(event_record e) {
   ++series_.events;
   if (const auto* const version = std::get_if<file_version>(&e.what)) {
-    version_ = number_of(version->text);
+    version_ = parse_version(version->text);
   }
   check_for_restart(e);
   if (auto* const s = std::get_if<summary>(&e.what)) add_values(e, *s);

@@ -15,26 +15,26 @@
 namespace leat::detail {
 namespace {
 
-constexpr std::size_t least_digits = 10;
+constexpr std::size_t min_digits = 10;
 // So many files of one process, all made in one second, are a program that has gone wild.
-constexpr unsigned most_of_a_second = 10'000;
+constexpr unsigned max_files_per_second = 10'000;
 
 // The second in the name of an event file; 0: it has none.
-std::int64_t second_in(std::string_view name) noexcept {
+std::int64_t parse_second(std::string_view name) noexcept {
   constexpr std::string_view begin = "events.out.tfevents.";
   if (!name.starts_with(begin)) return 0;
   name.remove_prefix(begin.size());
   std::int64_t second = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), second);
-  const bool is_time = error == std::errc() && end == name.data() + least_digits;
+  const bool is_time = error == std::errc() && end == name.data() + min_digits;
   return is_time ? second : 0;
 }
 
 // The newest one of a directory, whoever has made the file; 0: there is none.
-task<std::int64_t> newest_second(std::string directory) {
+task<std::int64_t> find_newest_second(std::string directory) {
   std::int64_t newest = 0;
   const std::vector<std::string> names = co_await list_directory(std::move(directory));
-  for (const std::string& name : names) newest = std::max(newest, second_in(name));
+  for (const std::string& name : names) newest = std::max(newest, parse_second(name));
   co_return newest;
 }
 
@@ -42,18 +42,18 @@ task<std::int64_t> newest_second(std::string directory) {
 
 std::string event_file_names::path(std::int64_t seconds, unsigned number) const {
   std::string time = std::to_string(seconds);
-  time.insert(0, least_digits - std::min(least_digits, time.size()), '0');
+  time.insert(0, min_digits - std::min(min_digits, time.size()), '0');
   return directory + "/events.out.tfevents." + time + "." + host + "." + std::to_string(process) +
          "." + std::to_string(number) + suffix;
 }
 
-void event_file::append(byte_view event) { append_tfrecord(waiting_, event); }
+void event_file::append(byte_view event) { append_tfrecord(pending_, event); }
 
-task<void> event_file::make(wall_time_point now) {
+task<void> event_file::create(wall_time_point now) {
   co_await make_directories(names_.directory);
   // Readers take the files in the order of their names: behind all that are there, also within one
   // second, and when the clock was set back.
-  const std::int64_t newest = co_await newest_second(names_.directory);
+  const std::int64_t newest = co_await find_newest_second(names_.directory);
   const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::int64_t second = std::max<std::int64_t>({since, last_second_, newest + 1});
   const event_record begin{static_cast<double>(second), 0, file_version()};
@@ -64,7 +64,7 @@ task<void> event_file::make(wall_time_point now) {
     try {
       file_ = co_await file::open(path, open_mode::write_new);
     } catch (const failure& e) {
-      if (e.code() != errc::already_exists || number == most_of_a_second) throw;
+      if (e.code() != errc::already_exists || number == max_files_per_second) throw;
       continue;
     }
     path_ = std::move(path);
@@ -76,7 +76,7 @@ task<void> event_file::make(wall_time_point now) {
   name_is_durable_ = false;
 }
 
-task<void> event_file::check_is_there() const {
+task<void> event_file::check_exists() const {
   bool there = true;
   try {
     static_cast<void>(co_await get_status(path_));
@@ -99,10 +99,10 @@ task<void> event_file::put(std::vector<std::byte>& bytes) {
 
 task<void> event_file::write(wall_time_point now, bool durable) {
   if (file_.is_open()) {
-    co_await check_is_there();
+    co_await check_exists();
   } else {
-    if (waiting_.empty()) co_return;
-    co_await make(now);
+    if (pending_.empty()) co_return;
+    co_await create(now);
   }
   std::exception_ptr error;
   try {
@@ -114,7 +114,7 @@ task<void> event_file::write(wall_time_point now, bool durable) {
     if (!version_.empty()) co_await discard();  // else the file contains events
     std::rethrow_exception(error);
   }
-  co_await put(waiting_);
+  co_await put(pending_);
   if (!durable) co_return;
   co_await file_.sync();
   if (!name_is_durable_) co_await sync_parent_directory(path_);

@@ -34,7 +34,7 @@ class event_file {
   /// Takes a serialized event. Errors: std::bad_alloc; then it was not taken.
   void append(byte_view event);
   /// Bytes that wait to be written.
-  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+  [[nodiscard]] std::size_t pending_size() const noexcept { return pending_.size(); }
   /// True: a file is begun, and not closed.
   [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
 
@@ -53,8 +53,8 @@ class event_file {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
-  [[nodiscard]] task<void> make(wall_time_point now);
-  [[nodiscard]] task<void> check_is_there() const;
+  [[nodiscard]] task<void> create(wall_time_point now);
+  [[nodiscard]] task<void> check_exists() const;
   [[nodiscard]] task<void> put(std::vector<std::byte>& bytes);
   [[nodiscard]] task<void> discard();
 
@@ -63,7 +63,7 @@ class event_file {
   file file_;
   std::string path_;
   std::vector<std::byte> version_;  // what the file begins with, until it is written
-  std::vector<std::byte> waiting_;
+  std::vector<std::byte> pending_;
   std::uint64_t size_ = 0;  // of the file
   bool name_is_durable_ = false;
 };

@@ -12,8 +12,8 @@
 namespace leat {
 namespace {
 
-constexpr std::string_view part_of_name = "tfevents";
-constexpr int deepest = 32;
+constexpr std::string_view event_file_mark = "tfevents";
+constexpr int max_depth = 32;
 
 struct directory_content {
   std::vector<std::string> event_files;
@@ -21,7 +21,7 @@ struct directory_content {
 };
 
 // What is gone when it is looked at is left out.
-task<std::optional<file_status>> status_if_there(std::string path) {
+task<std::optional<file_status>> find_status(std::string path) {
   std::optional<file_status> status;
   try {
     status = co_await get_status(std::move(path));
@@ -31,7 +31,7 @@ task<std::optional<file_status>> status_if_there(std::string path) {
   co_return status;
 }
 
-task<directory_content> look_into(std::string directory) {
+task<directory_content> scan_directory(std::string directory) {
   if (directory.empty()) {
     throw failure(errc::invalid_argument,
                   "events: the path of the directory is empty; for the current directory use "
@@ -41,11 +41,11 @@ task<directory_content> look_into(std::string directory) {
   const std::vector<std::string> names = co_await list_directory(directory);
   for (const std::string& name : names) {
     std::string path = directory + "/" + name;
-    const auto status = co_await status_if_there(path);
+    const auto status = co_await find_status(path);
     if (!status) continue;
     if (status->is_directory) {
       found.directories.push_back(std::move(path));
-    } else if (status->is_regular && name.find(part_of_name) != std::string::npos) {
+    } else if (status->is_regular && name.find(event_file_mark) != std::string::npos) {
       found.event_files.push_back(std::move(path));
     }
   }
@@ -53,8 +53,8 @@ task<directory_content> look_into(std::string directory) {
 }
 
 // A record that is whole, and no event.
-void deal_with(const failure& e, const record_position& at, const event_reader_options& options,
-               event_run& run) {
+void handle_malformed_event(const failure& e, const record_position& at,
+                            const event_reader_options& options, event_run& run) {
   corruption_report report;
   report.path = std::string(at.path);
   report.offset = at.offset;
@@ -71,7 +71,7 @@ void deal_with(const failure& e, const record_position& at, const event_reader_o
 }
 
 task<void> read_file(std::string path, const event_reader_options& options,
-                     event_collector& collector, event_run& run) {
+                     event_collector& accumulator, event_run& run) {
   tfrecord_reader_options how;
   how.max_record_size = options.max_record_size;
   how.tolerate_truncated_tail = true;
@@ -82,9 +82,9 @@ task<void> read_file(std::string path, const event_reader_options& options,
     more = co_await reader->read_batch(batch);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       try {
-        collector.add(event_record::from_bytes(as_text(batch[i]), options.limits));
+        accumulator.add(event_record::from_bytes(as_text(batch[i]), options.limits));
       } catch (const failure& e) {
-        deal_with(e, batch.position(i), options, run);
+        handle_malformed_event(e, batch.position(i), options, run);
       }
     }
   }
@@ -96,32 +96,32 @@ task<void> read_file(std::string path, const event_reader_options& options,
 
 task<event_run> read_events(std::string directory, event_reader_options options) {
   event_run run;
-  directory_content found = co_await look_into(directory);
+  directory_content found = co_await scan_directory(directory);
   if (found.event_files.empty()) {
     throw failure(errc::not_found,
                   directory + ": holds no file of events, whose name contains 'tfevents'");
   }
-  event_collector collector(options.max_points);
+  event_collector accumulator(options.max_points);
   for (const std::string& path : found.event_files) {
-    co_await read_file(path, options, collector, run);
+    co_await read_file(path, options, accumulator, run);
   }
   run.files = std::move(found.event_files);
-  run.series = collector.take();
+  run.series = accumulator.take();
   co_return run;
 }
 
 task<std::vector<std::string>> find_event_runs(std::string directory) {
   std::vector<std::string> runs;
-  std::vector<std::pair<std::string, int>> to_look_into;
-  to_look_into.emplace_back(std::move(directory), 0);
-  while (!to_look_into.empty()) {
-    const auto [path, depth] = std::move(to_look_into.back());
-    to_look_into.pop_back();
-    directory_content found = co_await look_into(path);
+  std::vector<std::pair<std::string, int>> pending_directories;
+  pending_directories.emplace_back(std::move(directory), 0);
+  while (!pending_directories.empty()) {
+    const auto [path, depth] = std::move(pending_directories.back());
+    pending_directories.pop_back();
+    directory_content found = co_await scan_directory(path);
     if (!found.event_files.empty()) runs.push_back(path);
-    if (depth == deepest) continue;
+    if (depth == max_depth) continue;
     for (std::string& inner : found.directories)
-      to_look_into.emplace_back(std::move(inner), depth + 1);
+      pending_directories.emplace_back(std::move(inner), depth + 1);
   }
   std::sort(runs.begin(), runs.end());
   co_return runs;

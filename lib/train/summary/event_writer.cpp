@@ -25,20 +25,20 @@ namespace leat {
 namespace {
 
 // Who waits for a flush: one answer, null when it went well.
-using answer_queue = fifo_queue<std::exception_ptr>;
+using reply_queue = fifo_queue<std::exception_ptr>;
 
 // An event on its way, or a request to flush.
 struct queued_event {
   std::string bytes = {};
   std::optional<event_record> with_metadata = {};  // in place of the bytes
-  std::shared_ptr<answer_queue> flushed = {};      // in place of an event
+  std::shared_ptr<reply_queue> flushed = {};       // in place of an event
   bool durable = false;
-  std::string run_tag = {};   // of run metadata, which nobody else can have
-  std::size_t described = 0;  // values whose metadata was looked at
-  bool tried = false;         // there was no memory for it once
+  std::string run_tag = {};        // of run metadata, which nobody else can have
+  std::size_t values_checked = 0;  // values whose metadata was looked at
+  bool is_retry = false;           // there was no memory for it once
 };
 
-double seconds_of(wall_time_point t) {
+double to_seconds(wall_time_point t) {
   return std::chrono::duration<double>(t.time_since_epoch()).count();
 }
 
@@ -66,8 +66,8 @@ void check(const event_writer_options& o, const std::string& directory) {
   if (o.host.find('/') != std::string::npos) refuse("host is no part of a name: " + o.host);
 }
 
-detail::event_file_names names_of(std::string directory, const event_writer_options& o,
-                                  const scheduler& sched) {
+detail::event_file_names make_file_names(std::string directory, const event_writer_options& o,
+                                         const scheduler& sched) {
   process_identity who = sched.identity();
   if (!o.host.empty()) who.host = o.host;
   return {std::move(directory), std::move(who.host), o.process.value_or(who.process_id), o.suffix};
@@ -81,7 +81,7 @@ class event_writer::core {
       : options_(std::move(options)),
         directory_(std::move(directory)),
         scheduler_(sched),
-        file_(names_of(directory_, options_, sched)),
+        file_(make_file_names(directory_, options_, sched)),
         group_(shielded, "event writer") {
     begin();
   }
@@ -95,7 +95,7 @@ class event_writer::core {
 
   // At the time of now, when it has none of its own.
   [[nodiscard]] task<void> add(event_record e, bool now, std::string run_tag = {}) {
-    if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
+    if (now) e.wall_time = to_seconds((co_await this_task::get_scheduler()).wall_time());
     const std::exception_ptr error = last_error();
     if (error && !queue_->is_closed()) std::rethrow_exception(error);
     queued_event item{.bytes = e.to_bytes(), .run_tag = std::move(run_tag)};
@@ -126,14 +126,14 @@ class event_writer::core {
   }
 
   [[nodiscard]] task<void> flush(bool durable) {
-    const auto answers = std::make_shared<answer_queue>(1, "flush");
-    queued_event request{.flushed = answers, .durable = durable};
+    const auto replies = std::make_shared<reply_queue>(1, "flush");
+    queued_event request{.flushed = replies, .durable = durable};
     const bool taken = co_await queue_->push(std::move(request));
     if (!taken) co_return;
-    const auto answer = co_await answers->pop();
-    if (!answer) throw std::bad_alloc();
-    if (*answer) std::rethrow_exception(*answer);
-    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
+    const auto reply = co_await replies->pop();
+    if (!reply) throw std::bad_alloc();
+    if (*reply) std::rethrow_exception(*reply);
+    if (const std::exception_ptr lost = take_unreported_error()) std::rethrow_exception(lost);
   }
 
   // The first one was made with the task that it ends: there may be no memory now.
@@ -186,7 +186,7 @@ class event_writer::core {
     co_await group_.join();
     if (error) std::rethrow_exception(error);
     closed_ = true;
-    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
+    if (const std::exception_ptr lost = take_unreported_error()) std::rethrow_exception(lost);
   }
 
   // Takes what was added until the queue is closed and empty. It waits in its own frame, since
@@ -198,12 +198,12 @@ class event_writer::core {
       bool due = false;
       bool waited = true;
       try {
-        if (!taking_ && flush_due_ == no_deadline) {
-          taking_ = co_await queue_->pop();
-        } else if (!taking_) {
+        if (!current_item_ && flush_due_ == no_deadline) {
+          current_item_ = co_await queue_->pop();
+        } else if (!current_item_) {
           auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
           due = first.index() == 1;
-          if (!due) taking_ = std::move(std::get<0>(first));
+          if (!due) current_item_ = std::move(std::get<0>(first));
         }
       } catch (...) {
         waited = false;
@@ -214,15 +214,15 @@ class event_writer::core {
         set_error(nullptr);
         continue;
       }
-      if (!due && !taking_) co_return;
-      std::shared_ptr<answer_queue> asked;
+      if (!due && !current_item_) co_return;
+      std::shared_ptr<reply_queue> requester;
       bool durable = false;
       if (!due) {
-        asked = std::move(taking_->flushed);
-        durable = taking_->durable;
-        if (asked) taking_.reset();
+        requester = std::move(current_item_->flushed);
+        durable = current_item_->durable;
+        if (requester) current_item_.reset();
       }
-      if (!due && !asked && !wants_write(take())) continue;
+      if (!due && !requester && !needs_write(take())) continue;
       std::exception_ptr error;
       try {
         co_await file_.write(scheduler_.wall_time(), durable || options_.durable);
@@ -230,62 +230,62 @@ class event_writer::core {
         error = std::current_exception();
       }
       written(error);
-      if (asked) answer(*asked, std::move(error));
+      if (requester) reply(*requester, std::move(error));
     }
   }
 
   // Behind an event that was taken, or was not.
-  bool wants_write(bool taken) noexcept {
+  bool needs_write(bool taken) noexcept {
     if (flush_due_ == no_deadline)
       flush_due_ = deadline_after(scheduler_.now(), options_.flush_interval);
-    const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
+    const bool now = fresh_ || file_.pending_size() >= options_.buffer_size;
     // While writing fails only the time says when it is tried again. What is written makes room.
     return !taken || (now && !last_error());
   }
 
-  static void answer(answer_queue& asked, std::exception_ptr error) noexcept {
+  static void reply(reply_queue& requester, std::exception_ptr error) noexcept {
     try {
-      static_cast<void>(asked.try_push(std::move(error)));
+      static_cast<void>(requester.try_push(std::move(error)));
     } catch (const std::bad_alloc&) {
-      asked.close();
+      requester.close();
     }
   }
 
   // To the file's buffer. False: there was no memory, so that it is to be tried once more; then it
   // is lost.
   bool take() noexcept {
-    queued_event& item = *taking_;
+    queued_event& item = *current_item_;
     try {
-      if (item.with_metadata) item.bytes = without_known_metadata(item);
+      if (item.with_metadata) item.bytes = strip_known_metadata(item);
       file_.append(as_bytes(item.bytes));
     } catch (...) {
-      if (!std::exchange(item.tried, true)) return false;
-      lose(item, std::current_exception());
+      if (!std::exchange(item.is_retry, true)) return false;
+      drop(item, std::current_exception());
     }
-    taking_.reset();
+    current_item_.reset();
     return true;
   }
 
   // An add said that it was taken: the next flush, or the close, says that it was not.
-  void lose(queued_event& item, std::exception_ptr error) noexcept {
+  void drop(queued_event& item, std::exception_ptr error) noexcept {
     if (item.with_metadata) {
       const std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
-      for (std::size_t i = 0; i < item.described; ++i) {
-        if (!values[i].metadata.empty()) described_.erase(values[i].tag);
+      for (std::size_t i = 0; i < item.values_checked; ++i) {
+        if (!values[i].metadata.empty()) tags_with_metadata_.erase(values[i].tag);
       }
     }
     if (!item.run_tag.empty()) release_run_tag(item.run_tag);
     lost_.fetch_add(1, std::memory_order_relaxed);
     const detail::thread_lock lock(mutex_);
-    untold_ = std::move(error);
+    unreported_error_ = std::move(error);
   }
 
   // Goes on where there was no memory.
-  std::string without_known_metadata(queued_event& item) {
+  std::string strip_known_metadata(queued_event& item) {
     std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
-    for (; item.described < values.size(); ++item.described) {
-      summary_value& v = values[item.described];
-      if (!v.metadata.empty() && !described_.insert(v.tag).second) v.metadata.clear();
+    for (; item.values_checked < values.size(); ++item.values_checked) {
+      summary_value& v = values[item.values_checked];
+      if (!v.metadata.empty() && !tags_with_metadata_.insert(v.tag).second) v.metadata.clear();
     }
     return item.with_metadata->to_bytes();
   }
@@ -327,9 +327,9 @@ class event_writer::core {
     } catch (const std::bad_alloc&) {  // then it is that of the file before
     }
   }
-  [[nodiscard]] std::exception_ptr take_untold() noexcept {
+  [[nodiscard]] std::exception_ptr take_unreported_error() noexcept {
     const detail::thread_lock lock(mutex_);
-    return std::exchange(untold_, nullptr);
+    return std::exchange(unreported_error_, nullptr);
   }
   [[nodiscard]] std::exception_ptr last_error() const noexcept {
     const detail::thread_lock lock(mutex_);
@@ -342,18 +342,18 @@ class event_writer::core {
   detail::event_file file_;
   std::unique_ptr<fifo_queue<queued_event>> queue_;
   task<void> closing_;
-  std::optional<queued_event> taking_;  // out of the queue, and not yet in the file's buffer
-  std::set<std::string> described_;     // tags whose metadata is in a file
-  time_point flush_due_ = no_deadline;  // of what is taken and not written
-  bool fresh_ = true;                   // no event has reached the file
+  std::optional<queued_event> current_item_;  // out of the queue, and not yet in the file's buffer
+  std::set<std::string> tags_with_metadata_;  // tags whose metadata is in a file
+  time_point flush_due_ = no_deadline;        // of what is taken and not written
+  bool fresh_ = true;                         // no event has reached the file
   bool closed_ = false;
 
   std::atomic<std::uint64_t> added_{0};  // with those that were lost
   std::atomic<std::uint64_t> lost_{0};   // for want of memory
   std::atomic<std::uint64_t> dropped_{0};
   mutable detail::thread_mutex mutex_;
-  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);   // of the last write
-  std::exception_ptr untold_ LEAT_GUARDED_BY(mutex_);  // why one was lost
+  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);             // of the last write
+  std::exception_ptr unreported_error_ LEAT_GUARDED_BY(mutex_);  // why one was lost
   std::string path_ LEAT_GUARDED_BY(mutex_);
   std::set<std::string> run_tags_ LEAT_GUARDED_BY(mutex_);
 

@@ -7,7 +7,7 @@ namespace leat::detail {
 namespace {
 
 template <class T>
-std::function<std::int64_t()> reader_of(checkpoint_item& item) {
+std::function<std::int64_t()> make_reader(checkpoint_item& item) {
   return [&item] {
     const saved_value value = item.save(false);
     T step;
@@ -27,10 +27,10 @@ std::function<std::int64_t()> registered_step(const checkpoint_registry& state,
   if (found == items.end()) return nullptr;
   checkpoint_item& item = **found;
   if (item.fixed_size() == item.element_size()) {
-    if (item.type() == "int64") return reader_of<std::int64_t>(item);
-    if (item.type() == "uint64") return reader_of<std::uint64_t>(item);
-    if (item.type() == "int32") return reader_of<std::int32_t>(item);
-    if (item.type() == "uint32") return reader_of<std::uint32_t>(item);
+    if (item.type() == "int64") return make_reader<std::int64_t>(item);
+    if (item.type() == "uint64") return make_reader<std::uint64_t>(item);
+    if (item.type() == "int32") return make_reader<std::int32_t>(item);
+    if (item.type() == "uint32") return make_reader<std::uint32_t>(item);
   }
   warn("the entry '" + name + "' is no integer of 4 or 8 bytes: steps are unknown");
   return nullptr;

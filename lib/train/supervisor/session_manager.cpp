@@ -15,7 +15,7 @@ namespace leat {
 namespace {
 
 // To look means to delete what not all ranks have: not for who waits until another has saved.
-void refuse_in_step(const restore_source& source, const std::string& who) {
+void reject_rank_directories(const restore_source& source, const std::string& who) {
   if (!source.from || source.from->options().in_step_with.empty()) return;
   throw failure(errc::invalid_argument,
                 "saver_options::in_step_with is for the chief of a rank's directory, at a start: " +
@@ -44,7 +44,7 @@ task<session> session_manager::open() const {
 // True: the state is that of a checkpoint.
 task<bool> session_manager::restore(const restore_source& source) const {
   if (!source.from) co_return false;
-  if (source.wait_for_checkpoint) refuse_in_step(source, "who waits for a checkpoint");
+  if (source.wait_for_checkpoint) reject_rank_directories(source, "who waits for a checkpoint");
   if (!source.path.empty()) {
     co_await source.from->restore(source.path);
     if (source.on_restored) source.on_restored(source.path);
@@ -64,7 +64,7 @@ task<bool> session_manager::restore(const restore_source& source) const {
 }
 
 // Empty: it is ready.
-task<std::string> session_manager::why_not_ready(const check& ready, session& s) const {
+task<std::string> session_manager::readiness_error(const check& ready, session& s) const {
   if (!ready) co_return std::string();
   std::string why;
   try {
@@ -84,14 +84,14 @@ task<std::string> session_manager::why_not_ready(const check& ready, session& s)
 // Empty: it ran, or there is nothing to run.
 task<std::string> session_manager::try_local_init(session& s) const {
   if (!options_.local_init) co_return std::string();
-  std::string why = co_await why_not_ready(options_.ready_for_local_init, s);
+  std::string why = co_await readiness_error(options_.ready_for_local_init, s);
   if (why.empty()) co_await options_.local_init(s);
   co_return why;
 }
 
 task<std::string> session_manager::make_ready(session& s) const {
   std::string why = co_await try_local_init(s);
-  if (why.empty()) why = co_await why_not_ready(options_.ready, s);
+  if (why.empty()) why = co_await readiness_error(options_.ready, s);
   co_return why;
 }
 
@@ -107,15 +107,15 @@ task<void> session_manager::prepare(session& s, const restore_source& source) co
     if (options_.init) co_await options_.init(s);
     if (options_.init_fn) co_await options_.init_fn(s);
   }
-  const std::string not_local = co_await try_local_init(s);
-  if (!not_local.empty()) {
+  const std::string local_error = co_await try_local_init(s);
+  if (!local_error.empty()) {
     throw failure(errc::failed_precondition,
-                  "Init operations did not make model ready for local_init. " + not_local);
+                  "Init operations did not make model ready for local_init. " + local_error);
   }
-  const std::string not_ready = co_await why_not_ready(options_.ready, s);
-  if (!not_ready.empty()) {
+  const std::string error_text = co_await readiness_error(options_.ready, s);
+  if (!error_text.empty()) {
     throw failure(errc::failed_precondition,
-                  "Init operations did not make model ready. " + not_ready);
+                  "Init operations did not make model ready. " + error_text);
   }
 }
 
@@ -159,7 +159,7 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
   const time_point begin = sched.now();
   const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
   source.wait_for_checkpoint = false;
-  refuse_in_step(source, "a worker");
+  reject_rank_directories(source, "a worker");
   for (;;) {
     session s = co_await open();
     std::exception_ptr error;

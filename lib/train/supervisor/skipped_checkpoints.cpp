@@ -6,7 +6,7 @@
 namespace leat::detail {
 namespace {
 
-std::string without(std::string text, const std::string& path) {
+std::string remove_all(std::string text, const std::string& path) {
   if (path.empty()) return text;
   for (std::size_t at = 0; (at = text.find(path, at)) != std::string::npos;) {
     text.erase(at, path.size());
@@ -18,7 +18,7 @@ std::string without(std::string text, const std::string& path) {
 
 void skipped_checkpoints::add(std::string path, std::string why) {
   if (why.find(path) == std::string::npos) why = path + ": " + why;
-  std::string reason = without(why, path);
+  std::string reason = remove_all(why, path);
   auto found = std::ranges::find(groups_, reason, &group::reason);
   if (found == groups_.end()) {
     groups_.push_back({std::move(reason), std::move(why), {}});

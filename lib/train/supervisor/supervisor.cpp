@@ -22,7 +22,7 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse_options(const supervisor_options& o, const std::string& why) {
+[[noreturn]] void throw_options_error(const supervisor_options& o, const std::string& why) {
   throw failure(errc::invalid_argument, o.name + ": " + why);
 }
 
@@ -62,45 +62,48 @@ supervisor::supervisor(supervisor_options options)
     : options_(std::move(options)),
       coord_({.name = options_.name, .clean_stop_errors = options_.clean_stop_errors}),
       sessions_(options_.manager),
-      parts_(std::make_unique<parts>(*this)),
+      state_(std::make_unique<state>(*this)),
       global_step_(options_.global_step) {
   check();
-  settle();
+  resolve_options();
 }
 
 supervisor::~supervisor() {
-  LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending() || parts_->home_lives.expired(),
-              "a supervisor is destroyed that was not stopped: use managed(), or "
-              "stop() on all ways out");
-  parts_->observer->forget_owner();
+  LEAT_ASSERT(
+      !state_->prepared || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
+      "a supervisor is destroyed that was not stopped: use managed(), or "
+      "stop() on all ways out");
+  state_->observer->detach();
 }
 
 void supervisor::check() const {
   const supervisor_options& o = options_;
   if (o.save_summaries < duration::zero())
-    refuse_options(o, "save_summaries is below 0; 0 is never");
-  if (o.save_model < duration::zero()) refuse_options(o, "save_model is below 0; 0 is never");
-  if (o.step_grace < duration::zero()) refuse_options(o, "step_grace is below 0");
-  if (o.stop_grace < duration::zero()) refuse_options(o, "stop_grace is below 0");
+    throw_options_error(o, "save_summaries is below 0; 0 is never");
+  if (o.save_model < duration::zero()) throw_options_error(o, "save_model is below 0; 0 is never");
+  if (o.step_grace < duration::zero()) throw_options_error(o, "step_grace is below 0");
+  if (o.stop_grace < duration::zero()) throw_options_error(o, "stop_grace is below 0");
   if (!o.saver.in_step_with.empty() && !o.is_chief) {
-    refuse_options(o,
-                   "a worker has saver.in_step_with, and would delete checkpoints of its chief: "
-                   "leave it out there");
+    throw_options_error(
+        o,
+        "a worker has saver.in_step_with, and would delete checkpoints of its chief: "
+        "leave it out there");
   }
   if (!o.saver.in_step_with.empty() && o.save_model > duration::zero()) {
-    refuse_options(o,
-                   "ranks in step save at the same steps, and not by the clock: save_model must "
-                   "be 0 with saver.in_step_with");
+    throw_options_error(
+        o,
+        "ranks in step save at the same steps, and not by the clock: save_model must "
+        "be 0 with saver.in_step_with");
   }
   if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
-    refuse_options(
+    throw_options_error(
         o,
         "a worker that registers state of its own is never ready, since no chief knows of it: "
         "give it the chief's logdir, or sessions.ready");
   }
 }
 
-void supervisor::settle() {
+void supervisor::resolve_options() {
   if (!sessions_) {
     session_manager_options s = options_.sessions;
     if (!s.init && !s.init_fn) {  // the values are what they are
@@ -131,38 +134,39 @@ std::optional<std::int64_t> supervisor::global_step() const {
   return global_step_();
 }
 
-event_writer* supervisor::summary_writer() noexcept { return parts_->writer; }
-saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver : nullptr; }
+event_writer* supervisor::summary_writer() noexcept { return state_->writer; }
+saver* supervisor::get_saver() noexcept { return state_->saver ? &*state_->saver : nullptr; }
 
 // --------------------------------------------------------------------------------------- beginning
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
-  LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
-  parts_->home_lives = scheduler::current()->lifetime();
-  const parts::start_in_progress starting(*parts_);
-  if (!parts_->stop_wanted) parts_->starting = std::stop_source();
+  LEAT_ASSERT(!state_->prepared, "a supervisor is prepared again that was not stopped");
+  state_->scheduler_lifetime = scheduler::current()->lifetime();
+  const state::start_in_progress starting(*state_);
+  if (!state_->stop_wanted) state_->start_stop_source = std::stop_source();
   coord_.clear_stop();
-  parts_->prepared = true;
-  parts_->sched = scheduler::current();
-  parts_->was_stopped = false;
-  parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
-  parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
-  parts_->told_overdue = parts_->is_finishing = false;
-  parts_->forget_steps();
-  parts_->forget_stop();
-  parts_->saved_step.reset();
+  state_->prepared = true;
+  state_->sched = scheduler::current();
+  state_->was_stopped = false;
+  state_->is_ready = state_->has_started = state_->broken = state_->reported_broken = false;
+  state_->saves_began = state_->has_saved = state_->restored_partly = false;
+  state_->reported_overdue = state_->is_finishing = false;
+  state_->forget_steps();
+  state_->forget_stop();
+  state_->saved_step.reset();
   restored_from_.clear();
-  co_await open_parts();
+  co_await open_resources();
 
   restore_source source;
   source.from = get_saver();
   source.wait_for_checkpoint = options.wait_for_checkpoint;
   source.max_wait = options.max_wait;
-  const std::stop_callback forward(options.stop, [this] { parts_->starting.request_stop(); });
-  source.stop = parts_->starting.get_token();
+  const std::stop_callback forward(options.stop,
+                                   [this] { state_->start_stop_source.request_stop(); });
+  source.stop = state_->start_stop_source.get_token();
   source.on_restored = [this](const std::string& path) {
     restored_from_ = path;
-    warn_of_skipped();
+    warn_about_skipped();
   };
   session opened;
   std::exception_ptr error;
@@ -175,24 +179,24 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   } catch (...) {
     error = std::current_exception();
   }
-  warn_of_skipped();
+  warn_about_skipped();
   if (error) std::rethrow_exception(error);
-  parts_->is_ready = parts_->has_started = true;
+  state_->is_ready = state_->has_started = true;
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
       const std::string list = options_.saver.latest_filename;
       std::string why;
-      if (options_.is_chief && parts_->saver && options_.saver.durable) {
-        why = co_await try_make_durable(*parts_->saver, restored_from_);
+      if (options_.is_chief && state_->saver && options_.saver.durable) {
+        why = co_await try_make_durable(*state_->saver, restored_from_);
       }
       // Another try may go well over what is lost: see file::sync().
       if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);
       // Where the list names another one, this is saved once more, and listed.
       const bool is_listed =
           options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
-      if (is_listed && why.empty()) parts_->saved_step = global_step();
-      parts_->restored_partly = parts_->saver && parts_->saver->restored_partly();
+      if (is_listed && why.empty()) state_->saved_step = global_step();
+      state_->restored_partly = state_->saver && state_->saver->restored_partly();
     }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();
@@ -206,67 +210,68 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   std::rethrow_exception(error);
 }
 
-void supervisor::warn_of_skipped() {
-  const std::vector<std::string> warnings = parts_->skipped.take_warnings();
+void supervisor::warn_about_skipped() {
+  const std::vector<std::string> warnings = state_->skipped.take_warnings();
   for (const std::string& sentence : warnings) warn(sentence);
 }
 
 // What the saver tells is told here as well.
-saver_options supervisor::heard_saver() const {
-  saver_options heard = options_.saver;
-  heard.on_refused = [this, list = heard.latest_filename](const std::string& path,
-                                                          const std::exception_ptr& error) {
+saver_options supervisor::forwarding_saver_options() const {
+  saver_options forwarding = options_.saver;
+  forwarding.on_refused = [this, list = forwarding.latest_filename](
+                              const std::string& path, const std::exception_ptr& error) {
     if (options_.saver.on_refused) options_.saver.on_refused(path, error);
     const std::string why = detail::error_message(error);
     const bool is_state_file = path == detail::path_in(options_.logdir, list);
     if (is_state_file) {
       warn("the state file is passed over: " + why);
     } else {
-      parts_->skipped.add(path, why);
+      state_->skipped.add(path, why);
     }
   };
-  heard.on_warning = [this](const std::string& sentence) {
+  forwarding.on_warning = [this](const std::string& sentence) {
     if (options_.saver.on_warning) options_.saver.on_warning(sentence);
     warn(sentence);
   };
-  if (!options_.is_chief) heard.adopt_listed = false;  // it deletes none
-  return heard;
+  if (!options_.is_chief) forwarding.adopt_listed = false;  // it deletes none
+  return forwarding;
 }
 
 // A worker reads checkpoints, and takes nothing.
-task<void> supervisor::open_parts() {
+task<void> supervisor::open_resources() {
   if (options_.state) {
-    for (const auto& item : options_.state->items()) item->observe_steps(parts_->observer);
+    for (const auto& item : options_.state->items()) item->observe_steps(state_->observer);
   }
   if (!options_.logdir.empty()) {
-    if (options_.is_chief) parts_->lock = co_await directory_lock::acquire(options_.logdir);
-    if (options_.state && !parts_->saver) {
-      class saver opened = co_await saver::open(options_.logdir, *options_.state, heard_saver());
-      parts_->saver.emplace(std::move(opened));
-      if (options_.is_chief) parts_->saver->ask_before_writing([this] { return before_writing(); });
+    if (options_.is_chief) state_->lock = co_await directory_lock::acquire(options_.logdir);
+    if (options_.state && !state_->saver) {
+      class saver opened =
+          co_await saver::open(options_.logdir, *options_.state, forwarding_saver_options());
+      state_->saver.emplace(std::move(opened));
+      if (options_.is_chief) state_->saver->set_before_write([this] { return before_write(); });
     }
   }
-  if (options_.is_chief) parts_->writer = options_.writer;
+  if (options_.is_chief) state_->writer = options_.writer;
   const std::string events = options_.summary_dir.empty() ? options_.logdir : options_.summary_dir;
   const bool own =
       options_.is_chief && !options_.writer && options_.write_events && !events.empty();
-  if (own && !parts_->own_writer) {
+  if (own && !state_->own_writer) {
     event_writer opened = co_await event_writer::open(events, options_.events);
-    parts_->own_writer.emplace(std::move(opened));
+    state_->own_writer.emplace(std::move(opened));
   }
-  if (own) parts_->writer = &*parts_->own_writer;
-  if (parts_->writer && std::exchange(parts_->writer_closed, false)) {
-    co_await parts_->writer->reopen();
-    parts_->graph_written = false;
+  if (own) state_->writer = &*state_->own_writer;
+  if (state_->writer && std::exchange(state_->writer_closed, false)) {
+    co_await state_->writer->reopen();
+    state_->graph_written = false;
   }
 }
 
 // What stands at the beginning of a file of events.
 task<void> supervisor::start_events() {
-  if (!parts_->writer_is_open() || std::exchange(parts_->graph_written, true)) co_return;
-  if (!options_.graph_def.empty()) co_await parts_->writer->add_graph(options_.graph_def);
+  if (!state_->writer_is_open() || std::exchange(state_->graph_written, true)) co_return;
+  if (!options_.graph_def.empty()) co_await state_->writer->add_graph(options_.graph_def);
   if (!options_.meta_graph_def.empty()) {
-    co_await parts_->writer->add_meta_graph(options_.meta_graph_def);
+    co_await state_->writer->add_meta_graph(options_.meta_graph_def);
   }
 }
 
@@ -283,37 +288,37 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
                            stop_options options) {
   // Whoever is stopped from outside ends well: his body has done what it was given.
   const bool stopped = co_await this_task::stop_requested();
-  const bool cut = stopped && error && detail::has_any_code(error, {errc::cancelled});
+  const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // A stop request has ended a wait of the start: there is nothing to save yet.
-  const bool early = parts_->stop_wanted && !parts_->has_started && error &&
-                     detail::has_any_code(error, {errc::cancelled});
-  if (early) parts_->was_stopped = true;
-  const bool clean =
-      !error || cut || early || detail::has_any_code(error, options_.clean_stop_errors);
+  const bool was_stopped_in_start = state_->stop_wanted && !state_->has_started && error &&
+                                    detail::has_any_code(error, {errc::cancelled});
+  if (was_stopped_in_start) state_->was_stopped = true;
+  const bool clean = !error || was_cancelled || was_stopped_in_start ||
+                     detail::has_any_code(error, options_.clean_stop_errors);
   std::exception_ptr late;
-  if (!clean) parts_->is_ready = false;  // nor is it saved
+  if (!clean) state_->is_ready = false;  // nor is it saved
   try {
-    coord_.request_stop(cut || early ? nullptr : error);
+    coord_.request_stop(was_cancelled || was_stopped_in_start ? nullptr : error);
   } catch (...) {
     late = std::current_exception();  // all were joined before
   }
   std::exception_ptr first;
   for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
-    if (!parts_->prepared) break;
+    if (!state_->prepared) break;
     try {
       co_await stop(options);
     } catch (...) {
       if (!first) first = std::current_exception();
     }
   }
-  parts_->body = nullptr;
+  state_->body = nullptr;
   if (opened) {
     const std::exception_ptr why = co_await detail::close_session(*opened);
     if (why) warn("the session cannot be closed: " + detail::error_message(why));
   }
   if (late) std::rethrow_exception(late);
   if (first) std::rethrow_exception(first);
-  if (cut) std::rethrow_exception(error);
+  if (was_cancelled) std::rethrow_exception(error);
   if (clean) co_return;
   warn("an error after a clean stop: " + detail::error_message(error));
   if (options_.throw_after_clean_stop) std::rethrow_exception(error);
@@ -322,21 +327,21 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
 // Whoever is stopped has his last checkpoint all the same.
 task<void> supervisor::stop(stop_options options) {
   const task_context* const caller = scheduler::current_task();
-  if (caller && (&caller->scope() == &coord_ || &caller->scope() == parts_->end)) {
+  if (caller && (&caller->scope() == &coord_ || &caller->scope() == state_->end)) {
     throw failure(errc::failed_precondition,
                   options_.name +
                       ": one of its tasks stops it, and would wait for itself: call "
                       "request_stop()");
   }
-  if (caller && parts_->preparing &&
-      detail::scope_registry::is_within(*caller, parts_->starter, parts_->scopes_before_start)) {
+  if (caller && state_->preparing &&
+      detail::scope_registry::is_within(*caller, state_->starter, state_->scopes_before_start)) {
     throw failure(errc::failed_precondition,
                   options_.name +
                       ": stop() was called within the start, and would wait for it: "
                       "call request_stop_after_step()");
   }
-  const bool by_body = caller && parts_->body && &caller->scope() == parts_->body;
-  const bool in_step = parts_->own_element() != nullptr;
+  const bool by_body = caller && state_->body && &caller->scope() == state_->body;
+  const bool in_step = state_->own_element() != nullptr;
   task_group shield(shielded, options_.name + " end");
   shield.spawn(stop_now(options, by_body, in_step), "end");
   try {
@@ -349,56 +354,56 @@ task<void> supervisor::stop(stop_options options) {
 }
 
 task<void> supervisor::wait_for_start() {
-  co_await detail::wait_while([p = parts_.get()] { return p->preparing; }, parts_->start_over);
+  co_await detail::wait_while([p = state_.get()] { return p->preparing; }, state_->start_ended);
 }
 
 task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
   task<void> started = wait_for_start();  // now: what follows must not depend on memory
-  static_cast<void>(co_await parts_->stop_turn.pop());
-  const parts::stop_in_progress turn(*parts_);
-  if (parts_->preparing) {
-    parts_->stop_wanted = true;
-    parts_->starting.request_stop();
+  static_cast<void>(co_await state_->stop_turn.pop());
+  const state::stop_in_progress turn(*state_);
+  if (state_->preparing) {
+    state_->stop_wanted = true;
+    state_->start_stop_source.request_stop();
     co_await std::move(started);
   }
-  if (!parts_->prepared) co_return;
+  if (!state_->prepared) co_return;
   join_options joining;
   joining.grace = options_.stop_grace;
   joining.ignore_live_threads = options.ignore_live_threads;
-  bool well = true;
+  bool succeeded = true;
   task<void> joined = coord_.join(joining);
-  task<void> step_over = wait_for_step_of_body();
-  task<void> finished = finish(well, close_parts(options.close_summary_writer));
+  task<void> step_over = wait_for_body_step();
+  task<void> finished = finish(succeeded, close_resources(options.close_summary_writer));
   std::exception_ptr error;
-  parts_->stopping = by_body;
+  state_->stopping = by_body;
   coord_.request_stop();
   try {
     co_await std::move(joined);
   } catch (...) {
     error = std::current_exception();
   }
-  well = !error;
+  succeeded = !error;
   if (!by_body && !in_step) co_await std::move(step_over);
   try {
     co_await std::move(finished);
   } catch (...) {
     if (!error) error = std::current_exception();
   }
-  parts_->stopping = parts_->is_finishing = parts_->prepared = false;
-  parts_->forget_steps();
-  if (!parts_->running) {  // else when the body has ended
-    parts_->stop_wanted = false;
-    parts_->forget_stop();
+  state_->stopping = state_->is_finishing = state_->prepared = false;
+  state_->forget_steps();
+  if (!state_->running) {  // else when the body has ended
+    state_->stop_wanted = false;
+    state_->forget_stop();
   }
   if (error) std::rethrow_exception(error);
 }
 
-task<void> supervisor::finish(const bool& well, task<void> closing) {
+task<void> supervisor::finish(const bool& succeeded, task<void> closing) {
   std::exception_ptr error;
-  parts_->is_finishing = true;
+  state_->is_finishing = true;
   try {
-    if (well && parts_->is_ready && options_.at_end) co_await options_.at_end();
-    if (well) co_await save_at_end();
+    if (succeeded && state_->is_ready && options_.at_end) co_await options_.at_end();
+    if (succeeded) co_await save_at_end();
   } catch (...) {
     error = std::current_exception();
   }
@@ -411,35 +416,35 @@ task<void> supervisor::finish(const bool& well, task<void> closing) {
 }
 
 task<void> supervisor::save_at_end() {
-  if (!parts_->saver || !parts_->lock || !parts_->is_ready) co_return;
-  if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
-  if (parts_->in_step() && !parts_->step_is_late) {
+  if (!state_->saver || !state_->lock || !state_->is_ready) co_return;
+  if (state_->broken) warn("a step was not done whole: there is no last checkpoint");
+  if (state_->in_step() && !state_->step_is_late) {
     warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
   }
-  if (!options_.save_at_end || parts_->broken || parts_->in_step()) co_return;
+  if (!options_.save_at_end || state_->broken || state_->in_step()) co_return;
   const std::optional<std::int64_t> step = global_step();
   // A state that was restored without some entries differs from the checkpoint of its step.
-  const bool differs = parts_->restored_partly && !parts_->has_saved;
-  if (step && step == parts_->saved_step && !differs) co_return;
+  const bool differs = state_->restored_partly && !state_->has_saved;
+  if (step && step == state_->saved_step && !differs) co_return;
   co_await save_snapshot(nullptr);
 }
 
 // Those of its own belong to the scheduler on which they were made: the next run makes others.
-task<void> supervisor::close_parts(bool close_writer) {
+task<void> supervisor::close_resources(bool close_writer) {
   std::exception_ptr error;
-  const bool is_own = parts_->own_writer.has_value();
-  if ((close_writer || is_own) && parts_->writer_is_open()) {
-    parts_->writer_closed = true;
+  const bool is_own = state_->own_writer.has_value();
+  if ((close_writer || is_own) && state_->writer_is_open()) {
+    state_->writer_closed = true;
     try {
       // A start that was refused leaves no event file: the directory may be another program's.
-      if (parts_->has_started) co_await parts_->writer->add_session_log(session_log::stop);
+      if (state_->has_started) co_await state_->writer->add_session_log(session_log::stop);
     } catch (...) {
       error = std::current_exception();
     }
     for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
       bool again = false;
       try {
-        co_await parts_->writer->close();
+        co_await state_->writer->close();
       } catch (const std::bad_alloc&) {
         again = true;
         if (!error) error = std::current_exception();
@@ -449,17 +454,17 @@ task<void> supervisor::close_parts(bool close_writer) {
       if (!again) break;
     }
   }
-  if (is_own) parts_->writer = nullptr;
-  parts_->own_writer.reset();
-  parts_->rate.reset();
-  parts_->input.reset();
-  parts_->saver.reset();
+  if (is_own) state_->writer = nullptr;
+  state_->own_writer.reset();
+  state_->rate.reset();
+  state_->input.reset();
+  state_->saver.reset();
   try {
-    if (parts_->lock) co_await parts_->lock->release();
+    if (state_->lock) co_await state_->lock->release();
   } catch (...) {
     if (!error) error = std::current_exception();
   }
-  parts_->lock.reset();
+  state_->lock.reset();
   if (error) std::rethrow_exception(error);
 }
 

@@ -36,8 +36,8 @@ task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
 }  // namespace detail
 
 // What a supervisor has from prepare_or_wait_for_session() to stop().
-struct supervisor::parts {
-  explicit parts(supervisor& owner);
+struct supervisor::state {
+  explicit state(supervisor& owner);
 
   [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements; }
 
@@ -64,12 +64,12 @@ struct supervisor::parts {
     }
   }
   void forget_stop() noexcept {
-    body_asks_for_stop = stop_waits = step_is_limited = step_is_late = false;
+    body_requested_stop = stop_pending = step_is_limited = step_is_late = false;
   }
   // As long as it lives, a stop waits for the end of the start.
   class start_in_progress {
    public:
-    explicit start_in_progress(parts& owner) noexcept : owner_(owner) {
+    explicit start_in_progress(state& owner) noexcept : owner_(owner) {
       owner_.preparing = true;
       owner_.starter = scheduler::current_task()->id();
       owner_.scopes_before_start = detail::scope_registry::made();
@@ -78,17 +78,17 @@ struct supervisor::parts {
     start_in_progress& operator=(const start_in_progress&) = delete;
     ~start_in_progress() {
       owner_.preparing = false;
-      static_cast<void>(owner_.start_over.try_push(0));
+      static_cast<void>(owner_.start_ended.try_push(0));
     }
 
    private:
-    parts& owner_;
+    state& owner_;
   };
 
   // The turn of a stop, as long as it lives.
   class stop_in_progress {
    public:
-    explicit stop_in_progress(parts& owner) noexcept : owner_(owner) {
+    explicit stop_in_progress(state& owner) noexcept : owner_(owner) {
       owner_.end = &scheduler::current_task()->scope();
     }
     stop_in_progress(const stop_in_progress&) = delete;
@@ -99,13 +99,13 @@ struct supervisor::parts {
     }
 
    private:
-    parts& owner_;
+    state& owner_;
   };
 
   // The group of the body and that of the limit of its last step, as long as they live.
   class body_groups {
    public:
-    body_groups(parts& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {
+    body_groups(state& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {
       owner_.body = owner_.running = &body;
       owner_.limit = &limit;
     }
@@ -114,34 +114,34 @@ struct supervisor::parts {
     ~body_groups() { owner_.running = owner_.limit = nullptr; }
 
    private:
-    parts& owner_;
+    state& owner_;
   };
 
   // A stop was requested: no other step begins, before all have ended.
   [[nodiscard]] bool is_stopping() const noexcept {
     const bool is_over = is_finishing && (stopping || !running);
-    return !is_over && (stop_wanted || stop_waits);
+    return !is_over && (stop_wanted || stop_pending);
   }
 
-  // The next step waits until steps_may_begin().
+  // The next step waits until resume_steps().
   void hold_steps() noexcept {
-    save_waits = true;
-    static_cast<void>(save_over.try_pop());
+    save_pending = true;
+    static_cast<void>(save_ended.try_pop());
   }
   void begin_copy() noexcept {
     is_copying = true;
-    static_cast<void>(save_over.try_pop());
+    static_cast<void>(save_ended.try_pop());
     static_cast<void>(values_copied.try_pop());
   }
   // Steps that wait for a save begin, as long as those last that are in progress now.
   void release_steps() noexcept {
     for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
     overdue_steps = steps;
-    static_cast<void>(save_over.try_push(0));
+    static_cast<void>(save_ended.try_push(0));
   }
-  void steps_may_begin() noexcept {
-    save_waits = is_copying = false;
-    static_cast<void>(save_over.try_push(0));
+  void resume_steps() noexcept {
+    save_pending = is_copying = false;
+    static_cast<void>(save_ended.try_push(0));
     static_cast<void>(values_copied.try_push(0));
   }
 
@@ -165,9 +165,9 @@ struct supervisor::parts {
   task_group* running = nullptr;          // the same while the body runs
   task_group* limit = nullptr;            // of its last step, while the body runs
   std::atomic<scheduler*> sched = nullptr;
-  std::weak_ptr<const void> home_lives;
-  bool body_asks_for_stop = false;
-  bool stop_waits = false;          // a stop of the body, for the end of a step if there is one
+  std::weak_ptr<const void> scheduler_lifetime;
+  bool body_requested_stop = false;
+  bool stop_pending = false;        // a stop of the body, for the end of a step if there is one
   bool step_is_limited = false;     // limit_last_step() was started
   bool step_is_late = false;        // step_grace is over
   const task_scope* end = nullptr;  // whose task the stop is
@@ -176,18 +176,18 @@ struct supervisor::parts {
   std::size_t overdue_steps = 0;    // those that were when a save had waited for too long, about
   detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
   bool body_marks_steps = false;                 // step() was called: elements are no steps
-  bool save_waits = false;                       // for the end of all steps: no other one begins
+  bool save_pending = false;                     // for the end of all steps: no other one begins
   bool is_copying = false;                       // the values must not change
-  bool told_broken = false;
-  bool told_overdue = false;
+  bool reported_broken = false;
+  bool reported_overdue = false;
   bool is_finishing = false;  // the services have ended, and at_end runs
   fifo_queue<int> step_ended{1, "end of a step"};
   fifo_queue<int> all_steps_ended{1, "end of all steps"};
   fifo_queue<int> body_step_ended{1, "end of the last step"};  // or of the body, or it is late
-  fifo_queue<int> save_over{1, "end of a save"};               // must_hold_steps() may be false
+  fifo_queue<int> save_ended{1, "end of a save"};              // must_hold_steps() may be false
   fifo_queue<int> values_copied{1, "end of a copy"};
   std::shared_ptr<element_steps> observer;
-  fifo_queue<int> start_over{1, "end of the start"};
+  fifo_queue<int> start_ended{1, "end of the start"};
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
@@ -196,8 +196,8 @@ struct supervisor::parts {
   bool saves_began = false;      // those by the clock
   bool has_saved = false;        // since it was prepared
   bool restored_partly = false;  // the state differs from the checkpoint
-  std::stop_source starting{std::nostopstate};  // ends the waits of the start
-  std::exception_ptr flush_error;               // of the events, before the save under way
+  std::stop_source start_stop_source{std::nostopstate};  // ends the waits of the start
+  std::exception_ptr flush_error;                        // of the events, before the save under way
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
   detail::skipped_checkpoints skipped;  // by the restore under way
@@ -207,7 +207,7 @@ struct supervisor::parts {
 class supervisor::element_steps final : public detail::step_observer {
  public:
   explicit element_steps(supervisor& owner) noexcept : owner_(&owner) {}
-  void forget_owner() noexcept { owner_ = nullptr; }
+  void detach() noexcept { owner_ = nullptr; }
 
   [[nodiscard]] bool is_within_step() const noexcept override;
   [[nodiscard]] bool must_stop() const noexcept override;

@@ -15,35 +15,35 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
                   options_.name + ": only the chief starts standard services");
   }
   std::vector<std::string> started;
-  if (logdir_.empty() && !parts_->writer) {
+  if (logdir_.empty() && !state_->writer) {
     warn("standard services are not started: there is no logdir");
     co_return started;
   }
   // Before all that is new: who reads the events forgets this step and the later ones. The steps
   // that a checkpoint contains are not done again, so they are to stay.
   const std::optional<std::int64_t> now = global_step();
-  if (parts_->writer_is_open() && now) {
+  if (state_->writer_is_open() && now) {
     const std::int64_t first = restored_from_.empty() ? *now : *now + 1;
-    co_await parts_->writer->add_session_log(session_log::start, first);
-    co_await parts_->writer->flush();
+    co_await state_->writer->add_session_log(session_log::start, first);
+    co_await state_->writer->flush();
   }
   const auto start = [&](const char* name, duration interval, auto body) {
     loop(interval, std::move(body), name);
     started.emplace_back(name);
   };
-  const bool summarises = parts_->writer_is_open() && save_summaries_ > duration::zero();
+  const bool summarises = state_->writer_is_open() && save_summaries_ > duration::zero();
   if (summarises && options_.summaries) {
     start("summaries", save_summaries_, [this] { return write_summaries(); });
   }
   if (summarises && (!options_.queues.empty() || !options_.stages.empty())) {
-    parts_->input.emplace(options_.stages, scheduler::current()->now());
+    state_->input.emplace(options_.stages, scheduler::current()->now());
     start("input", save_summaries_, [this] { return measure_input(); });
   }
   if (summarises && now) {
-    parts_->rate.emplace(scheduler::current()->now(), *now, options_.global_step_name);
+    state_->rate.emplace(scheduler::current()->now(), *now, options_.global_step_name);
     start("steps", save_summaries_, [this] { return measure_steps(); });
   }
-  if (parts_->saver && save_model_ > duration::zero()) {
+  if (state_->saver && save_model_ > duration::zero()) {
     start("checkpoints", save_model_, [this] { return save_periodically(); });
   }
   co_return started;
@@ -59,35 +59,35 @@ void supervisor::loop(time_span interval, std::function<task<void>()> body, std:
 task<void> supervisor::write_summaries() {
   const std::int64_t step = global_step().value_or(0);
   summary s = options_.summaries();
-  co_await parts_->writer->add_summary(std::move(s), step);
+  co_await state_->writer->add_summary(std::move(s), step);
 }
 
 task<void> supervisor::measure_steps() {
   const std::int64_t step = global_step().value_or(0);
-  summary s = parts_->rate->sample(scheduler::current()->now(), step);
-  co_await parts_->writer->add_summary(std::move(s), step);
+  summary s = state_->rate->sample(scheduler::current()->now(), step);
+  co_await state_->writer->add_summary(std::move(s), step);
 }
 
 task<void> supervisor::measure_input() {
   const std::int64_t step = global_step().value_or(0);
-  summary s = parts_->input->sample(scheduler::current()->now());
+  summary s = state_->input->sample(scheduler::current()->now());
   add_fullness(s, options_.queues);
-  co_await parts_->writer->add_summary(std::move(s), step);
+  co_await state_->writer->add_summary(std::move(s), step);
 }
 
 // The first time comes at once: what was just restored is on the device as the newest already.
 task<void> supervisor::save_periodically() {
-  const bool is_first = !std::exchange(parts_->saves_began, true);
+  const bool is_first = !std::exchange(state_->saves_began, true);
   const std::optional<std::int64_t> step = global_step();
-  if (is_first && step && step == parts_->saved_step) co_return;
+  if (is_first && step && step == state_->saved_step) co_return;
   co_await save_snapshot(nullptr);
 }
 
 // Somebody may have removed the lock file, and another chief have taken the directory.
-task<void> supervisor::keep_lock() {
-  const bool was_lost = co_await parts_->lock->renew();
+task<void> supervisor::renew_lock() {
+  const bool was_lost = co_await state_->lock->renew();
   if (!was_lost) co_return;
-  warn("the lock file " + parts_->lock->path() +
+  warn("the lock file " + state_->lock->path() +
        " was removed or replaced while it was held; it is taken again");
 }
 
@@ -95,24 +95,24 @@ task<void> supervisor::keep_lock() {
 // steps that the checkpoint contains reach the device first: a program that is killed after the
 // save never repeats these steps, and would never write their summaries again. A failure to write
 // events must not cost the checkpoint: save_snapshot() throws it afterwards.
-task<void> supervisor::before_writing() {
-  if (options_.saver.copy_values) parts_->steps_may_begin();
-  co_await keep_lock();
-  if (!parts_->writer_is_open()) co_return;
+task<void> supervisor::before_write() {
+  if (options_.saver.copy_values) state_->resume_steps();
+  co_await renew_lock();
+  if (!state_->writer_is_open()) co_return;
   try {
-    co_await parts_->writer->flush(options_.saver.durable);
+    co_await state_->writer->flush(options_.saver.durable);
   } catch (const failure& e) {
     if (e.code() == errc::cancelled) throw;
-    parts_->flush_error = std::current_exception();
+    state_->flush_error = std::current_exception();
   } catch (...) {
-    parts_->flush_error = std::current_exception();
+    state_->flush_error = std::current_exception();
   }
 }
 
 // --------------------------------------------------------------------------------------- summaries
 
 event_writer& supervisor::require_writer() {
-  if (options_.is_chief && parts_->writer) return *parts_->writer;
+  if (options_.is_chief && state_->writer) return *state_->writer;
   throw failure(errc::failed_precondition,
                 options_.name + ": summary_computed() requires a summary writer: " +
                     (options_.is_chief ? "give a logdir" : "only the chief has one"));

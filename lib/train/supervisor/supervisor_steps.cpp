@@ -17,7 +17,7 @@
 
 namespace leat {
 
-supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_steps>(owner)) {
+supervisor::state::state(supervisor& owner) : observer(std::make_shared<element_steps>(owner)) {
   static_cast<void>(save_turn.try_push(0));
   static_cast<void>(stop_turn.try_push(0));
 }
@@ -26,60 +26,60 @@ supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_
 
 // Waiters for the end of all steps run before a new step begins. An element is a step already.
 task<supervisor::step_scope> supervisor::step() {
-  if (parts_->own_element()) {
+  if (state_->own_element()) {
     step_scope none(*this);
     none.owner_ = nullptr;
     co_return none;
   }
-  if (!std::exchange(parts_->body_marks_steps, true) && parts_->elements) {
-    parts_->remove_elements();
-    steps_have_ended();
+  if (!std::exchange(state_->body_marks_steps, true) && state_->elements) {
+    state_->remove_elements();
+    notify_step_end();
   }
   co_await wait_before_step();
-  ++parts_->steps;
+  ++state_->steps;
   co_return step_scope(*this);
 }
 
 task<void> supervisor::wait_before_step() {
-  if (parts_->is_stopping()) co_await stop_before_step();
-  while (parts_->must_hold_steps()) {
-    co_await detail::wait_while([p = parts_.get()] { return p->must_hold_steps(); },
-                                parts_->save_over);
-    if (parts_->is_stopping()) co_await stop_before_step();
+  if (state_->is_stopping()) co_await stop_before_step();
+  while (state_->must_hold_steps()) {
+    co_await detail::wait_while([p = state_.get()] { return p->must_hold_steps(); },
+                                state_->save_ended);
+    if (state_->is_stopping()) co_await stop_before_step();
   }
 }
 
 void supervisor::end_step(bool broken) noexcept {
-  parts_->broken = parts_->broken || broken;
-  --parts_->steps;
-  if (parts_->overdue_steps > 0) --parts_->overdue_steps;
-  steps_have_ended();
+  state_->broken = state_->broken || broken;
+  --state_->steps;
+  if (state_->overdue_steps > 0) --state_->overdue_steps;
+  notify_step_end();
 }
 
-void supervisor::steps_have_ended() noexcept {
-  static_cast<void>(parts_->step_ended.try_push(0));
-  if (parts_->in_step()) return;
-  static_cast<void>(parts_->all_steps_ended.try_push(0));
-  static_cast<void>(parts_->body_step_ended.try_push(0));
-  if (parts_->stop_wanted) coord_.request_stop();
-  if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
+void supervisor::notify_step_end() noexcept {
+  static_cast<void>(state_->step_ended.try_push(0));
+  if (state_->in_step()) return;
+  static_cast<void>(state_->all_steps_ended.try_push(0));
+  static_cast<void>(state_->body_step_ended.try_push(0));
+  if (state_->stop_wanted) coord_.request_stop();
+  if (state_->stop_pending && state_->running) state_->running->request_stop();
 }
 
 // -------------------------------------------------------------------------- elements of for_each()
 
 bool supervisor::element_steps::must_wait(bool in_step) const noexcept {
-  if (!owner_ || owner_->parts_->body_marks_steps) return false;
-  const parts& p = *owner_->parts_;
+  if (!owner_ || owner_->state_->body_marks_steps) return false;
+  const state& p = *owner_->state_;
   return in_step ? p.is_copying : p.must_hold_steps() || p.is_stopping();
 }
 
 bool supervisor::element_steps::must_stop() const noexcept {
-  return owner_ && !owner_->parts_->body_marks_steps && owner_->parts_->is_stopping() &&
-         !owner_->parts_->own_element();
+  return owner_ && !owner_->state_->body_marks_steps && owner_->state_->is_stopping() &&
+         !owner_->state_->own_element();
 }
 
 task<void> supervisor::element_steps::wait(bool in_step) {
-  parts& p = *owner_->parts_;
+  state& p = *owner_->state_;
   if (in_step) {
     co_await detail::wait_while([&] { return p.is_copying; }, p.values_copied);
   } else {
@@ -88,39 +88,39 @@ task<void> supervisor::element_steps::wait(bool in_step) {
 }
 
 bool supervisor::element_steps::is_within_step() const noexcept {
-  return owner_ && owner_->parts_->own_element();
+  return owner_ && owner_->state_->own_element();
 }
 
 void supervisor::element_steps::begin_step(detail::step_in_progress& s) noexcept {
   const task_context* const caller = scheduler::current_task();
-  if (!owner_ || owner_->parts_->body_marks_steps || !caller) return;
+  if (!owner_ || owner_->state_->body_marks_steps || !caller) return;
   s.task = caller->id();
   s.scopes_before = detail::scope_registry::made();
-  owner_->parts_->add_element(s);
+  owner_->state_->add_element(s);
 }
 
 void supervisor::element_steps::end_step(detail::step_in_progress& s, bool finished) noexcept {
   if (!owner_ || !s.is_counted) return;
-  parts& p = *owner_->parts_;
+  state& p = *owner_->state_;
   p.broken = p.broken || !finished;
   p.remove_element(s);
-  owner_->steps_have_ended();
+  owner_->notify_step_end();
 }
 
-void supervisor::parts::add_element(detail::step_in_progress& s) noexcept {
+void supervisor::state::add_element(detail::step_in_progress& s) noexcept {
   s.is_counted = true;
   s.is_overdue = false;
   s.next = std::exchange(elements, &s);
 }
 
-void supervisor::parts::remove_element(detail::step_in_progress& s) noexcept {
+void supervisor::state::remove_element(detail::step_in_progress& s) noexcept {
   detail::step_in_progress** at = &elements;
   while (*at != &s) at = &(*at)->next;
   *at = s.next;
   s.is_counted = false;
 }
 
-detail::step_in_progress* supervisor::parts::own_element() const noexcept {
+detail::step_in_progress* supervisor::state::own_element() const noexcept {
   const task_context* const caller = scheduler::current_task();
   if (!caller) return nullptr;
   for (detail::step_in_progress* s = elements; s; s = s->next) {
@@ -129,8 +129,8 @@ detail::step_in_progress* supervisor::parts::own_element() const noexcept {
   return nullptr;
 }
 
-bool supervisor::parts::must_hold_steps() const noexcept {
-  if (is_copying || !save_waits) return is_copying;
+bool supervisor::state::must_hold_steps() const noexcept {
+  if (is_copying || !save_pending) return is_copying;
   if (overdue_steps > 0) return false;
   for (const detail::step_in_progress* s = elements; s; s = s->next) {
     if (s->is_overdue && !s->is_saving) return false;
@@ -138,7 +138,7 @@ bool supervisor::parts::must_hold_steps() const noexcept {
   return true;
 }
 
-bool supervisor::parts::must_end_before_save(const detail::step_in_progress* own) const noexcept {
+bool supervisor::state::must_end_before_save(const detail::step_in_progress* own) const noexcept {
   for (const detail::step_in_progress* s = elements; s; s = s->next) {
     if (s != own && !s->is_saving) return true;
   }
@@ -148,7 +148,7 @@ bool supervisor::parts::must_end_before_save(const detail::step_in_progress* own
 // ------------------------------------------------------------------------------------------- saves
 
 void supervisor::require_saver() const {
-  if (parts_->saver && parts_->lock) return;
+  if (state_->saver && state_->lock) return;
   throw failure(errc::failed_precondition,
                 options_.name + ": nothing can be saved: " +
                     (save_path_.empty() ? "give the chief a logdir and a state"
@@ -157,13 +157,13 @@ void supervisor::require_saver() const {
 
 task<std::string> supervisor::save() {
   require_saver();
-  detail::step_in_progress* const own = parts_->own_element();
-  if (parts_->must_end_before_save(own)) {
+  detail::step_in_progress* const own = state_->own_element();
+  if (state_->must_end_before_save(own)) {
     throw failure(errc::failed_precondition, options_.name +
                                                  ": a step is under way: save behind it, or call "
                                                  "save_between_steps() outside a step");
   }
-  if (parts_->broken) {
+  if (state_->broken) {
     throw failure(errc::failed_precondition,
                   options_.name + ": a step was not done whole, and is not saved");
   }
@@ -172,7 +172,7 @@ task<std::string> supervisor::save() {
 
 task<std::string> supervisor::save_between_steps() {
   require_saver();
-  co_return co_await save_snapshot(parts_->own_element());
+  co_return co_await save_snapshot(state_->own_element());
 }
 
 // Nothing runs between the end of the last step and the copy of the values. `own`: the element that
@@ -180,14 +180,14 @@ task<std::string> supervisor::save_between_steps() {
 task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   if (own) {
     own->is_saving = true;
-    static_cast<void>(parts_->step_ended.try_push(0));  // another save may wait for this element
+    static_cast<void>(state_->step_ended.try_push(0));  // another save may wait for this element
   }
   std::string path;
   std::exception_ptr error;
   try {
     // Before the turn is taken: it must not be lost if there is no memory.
-    task<std::string> saving = save_in_turn(own);
-    static_cast<void>(co_await parts_->save_turn.pop());
+    task<std::string> saving = save_exclusively(own);
+    static_cast<void>(co_await state_->save_turn.pop());
     path = co_await std::move(saving);
   } catch (...) {
     error = std::current_exception();
@@ -197,58 +197,58 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   co_return path;
 }
 
-void supervisor::warn_of_held_steps(duration limit) {
-  const bool holds = parts_->save_over.statistics().waiting_pops > 0;
-  if (!holds || std::exchange(parts_->told_overdue, true)) return;
+void supervisor::warn_about_held_steps(duration limit) {
+  const bool holds = state_->save_ended.statistics().waiting_pops > 0;
+  if (!holds || std::exchange(state_->reported_overdue, true)) return;
   warn("a save has waited " + detail::seconds_text(limit) +
        " s for the end of a step, and other steps for the save: they continue; a step should "
        "not wait for what another one gives");
 }
 
-task<std::string> supervisor::save_in_turn(const detail::step_in_progress* own) {
+task<std::string> supervisor::save_exclusively(const detail::step_in_progress* own) {
   std::string path;
   std::optional<std::int64_t> step;
   std::exception_ptr error;
   try {
     // Each time for longer: others come to an end of their own, or are waited for by a step.
     duration limit = std::max<duration>(options_.step_grace, std::chrono::seconds(1));
-    while (parts_->must_end_before_save(own)) {
-      parts_->hold_steps();
-      const auto first = co_await select(parts_->step_ended.pop(), sleep_for(limit));
+    while (state_->must_end_before_save(own)) {
+      state_->hold_steps();
+      const auto first = co_await select(state_->step_ended.pop(), sleep_for(limit));
       if (first.index() == 0) continue;
-      warn_of_held_steps(limit);
-      parts_->release_steps();
+      warn_about_held_steps(limit);
+      state_->release_steps();
       limit += std::min(limit, duration::max() - limit);
     }
-    parts_->begin_copy();
+    state_->begin_copy();
     step = global_step();
     if (step && *step < 0) {
       throw failure(errc::invalid_argument,
                     options_.name + ": step " + std::to_string(*step) + " cannot be saved");
     }
-    if (parts_->broken) {
-      if (!std::exchange(parts_->told_broken, true)) {
+    if (state_->broken) {
+      if (!std::exchange(state_->reported_broken, true)) {
         warn("a step was not done whole: nothing is saved any more");
       }
     } else if (step) {
-      path = co_await parts_->saver->save(static_cast<std::uint64_t>(*step));
+      path = co_await state_->saver->save(static_cast<std::uint64_t>(*step));
     } else {
-      path = co_await parts_->saver->save();
+      path = co_await state_->saver->save();
     }
   } catch (...) {
     error = std::current_exception();
   }
-  parts_->steps_may_begin();
-  const std::exception_ptr flush_error = std::exchange(parts_->flush_error, nullptr);
-  static_cast<void>(parts_->save_turn.try_push(0));
+  state_->resume_steps();
+  const std::exception_ptr flush_error = std::exchange(state_->flush_error, nullptr);
+  static_cast<void>(state_->save_turn.try_push(0));
   if (error) std::rethrow_exception(error);
   if (path.empty()) co_return path;
-  parts_->saved_step = step;
-  parts_->has_saved = true;
+  state_->saved_step = step;
+  state_->has_saved = true;
   if (options_.on_saved) co_await options_.on_saved(path, step);
   if (flush_error) std::rethrow_exception(flush_error);
-  if (step && parts_->writer_is_open()) {
-    co_await parts_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
+  if (step && state_->writer_is_open()) {
+    co_await state_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
   }
   co_return path;
 }

@@ -17,41 +17,41 @@
 
 namespace leat {
 
-bool supervisor::stopped() const noexcept { return parts_->was_stopped; }
+bool supervisor::stopped() const noexcept { return state_->was_stopped; }
 
 void supervisor::request_stop(std::exception_ptr error) { coord_.request_stop(std::move(error)); }
 
 // A body, or a service, that requests a stop has finished by itself.
-void supervisor::note_request_of_body() noexcept {
+void supervisor::record_body_request() noexcept {
   const task_context* const caller = scheduler::current_task();
-  if (!caller || &caller->get_scheduler() != parts_->sched.load()) return;
-  if (!parts_->running || parts_->is_stopping()) return;
-  if (&caller->scope() == &coord_) parts_->body_asks_for_stop = true;
-  const task_id body{parts_->running->number(), 1};
-  if (detail::scope_registry::is_within(*caller, body, 0)) parts_->body_asks_for_stop = true;
+  if (!caller || &caller->get_scheduler() != state_->sched.load()) return;
+  if (!state_->running || state_->is_stopping()) return;
+  if (&caller->scope() == &coord_) state_->body_requested_stop = true;
+  const task_id body{state_->running->number(), 1};
+  if (detail::scope_registry::is_within(*caller, body, 0)) state_->body_requested_stop = true;
 }
 
 void supervisor::request_stop_after_step() noexcept {
-  if (parts_->stop_wanted) return;
-  note_request_of_body();
-  parts_->stop_wanted = true;
-  parts_->starting.request_stop();
-  if (!parts_->prepared || !parts_->is_ready) return;  // run_until_stop() does not start the body
-  const bool is_limited = parts_->in_step() && limit_steps();
+  if (state_->stop_wanted) return;
+  record_body_request();
+  state_->stop_wanted = true;
+  state_->start_stop_source.request_stop();
+  if (!state_->prepared || !state_->is_ready) return;  // run_until_stop() does not start the body
+  const bool is_limited = state_->in_step() && limit_steps();
   if (!is_limited) coord_.request_stop();
 }
 
 // Returns false if there is no memory for a limit: a step must not delay the stop indefinitely.
 bool supervisor::limit_steps() noexcept {
-  if (std::exchange(parts_->step_is_limited, true)) return true;
+  if (std::exchange(state_->step_is_limited, true)) return true;
   try {
-    if (parts_->limit) {
-      parts_->limit->spawn_on(*parts_->sched.load(), limit_last_step(), "limit of the last step");
+    if (state_->limit) {
+      state_->limit->spawn_on(*state_->sched.load(), limit_last_step(), "limit of the last step");
     } else {
       coord_.spawn(limit_last_step(), "limit of the last step");
     }
   } catch (...) {
-    parts_->step_is_late = true;
+    state_->step_is_late = true;
     return false;
   }
   return true;
@@ -59,9 +59,9 @@ bool supervisor::limit_steps() noexcept {
 
 // The stop request follows when the steps of other tasks have finished.
 task<void> supervisor::stop_before_step() {
-  co_await detail::wait_while([p = parts_.get()] { return p->in_step(); }, parts_->all_steps_ended);
+  co_await detail::wait_while([p = state_.get()] { return p->in_step(); }, state_->all_steps_ended);
   // The error of a step that was not completed comes first.
-  if (!parts_->broken) coord_.request_stop();
+  if (!state_->broken) coord_.request_stop();
   throw failure(errc::cancelled, options_.name + ": stopped before a step");
 }
 
@@ -71,19 +71,19 @@ task<void> supervisor::limit_last_step() {
     co_await sleep_for(options_.step_grace);
   } catch (const std::bad_alloc&) {  // then at once: a step must not delay the stop indefinitely
   }
-  if (!parts_->in_step()) co_return;
-  parts_->step_is_late = true;
+  if (!state_->in_step()) co_return;
+  state_->step_is_late = true;
   coord_.request_stop();
-  if (parts_->running) parts_->running->request_stop();
-  static_cast<void>(parts_->body_step_ended.try_push(0));
+  if (state_->running) state_->running->request_stop();
+  static_cast<void>(state_->body_step_ended.try_push(0));
   warn("the current step did not finish within " + detail::seconds_text(options_.step_grace) +
        " s after the stop request (step_grace) and is cancelled");
 }
 
 // A step ends within step_grace, unless it is the one that waits here. One frame: see stop_now().
-task<void> supervisor::wait_for_step_of_body() {
-  while (parts_->running && parts_->in_step() && !parts_->step_is_late) {
-    static_cast<void>(co_await parts_->body_step_ended.pop());
+task<void> supervisor::wait_for_body_step() {
+  while (state_->running && state_->in_step() && !state_->step_is_late) {
+    static_cast<void>(co_await state_->body_step_ended.pop());
   }
 }
 
@@ -97,22 +97,22 @@ bool supervisor::has_failed() const noexcept {
 }
 
 // A stop was requested, here or on another thread. The body is cancelled at once unless it is in a
-// step; then steps_have_ended() cancels it.
+// step; then notify_step_end() cancels it.
 void supervisor::stop_body() noexcept {
-  if (!parts_->running) return;
-  parts_->stop_waits = true;
-  const bool waits = parts_->in_step() && !parts_->step_is_late && !has_failed() && limit_steps();
-  if (!waits) parts_->running->request_stop();
+  if (!state_->running) return;
+  state_->stop_pending = true;
+  const bool waits = state_->in_step() && !state_->step_is_late && !has_failed() && limit_steps();
+  if (!waits) state_->running->request_stop();
 }
 
-task<void> supervisor::stop_body_here(bool by_owner) {
-  if (by_owner || !parts_->stopping) stop_body();
+task<void> supervisor::stop_body_task(bool by_owner) {
+  if (by_owner || !state_->stopping) stop_body();
   co_return;
 }
 
 task<void> supervisor::run_until_stop(task<void> body) {
-  parts_->was_stopped = parts_->stop_wanted || !parts_->prepared;
-  if (parts_->was_stopped) co_return;  // during the start
+  state_->was_stopped = state_->stop_wanted || !state_->prepared;
+  if (state_->was_stopped) co_return;  // during the start
   scheduler& sched = co_await this_task::get_scheduler();
   const std::stop_token owner = co_await this_task::get_stop_token();
   task_group group(shielded, options_.name + " body");
@@ -120,20 +120,20 @@ task<void> supervisor::run_until_stop(task<void> body) {
   std::exception_ptr error;
   {
     group.spawn(std::move(body), "body");
-    const parts::body_groups here(*parts_, group, limit);
+    const state::body_groups here(*state_, group, limit);
     // Between two waits of the body: an element must not begin in a task that is being stopped.
     const auto stop = [this, &group, &limit, &sched](bool by_owner) noexcept {
       // The body continues after a stop() of its own, but not after one of its owner.
-      if (!by_owner && parts_->stopping) return;
+      if (!by_owner && state_->stopping) return;
       if (scheduler::current() == &sched) return stop_body();
       try {
-        limit.spawn_on(sched, stop_body_here(by_owner), "stop of the body");
+        limit.spawn_on(sched, stop_body_task(by_owner), "stop of the body");
       } catch (...) {  // no memory
         group.request_stop();
       }
     };
     const std::stop_callback by_coordinator(coord_.get_stop_token(), [&] {
-      note_request_of_body();
+      record_body_request();
       stop(false);
     });
     const std::stop_callback by_owner(owner, [&] { stop(true); });
@@ -143,7 +143,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
       error = std::current_exception();
     }
   }
-  static_cast<void>(parts_->body_step_ended.try_push(0));
+  static_cast<void>(state_->body_step_ended.try_push(0));
   limit.request_stop();
   try {
     co_await limit.join();
@@ -151,17 +151,17 @@ task<void> supervisor::run_until_stop(task<void> body) {
     if (!error) error = std::current_exception();
   }
   // A body that has a task group of its own may continue after a stop, and return.
-  const bool was_asked = parts_->stop_wanted || parts_->stop_waits;
+  const bool was_asked = state_->stop_wanted || state_->stop_pending;
   const bool has_ended_badly = error && to_error_code(error) != errc::cancelled;
-  const bool by_program = parts_->body_asks_for_stop || coord_.stopped_by_clean_error();
-  parts_->was_stopped = was_asked && !by_program && !has_ended_badly && !has_failed();
-  if (!parts_->prepared) {  // a stop() has ended before the body did
-    parts_->stop_wanted = false;
-    parts_->forget_stop();
+  const bool by_program = state_->body_requested_stop || coord_.stopped_by_clean_error();
+  state_->was_stopped = was_asked && !by_program && !has_ended_badly && !has_failed();
+  if (!state_->prepared) {  // a stop() has ended before the body did
+    state_->stop_wanted = false;
+    state_->forget_stop();
   }
   if (error) std::rethrow_exception(error);
   const bool stopped = co_await this_task::stop_requested();
-  if (parts_->was_stopped && stopped) throw failure(errc::cancelled, options_.name);
+  if (state_->was_stopped && stopped) throw failure(errc::cancelled, options_.name);
 }
 
 }  // namespace leat

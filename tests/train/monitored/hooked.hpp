@@ -30,9 +30,9 @@ struct hooked {
   }
   /// True: it asks for a stop.
   leat::task<bool> create() {
-    leat::run_context none(sv, *opened);
-    co_await hook.after_create_session(none);
-    co_return none.stop_requested();
+    leat::run_context run(sv, *opened);
+    co_await hook.after_create_session(run);
+    co_return run.stop_requested();
   }
   leat::task<bool> run_at(std::int64_t step, leat::named_values results = leat::named_values()) {
     leat::run_context run(sv, *opened);
@@ -43,8 +43,8 @@ struct hooked {
     co_return run.stop_requested();
   }
   leat::task<> end() {
-    leat::run_context none(sv, *opened);
-    co_await hook.end(none);
+    leat::run_context run(sv, *opened);
+    co_await hook.end(run);
   }
 
   learner& l;

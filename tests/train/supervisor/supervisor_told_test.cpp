@@ -17,7 +17,7 @@
 #include "support/temp_dir.hpp"
 #include "train/supervised.hpp"
 
-namespace supervisor_told_test {
+namespace supervisor_warnings_test {
 
 using leat::supervisor;
 using leat::task;
@@ -283,4 +283,4 @@ TEST_CASE("supervisor: a resumed job without events begins on a full disk", "[tr
   });
 }
 
-}  // namespace supervisor_told_test
+}  // namespace supervisor_warnings_test

@@ -25,7 +25,7 @@ namespace leat {
 /// such as its input, has changed or is damaged: then it is not.
 template <class T>
 concept checkpointable =
-    detail::savable<T> && (detail::restorable_later<T> || detail::restorable_now<T>);
+    detail::savable<T> && (detail::async_restorable<T> || detail::sync_restorable<T>);
 
 /// What of a program is saved in checkpoints, by name; made once, used by a saver.
 ///

@@ -33,14 +33,14 @@ namespace leat {
 class saver {
  public:
   /// Reads the state file of the directory, if there is one, and looks for checkpoints that a
-  /// program had no time to list before it was killed; writes nothing. `what` must outlive the
+  /// program had no time to list before it was killed; writes nothing. `registry` must outlive the
   /// saver.
   ///
   /// Errors: invalid_argument for an empty path, an empty registry (see saver_options::allow_empty)
   ///         and an option out of range; of the system.
-  [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& what,
+  [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& registry,
                                         saver_options options);
-  [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& what);
+  [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& registry);
 
   saver(saver&&) noexcept;
   saver& operator=(saver&&) = delete;
@@ -125,7 +125,7 @@ class saver {
 
   friend class supervisor;
   // What a save awaits between its copy of the values and the first change in the directory.
-  void ask_before_writing(std::function<task<void>()> ask);
+  void set_before_write(std::function<task<void>()> callback);
   // The last restore left out entries: the state differs from that of the checkpoint.
   [[nodiscard]] bool restored_partly() const;
 

@@ -39,9 +39,9 @@ class checkpoint_saver_hook final : public session_hook {
   explicit checkpoint_saver_hook(checkpoint_saver_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
-  [[nodiscard]] task<void> after_create_session(run_context& none) override;
+  [[nodiscard]] task<void> after_create_session(run_context& run) override;
   [[nodiscard]] task<void> after_run(run_context& run) override;
-  [[nodiscard]] task<void> end(run_context& none) override;
+  [[nodiscard]] task<void> end(run_context& run) override;
 
  private:
   [[nodiscard]] task<void> save(run_context& run, std::int64_t step);

@@ -34,9 +34,9 @@ class function_hook final : public session_hook {
   [[nodiscard]] task<void> begin(supervisor& sv) override {
     return f_.begin ? f_.begin(sv) : session_hook::begin(sv);
   }
-  [[nodiscard]] task<void> after_create_session(run_context& none) override {
-    return f_.after_create_session ? f_.after_create_session(none)
-                                   : session_hook::after_create_session(none);
+  [[nodiscard]] task<void> after_create_session(run_context& run) override {
+    return f_.after_create_session ? f_.after_create_session(run)
+                                   : session_hook::after_create_session(run);
   }
   [[nodiscard]] task<void> before_run(run_context& run) override {
     return f_.before_run ? f_.before_run(run) : session_hook::before_run(run);
@@ -44,8 +44,8 @@ class function_hook final : public session_hook {
   [[nodiscard]] task<void> after_run(run_context& run) override {
     return f_.after_run ? f_.after_run(run) : session_hook::after_run(run);
   }
-  [[nodiscard]] task<void> end(run_context& none) override {
-    return f_.end ? f_.end(none) : session_hook::end(none);
+  [[nodiscard]] task<void> end(run_context& run) override {
+    return f_.end ? f_.end(run) : session_hook::end(run);
   }
 
  private:

@@ -28,7 +28,7 @@ class logging_hook final : public session_hook {
   explicit logging_hook(logging_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
-  [[nodiscard]] task<void> after_create_session(run_context& none) override;
+  [[nodiscard]] task<void> after_create_session(run_context& run) override;
   [[nodiscard]] task<void> after_run(run_context& run) override;
 
  private:

@@ -137,12 +137,12 @@ class monitored_session {
                                                    named_values inputs = named_values()) {
     using value = detail::step_value<Step>;
     if constexpr (std::is_void_v<value>) {
-      const step_function whole = [&step](run_context& r) { return do_step(step, r); };
-      co_await run_step(whole, std::move(inputs));
+      const step_function function = [&step](run_context& r) { return discard_result(step, r); };
+      co_await run_step(function, std::move(inputs));
     } else {
       std::optional<value> result;
-      const step_function whole = [&](run_context& r) { return keep(step, r, result); };
-      co_await run_step(whole, std::move(inputs));
+      const step_function function = [&](run_context& r) { return store_result(step, r, result); };
+      co_await run_step(function, std::move(inputs));
       co_return std::move(*result);
     }
   }
@@ -170,7 +170,7 @@ class monitored_session {
   [[nodiscard]] supervisor& get_supervisor() noexcept;
 
  private:
-  struct parts;
+  struct state;
   using step_function = std::function<task<void>(run_context&)>;
 
   template <class Body>
@@ -183,17 +183,17 @@ class monitored_session {
   }
   // Coroutines: what a step throws that is none is an error of the task.
   template <class Step>
-  static task<void> do_step(Step& step, run_context& run) {
+  static task<void> discard_result(Step& step, run_context& run) {
     co_await detail::call_step(step, run);
   }
   template <class Step, class Value>
-  static task<void> keep(Step& step, run_context& run, std::optional<Value>& result) {
+  static task<void> store_result(Step& step, run_context& run, std::optional<Value>& result) {
     Value value = co_await detail::call_step(step, run);
     result.emplace(std::move(value));
   }
 
   [[nodiscard]] task<void> create(std::exception_ptr after);
-  [[nodiscard]] task<void> create_until_it_works(std::exception_ptr after);
+  [[nodiscard]] task<void> create_with_retries(std::exception_ptr after);
   [[nodiscard]] task<void> begin_session();
   [[nodiscard]] task<void> recover(std::exception_ptr error);
   [[nodiscard]] task<void> pause(std::exception_ptr error);
@@ -201,16 +201,16 @@ class monitored_session {
   [[nodiscard]] task<std::exception_ptr> stop(std::exception_ptr why);
   [[nodiscard]] task<void> run_step(const step_function& step, named_values inputs);
   [[nodiscard]] task<void> run_once(const step_function& step, named_values inputs, bool& last);
-  [[nodiscard]] task<void> run_whole(const step_function& step, run_context& run);
-  [[nodiscard]] task<std::exception_ptr> in_session(task<void> t);
-  [[nodiscard]] run_context context_of(named_values inputs) const;
+  [[nodiscard]] task<void> run_in_step_scope(const step_function& step, run_context& run);
+  [[nodiscard]] task<std::exception_ptr> run_in_session(task<void> t);
+  [[nodiscard]] run_context make_run_context(named_values inputs) const;
   [[nodiscard]] task<void> run_body(task<void> body);
   [[nodiscard]] task<void> end(const std::exception_ptr& error);
   [[nodiscard]] task<void> finish(std::exception_ptr error);
   [[nodiscard]] task<void> end_hooks();
-  [[nodiscard]] std::exception_ptr cause_of(const std::exception_ptr& error) const;
+  [[nodiscard]] std::exception_ptr find_cause(const std::exception_ptr& error) const;
 
-  std::unique_ptr<parts> parts_;
+  std::unique_ptr<state> state_;
 };
 
 }  // namespace leat

@@ -37,7 +37,7 @@ class session_hook {
   /// For each session, when its state is ready: after a failure that passes there is another one,
   /// and its step may be lower. Nothing runs: there are no inputs and results; a stop that is
   /// requested here comes before the first run.
-  [[nodiscard]] virtual task<void> after_create_session(run_context& none);
+  [[nodiscard]] virtual task<void> after_create_session(run_context& run);
 
   /// Before the step.
   [[nodiscard]] virtual task<void> before_run(run_context& run);
@@ -47,7 +47,7 @@ class session_hook {
 
   /// Once, when all went well and all tasks have ended; the state may still be saved. Not after an
   /// error. Nothing runs here either.
-  [[nodiscard]] virtual task<void> end(run_context& none);
+  [[nodiscard]] virtual task<void> end(run_context& run);
 
  protected:
   /// The step, for who cannot do without it. Errors: failed_precondition where steps are unknown,

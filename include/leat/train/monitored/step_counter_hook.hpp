@@ -29,7 +29,7 @@ class step_counter_hook final : public session_hook {
   explicit step_counter_hook(step_counter_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
-  [[nodiscard]] task<void> after_create_session(run_context& none) override;
+  [[nodiscard]] task<void> after_create_session(run_context& run) override;
   [[nodiscard]] task<void> after_run(run_context& run) override;
 
  private:

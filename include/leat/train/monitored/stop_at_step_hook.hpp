@@ -23,7 +23,7 @@ class stop_at_step_hook final : public session_hook {
   explicit stop_at_step_hook(stop_at_step_hook_options options);
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
-  [[nodiscard]] task<void> after_create_session(run_context& none) override;
+  [[nodiscard]] task<void> after_create_session(run_context& run) override;
   [[nodiscard]] task<void> after_run(run_context& run) override;
 
  private:

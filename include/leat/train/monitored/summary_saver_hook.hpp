@@ -30,7 +30,7 @@ class summary_saver_hook final : public session_hook {
   [[nodiscard]] static summary scalars_of(const named_values& results);
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
-  [[nodiscard]] task<void> after_create_session(run_context& none) override;
+  [[nodiscard]] task<void> after_create_session(run_context& run) override;
   [[nodiscard]] task<void> after_run(run_context& run) override;
 
  private:

@@ -96,7 +96,7 @@ class session_manager {
   [[nodiscard]] task<session> open() const;
   [[nodiscard]] task<bool> restore(const restore_source& source) const;
   [[nodiscard]] task<void> prepare(session& s, const restore_source& source) const;
-  [[nodiscard]] task<std::string> why_not_ready(const check& ready, session& s) const;
+  [[nodiscard]] task<std::string> readiness_error(const check& ready, session& s) const;
   [[nodiscard]] task<std::string> try_local_init(session& s) const;
   [[nodiscard]] task<std::string> make_ready(session& s) const;
 

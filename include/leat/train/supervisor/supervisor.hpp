@@ -252,7 +252,7 @@ class supervisor {
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
  private:
-  struct parts;
+  struct state;
   class element_steps;
 
   template <class Body>
@@ -265,46 +265,46 @@ class supervisor {
   }
 
   void check() const;
-  void settle();
+  void resolve_options();
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
   [[nodiscard]] task<void> wait_before_step();
   [[nodiscard]] task<void> stop_before_step();
   [[nodiscard]] task<void> wait_for_start();
-  void warn_of_held_steps(duration limit);
+  void warn_about_held_steps(duration limit);
   [[nodiscard]] task<void> limit_last_step();
-  [[nodiscard]] task<void> wait_for_step_of_body();
+  [[nodiscard]] task<void> wait_for_body_step();
   [[nodiscard]] bool has_failed() const noexcept;
-  void note_request_of_body() noexcept;
+  void record_body_request() noexcept;
   [[nodiscard]] bool limit_steps() noexcept;
   void stop_body() noexcept;
-  [[nodiscard]] task<void> stop_body_here(bool by_owner);
-  void warn_of_skipped();
-  [[nodiscard]] saver_options heard_saver() const;
-  [[nodiscard]] task<void> open_parts();
-  [[nodiscard]] task<void> close_parts(bool close_writer);
+  [[nodiscard]] task<void> stop_body_task(bool by_owner);
+  void warn_about_skipped();
+  [[nodiscard]] saver_options forwarding_saver_options() const;
+  [[nodiscard]] task<void> open_resources();
+  [[nodiscard]] task<void> close_resources(bool close_writer);
   [[nodiscard]] task<void> save_periodically();
-  [[nodiscard]] task<void> keep_lock();
-  [[nodiscard]] task<void> before_writing();
+  [[nodiscard]] task<void> renew_lock();
+  [[nodiscard]] task<void> before_write();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
   [[nodiscard]] task<std::string> save_snapshot(detail::step_in_progress* own);
-  [[nodiscard]] task<std::string> save_in_turn(const detail::step_in_progress* own);
+  [[nodiscard]] task<std::string> save_exclusively(const detail::step_in_progress* own);
   [[nodiscard]] task<void> stop_now(stop_options options, bool by_body, bool in_step);
-  [[nodiscard]] task<void> finish(const bool& well, task<void> closing);
+  [[nodiscard]] task<void> finish(const bool& succeeded, task<void> closing);
   [[nodiscard]] task<void> save_at_end();
   [[nodiscard]] task<void> start_events();
   [[nodiscard]] task<void> measure_steps();
   [[nodiscard]] task<void> measure_input();
   [[nodiscard]] event_writer& require_writer();
   void end_step(bool broken) noexcept;
-  void steps_have_ended() noexcept;
+  void notify_step_end() noexcept;
 
   const supervisor_options options_;
   coordinator coord_;
   std::shared_ptr<session_manager> sessions_;
-  std::unique_ptr<parts> parts_;
+  std::unique_ptr<state> state_;
   std::string logdir_;
   std::string save_path_;
   duration save_summaries_{};

@@ -24,11 +24,11 @@ concept savable = requires(T& t) {
   { t.save() } -> std::convertible_to<std::string>;
 };
 template <class T>
-concept restorable_later = requires(T& t, std::string bytes) {
+concept async_restorable = requires(T& t, std::string bytes) {
   { t.restore(std::move(bytes)) } -> std::same_as<task<void>>;
 };
 template <class T>
-concept restorable_now = requires(T& t, std::string_view bytes) {
+concept sync_restorable = requires(T& t, std::string_view bytes) {
   { t.restore(bytes) } -> std::same_as<void>;
 };
 
@@ -155,7 +155,7 @@ class object_item final : public checkpoint_item {
     if constexpr (requires { object_.observe_steps(observer); }) object_.observe_steps(observer);
   }
   [[nodiscard]] task<void> restore(std::string bytes) override {
-    if constexpr (restorable_later<T>) {
+    if constexpr (async_restorable<T>) {
       co_await object_.restore(std::move(bytes));
     } else {
       object_.restore(std::string_view(bytes));
