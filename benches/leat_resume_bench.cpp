@@ -141,7 +141,7 @@ struct job {
     return {.logdir = dir.path,
             .state = &state,
             .saver = {.max_to_keep = std::nullopt},
-            .save_model = std::chrono::seconds(saving ? 1 : 0),
+            .save_model_interval = std::chrono::seconds(saving ? 1 : 0),
             .save_at_end = false,
             .write_events = false};
   }

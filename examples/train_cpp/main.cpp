@@ -94,7 +94,7 @@ leat::task<void> train(settings chosen) {
                        .state = &state,
                        .saver = saver,
                        .stages = batches.stages(),
-                       .save_model = chosen.between,
+                       .save_model_interval = chosen.between,
                        .on_warning = [](const std::string& sentence) {
                          std::fprintf(stderr, "%s\n", sentence.c_str());
                        }});

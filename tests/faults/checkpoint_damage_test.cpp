@@ -70,7 +70,7 @@ struct program {
   leat::saver_options options() {
     leat::saver_options o;
     o.durable = false;
-    o.on_refused = [this](const std::string& path, const std::exception_ptr&) {
+    o.on_skipped = [this](const std::string& path, const std::exception_ptr&) {
       refused.push_back(path);
     };
     return o;

@@ -69,7 +69,7 @@ sample events_of(std::size_t bytes) {
 
 // What the events [0, left_out) and (left_out, count) come to.
 event_series series_of(const sample& s, std::size_t left_out, std::size_t count) {
-  leat::event_collector collector;
+  leat::event_accumulator collector;
   for (std::size_t i = 0; i < count; ++i) {
     if (i != left_out) collector.add(s.events[i]);
   }

@@ -37,7 +37,7 @@ leat::task<> run(std::string logdir, std::string lines) {
   o.state = &state;
   o.queues = {&learnt};
   o.stages = input.stages();
-  o.save_summaries = std::chrono::milliseconds(20);
+  o.save_summaries_interval = std::chrono::milliseconds(20);
   leat::supervisor sv(std::move(o));
   const auto body = [&]() -> leat::task<> {
     for (int i = 0; i < steps_of_a_run; ++i) {

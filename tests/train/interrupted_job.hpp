@@ -149,14 +149,14 @@ class interrupted_job {
     o.state = &p.state;
     o.saver.durable = wrong_ != planted::no_sync;
     o.saver.max_to_keep = shape_.keep;
-    o.saver.on_refused = [this, &p](const std::string& path, const std::exception_ptr& error) {
+    o.saver.on_skipped = [this, &p](const std::string& path, const std::exception_ptr& error) {
       ++p.refused;
       // Or it is deleted already, and still listed.
       const bool is_there = w_.files().read_file(path).has_value();
       expect(is_of_device(error) || !is_there, path + " is damaged");
     };
-    o.save_model = shape_.interval;
-    o.save_summaries = std::chrono::milliseconds(20);
+    o.save_model_interval = shape_.interval;
+    o.save_summaries_interval = std::chrono::milliseconds(20);
     o.write_events = shape_.events;
     o.events.flush_interval = std::chrono::milliseconds(20);
     o.stages = p.input.stages();

@@ -49,7 +49,7 @@ struct line_job {
     o.logdir = "/run";
     o.state = &state;
     o.write_events = false;
-    o.save_model = std::chrono::seconds(7);
+    o.save_model_interval = std::chrono::seconds(7);
     o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
     return o;
   }

@@ -145,8 +145,8 @@ task<detail::rank_listings> detail::find_common_checkpoints(std::vector<std::str
                                                             rank_checkpoint_options options) {
   std::set<std::string> reported;
   const skip_function skip = [&](const std::string& path, const std::exception_ptr& why) {
-    if (options.on_refused && reported.insert(path).second) {
-      std::as_const(options).on_refused(path, why);
+    if (options.on_skipped && reported.insert(path).second) {
+      std::as_const(options).on_skipped(path, why);
     }
   };
   rank_listings found;

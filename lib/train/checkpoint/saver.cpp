@@ -69,7 +69,7 @@ void check_options(const std::string& directory, const checkpoint_registry& regi
            "' is the name of a checkpoint, or of a file that is half written, and would be "
            "replaced or removed: take another one");
   }
-  if (!o.in_step_with.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
+  if (!o.rank_directories.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
     refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
            std::to_string(*o.max_to_keep));
   }
@@ -234,7 +234,7 @@ task<void> saver::state::recover() {
          (newest.empty() ? "none found" : "the newest is " + newest) +
          ") and never deletes the others");
   }
-  if (!s && options.in_step_with.empty()) co_await report_unlisted();
+  if (!s && options.rank_directories.empty()) co_await report_unlisted();
   if (!s) co_return;
   std::vector<std::optional<double>> modified;
   for (const std::string& path : s->all_model_checkpoint_paths) {
@@ -346,7 +346,7 @@ task<saver> saver::open(std::string directory, const checkpoint_registry& regist
   check_options(directory, registry, options);
   scheduler& sched = co_await this_task::get_scheduler();
   auto s = std::make_unique<state>(std::move(directory), registry, std::move(options), sched);
-  if (s->options.adopt_listed) co_await s->recover();
+  if (s->options.recover_last_checkpoints) co_await s->recover();
   co_return saver(std::move(s));
 }
 

@@ -35,7 +35,7 @@ bool allows_fallback(const std::error_code& code) noexcept {
     throw failure(e.code(), detail::without_code_message(e) +
                                 "; the checkpoint is whole, so none before it is taken: put this "
                                 "right, leave the entry out by saver_options::left_out, or go back "
-                                "by saver_options::pass_over_whole");
+                                "by saver_options::skip_intact");
   }
 }
 
@@ -122,7 +122,7 @@ task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
 task<std::optional<std::string>> saver::state::restore_latest() {
   const detail::exclusive_use::guard guard(in_use);
   if (registry.empty()) co_return std::nullopt;
-  if (!options.in_step_with.empty()) co_return co_await restore_common_step();
+  if (!options.rank_directories.empty()) co_return co_await restore_common_step();
   std::set<std::string> reported;
   const auto skip = [&](const std::string& path, const std::exception_ptr& why) {
     if (options.strict) std::rethrow_exception(why);
@@ -150,7 +150,7 @@ task<std::optional<std::string>> saver::state::restore_latest() {
         now = std::move(later);
         break;
       }
-      const bool may_fall_back = !a.cannot_resume || a.vanished || options.pass_over_whole;
+      const bool may_fall_back = !a.cannot_resume || a.vanished || options.skip_intact;
       if (!may_fall_back && !options.strict) throw_resume_error(a.error);
       skip(path, a.error);
       if (a.is_foreign) foreign.push_back(path);
@@ -207,8 +207,8 @@ task<std::optional<std::string>> saver::state::restore_common_step() {
   o.basename = options.basename;
   o.pad_step_number = options.pad_step_number;
   o.strict = options.strict;
-  o.on_refused = options.on_refused;
-  std::vector<std::string> directories = options.in_step_with;
+  o.on_skipped = options.on_skipped;
+  std::vector<std::string> directories = options.rank_directories;
   std::erase(directories, directory);
   directories.push_back(directory);
   for (int round = 0; round < max_rounds; ++round) {

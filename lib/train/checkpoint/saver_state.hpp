@@ -51,7 +51,7 @@ struct saver::state {
     if (e.code() != errc::cancelled) warn(std::string(before) + e.what());
   }
   void report_skipped(const std::string& path, std::exception_ptr error) const {
-    if (options.on_refused) options.on_refused(path, std::move(error));
+    if (options.on_skipped) options.on_skipped(path, std::move(error));
   }
 
   [[nodiscard]] std::string in_directory(const std::string& name) const {

@@ -20,20 +20,20 @@ checkpoint_saver_hook::checkpoint_saver_hook(checkpoint_saver_hook_options optio
 }
 
 task<void> checkpoint_saver_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, checkpoint_saver_name));
+  static_cast<void>(require_step(sv, checkpoint_saver_name));
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (l.begin) co_await l.begin();
   }
 }
 
 task<void> checkpoint_saver_hook::after_create_session(run_context& run) {
-  const std::int64_t step = step_of(run.get_supervisor(), checkpoint_saver_name);
+  const std::int64_t step = require_step(run.get_supervisor(), checkpoint_saver_name);
   const saver* const with = run.get_supervisor().get_saver();
-  if (options_.every.time && with && !with->options().in_step_with.empty()) {
+  if (options_.every.time && with && !with->options().rank_directories.empty()) {
     throw failure(errc::invalid_argument,
                   std::string(checkpoint_saver_name) +
                       ": ranks in step save at the same steps, and not by the clock: give an "
-                      "interval in steps with saver.in_step_with");
+                      "interval in steps with saver.rank_directories");
   }
   saved_.reset();
   if (!run.get_supervisor().restored_from().empty()) saved_ = step;
@@ -44,13 +44,13 @@ task<void> checkpoint_saver_hook::after_create_session(run_context& run) {
 
 task<void> checkpoint_saver_hook::after_run(run_context& run) {
   if (!timer_) co_return;
-  const std::int64_t step = step_of(run.get_supervisor(), checkpoint_saver_name);
+  const std::int64_t step = require_step(run.get_supervisor(), checkpoint_saver_name);
   if (!timer_->take(step, scheduler::current()->now())) co_return;
   co_await save(run, step);
 }
 
 task<void> checkpoint_saver_hook::end(run_context& run) {
-  const std::int64_t step = step_of(run.get_supervisor(), checkpoint_saver_name);
+  const std::int64_t step = require_step(run.get_supervisor(), checkpoint_saver_name);
   if (options_.save_at_end && saved_ != step) co_await save(run, step);
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (l.end) co_await l.end(step);

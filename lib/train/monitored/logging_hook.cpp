@@ -23,7 +23,7 @@ logging_hook::logging_hook(logging_hook_options options)
     : options_(std::move(options)), timer_(options_.every, logging_name) {}
 
 task<void> logging_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, logging_name));
+  static_cast<void>(require_step(sv, logging_name));
   co_return;
 }
 
@@ -33,7 +33,7 @@ task<void> logging_hook::after_create_session(run_context&) {
 }
 
 task<void> logging_hook::after_run(run_context& run) {
-  const std::int64_t step = step_of(run.get_supervisor(), logging_name);
+  const std::int64_t step = require_step(run.get_supervisor(), logging_name);
   if (!timer_.take(step, scheduler::current()->now())) co_return;
   std::string line = "step " + std::to_string(step);
   const char* separator = ": ";

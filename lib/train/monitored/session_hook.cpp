@@ -12,7 +12,7 @@ task<void> session_hook::before_run(run_context&) { co_return; }
 task<void> session_hook::after_run(run_context&) { co_return; }
 task<void> session_hook::end(run_context&) { co_return; }
 
-std::int64_t session_hook::step_of(const supervisor& sv, std::string_view hook) {
+std::int64_t session_hook::require_step(const supervisor& sv, std::string_view hook) {
   if (const std::optional<std::int64_t> step = sv.global_step()) return *step;
   throw failure(errc::failed_precondition,
                 std::string(hook) +

@@ -38,7 +38,7 @@ class combined_summary {
       rates_.emplace(stages_, now);  // there is no rate of the first run
     }
     add_fullness(input, queues_);
-    const summary all[] = {summary_saver_hook::scalars_of(run.results()), own_ ? own_() : summary(),
+    const summary all[] = {summary_saver_hook::to_summary(run.results()), own_ ? own_() : summary(),
                            input};
     return merge_summaries(all);
   }
@@ -60,14 +60,14 @@ detail::hook_list detail::make_standard_hooks(const monitored_session_options& o
   all.insert(all.end(), o.hooks.begin(), o.hooks.end());
   const bool has_events =
       s.writer || (s.write_events && !(s.logdir.empty() && s.summary_dir.empty()));
-  const step_interval summaries = make_interval(o.save_summaries_steps, s.save_summaries);
+  const step_interval summaries = make_interval(o.save_summaries_steps, s.save_summaries_interval);
   if (s.is_chief && has_events && knows_steps && is_set(summaries)) {
     all.push_back(std::make_shared<step_counter_hook>(
         step_counter_hook_options{.every = summaries, .name = s.global_step_name}));
     all.push_back(std::make_shared<summary_saver_hook>(
         summary_saver_hook_options{.every = summaries, .summaries = combined_summary(s)}));
   }
-  const step_interval saves = make_interval(o.save_checkpoint_steps, s.save_model);
+  const step_interval saves = make_interval(o.save_checkpoint_steps, s.save_model_interval);
   if (s.is_chief && s.state && !s.logdir.empty() && (is_set(saves) || s.save_at_end)) {
     all.push_back(std::make_shared<checkpoint_saver_hook>(checkpoint_saver_hook_options{
         .every = saves, .save_at_end = s.save_at_end, .listeners = {}}));
@@ -80,7 +80,7 @@ detail::hook_list detail::make_standard_hooks(const monitored_session_options& o
 
 supervisor_options detail::disable_services(supervisor_options o,
                                             std::function<task<void>()> at_end) {
-  o.save_model = o.save_summaries = duration::zero();
+  o.save_model_interval = o.save_summaries_interval = duration::zero();
   o.summaries = nullptr;
   o.save_at_end = false;
   o.at_end = std::move(at_end);

@@ -16,7 +16,7 @@ step_counter_hook::step_counter_hook(step_counter_hook_options options)
     : options_(std::move(options)), timer_(options_.every, step_counter_name) {}
 
 task<void> step_counter_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, step_counter_name));
+  static_cast<void>(require_step(sv, step_counter_name));
   co_return;
 }
 
@@ -30,7 +30,7 @@ task<void> step_counter_hook::after_create_session(run_context&) {
 
 task<void> step_counter_hook::after_run(run_context& run) {
   supervisor& sv = run.get_supervisor();
-  const std::int64_t step = step_of(sv, step_counter_name);
+  const std::int64_t step = require_step(sv, step_counter_name);
   if (std::exchange(last_, step) == step && warnings_ < max_warnings) {
     ++warnings_;
     sv.warn("a run did not increase '" + options_.name + "', which is " + std::to_string(step));

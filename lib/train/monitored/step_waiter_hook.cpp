@@ -18,13 +18,13 @@ step_waiter_hook::step_waiter_hook(std::int64_t wait_until_step, time_span inter
 }
 
 task<void> step_waiter_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, step_waiter_name));
+  static_cast<void>(require_step(sv, step_waiter_name));
   co_return;
 }
 
 task<void> step_waiter_hook::before_run(run_context& run) {
   while (!reached_) {
-    reached_ = step_of(run.get_supervisor(), step_waiter_name) >= step_;
+    reached_ = require_step(run.get_supervisor(), step_waiter_name) >= step_;
     if (!reached_) co_await with_stop(sleep_for(interval_), run.get_stop_token());
   }
 }

@@ -23,12 +23,12 @@ stop_at_step_hook::stop_at_step_hook(stop_at_step_hook_options options)
 }
 
 task<void> stop_at_step_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, stop_at_step_name));
+  static_cast<void>(require_step(sv, stop_at_step_name));
   co_return;
 }
 
 task<void> stop_at_step_hook::after_create_session(run_context& run) {
-  const std::int64_t step = step_of(run.get_supervisor(), stop_at_step_name);
+  const std::int64_t step = require_step(run.get_supervisor(), stop_at_step_name);
   if (!last_step_) {
     constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
     const std::int64_t more = *options_.num_steps;
@@ -39,7 +39,7 @@ task<void> stop_at_step_hook::after_create_session(run_context& run) {
 }
 
 task<void> stop_at_step_hook::after_run(run_context& run) {
-  if (step_of(run.get_supervisor(), stop_at_step_name) >= last_step_) run.request_stop();
+  if (require_step(run.get_supervisor(), stop_at_step_name) >= last_step_) run.request_stop();
   co_return;
 }
 

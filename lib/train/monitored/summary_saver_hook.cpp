@@ -16,7 +16,7 @@ constexpr const char* summary_saver_name = "summary_saver_hook";
 summary_saver_hook::summary_saver_hook(summary_saver_hook_options options)
     : options_(std::move(options)), timer_(options_.every, summary_saver_name) {}
 
-summary summary_saver_hook::scalars_of(const named_values& results) {
+summary summary_saver_hook::to_summary(const named_values& results) {
   summary s;
   for (const std::string& name : results.names()) {
     if (const std::optional<double> n = results.number(name)) s.add_scalar(name, *n);
@@ -25,7 +25,7 @@ summary summary_saver_hook::scalars_of(const named_values& results) {
 }
 
 task<void> summary_saver_hook::begin(supervisor& sv) {
-  static_cast<void>(step_of(sv, summary_saver_name));
+  static_cast<void>(require_step(sv, summary_saver_name));
   co_return;
 }
 
@@ -35,9 +35,9 @@ task<void> summary_saver_hook::after_create_session(run_context&) {
 }
 
 task<void> summary_saver_hook::after_run(run_context& run) {
-  const std::int64_t step = step_of(run.get_supervisor(), summary_saver_name);
+  const std::int64_t step = require_step(run.get_supervisor(), summary_saver_name);
   if (!timer_.take(step, scheduler::current()->now())) co_return;
-  summary s = options_.summaries ? options_.summaries(run) : scalars_of(run.results());
+  summary s = options_.summaries ? options_.summaries(run) : to_summary(run.results());
   if (!s.values.empty()) co_await run.get_supervisor().summary_computed(std::move(s), step);
 }
 

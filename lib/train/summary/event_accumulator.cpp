@@ -41,21 +41,21 @@ std::size_t drop_all_tags(Series& all, std::int64_t step) {
 
 }  // namespace
 
-void event_collector::discard(std::int64_t step, std::string_view tag) {
+void event_accumulator::discard(std::int64_t step, std::string_view tag) {
   const std::size_t count =
       drop_tag(series_.scalars, tag, step) + drop_tag(series_.histograms, tag, step);
   series_.discarded += count;
   points_ -= count;
 }
 
-void event_collector::discard_all(std::int64_t step) {
+void event_accumulator::discard_all(std::int64_t step) {
   const std::size_t count =
       drop_all_tags(series_.scalars, step) + drop_all_tags(series_.histograms, step);
   series_.discarded += count;
   points_ -= count;
 }
 
-void event_collector::check_for_restart(const event_record& e) {
+void event_accumulator::check_for_restart(const event_record& e) {
   if (version_ >= 2) {
     const auto* const log = std::get_if<session_log>(&e.what);
     if (!log || log->status != session_log::start) return;
@@ -70,7 +70,7 @@ void event_collector::check_for_restart(const event_record& e) {
   }
 }
 
-void event_collector::add_values(const event_record& e, summary& s) {
+void event_accumulator::add_values(const event_record& e, summary& s) {
   for (summary_value& v : s.values) {
     const bool is_scalar = std::holds_alternative<float>(v.value);
     if (!is_scalar && !std::holds_alternative<histogram_data>(v.value)) continue;
@@ -88,7 +88,7 @@ void event_collector::add_values(const event_record& e, summary& s) {
   }
 }
 
-void event_collector::add(event_record e) {
+void event_accumulator::add(event_record e) {
   ++series_.events;
   if (const auto* const version = std::get_if<file_version>(&e.what)) {
     version_ = parse_version(version->text);

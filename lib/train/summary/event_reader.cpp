@@ -71,7 +71,7 @@ void handle_malformed_event(const failure& e, const record_position& at,
 }
 
 task<void> read_file(std::string path, const event_reader_options& options,
-                     event_collector& accumulator, event_run& run) {
+                     event_accumulator& accumulator, event_run& run) {
   tfrecord_reader_options how;
   how.max_record_size = options.max_record_size;
   how.tolerate_truncated_tail = true;
@@ -101,7 +101,7 @@ task<event_run> read_events(std::string directory, event_reader_options options)
     throw failure(errc::not_found,
                   directory + ": holds no file of events, whose name contains 'tfevents'");
   }
-  event_collector accumulator(options.max_points);
+  event_accumulator accumulator(options.max_points);
   for (const std::string& path : found.event_files) {
     co_await read_file(path, options, accumulator, run);
   }

@@ -16,10 +16,11 @@ namespace {
 
 // To look means to delete what not all ranks have: not for who waits until another has saved.
 void reject_rank_directories(const restore_source& source, const std::string& who) {
-  if (!source.from || source.from->options().in_step_with.empty()) return;
-  throw failure(errc::invalid_argument,
-                "saver_options::in_step_with is for the chief of a rank's directory, at a start: " +
-                    who + " must not have it");
+  if (!source.from || source.from->options().rank_directories.empty()) return;
+  throw failure(
+      errc::invalid_argument,
+      "saver_options::rank_directories is for the chief of a rank's directory, at a start: " + who +
+          " must not have it");
 }
 
 }  // namespace
@@ -140,9 +141,11 @@ task<session_manager::recovered> session_manager::recover_session(restore_source
   std::exception_ptr error;
   try {
     const bool restored = co_await restore(source);
-    r.why_not = co_await make_ready(r.opened);
-    if (!restored) r.why_not = "nothing was restored" + (r.why_not.empty() ? "" : ". " + r.why_not);
-    r.initialized = r.why_not.empty();
+    r.not_ready_reason = co_await make_ready(r.opened);
+    if (!restored)
+      r.not_ready_reason =
+          "nothing was restored" + (r.not_ready_reason.empty() ? "" : ". " + r.not_ready_reason);
+    r.initialized = r.not_ready_reason.empty();
   } catch (...) {
     error = std::current_exception();
   }

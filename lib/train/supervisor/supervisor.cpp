@@ -78,22 +78,23 @@ supervisor::~supervisor() {
 
 void supervisor::check() const {
   const supervisor_options& o = options_;
-  if (o.save_summaries < duration::zero())
-    throw_options_error(o, "save_summaries is below 0; 0 is never");
-  if (o.save_model < duration::zero()) throw_options_error(o, "save_model is below 0; 0 is never");
+  if (o.save_summaries_interval < duration::zero())
+    throw_options_error(o, "save_summaries_interval is below 0; 0 is never");
+  if (o.save_model_interval < duration::zero())
+    throw_options_error(o, "save_model_interval is below 0; 0 is never");
   if (o.step_grace < duration::zero()) throw_options_error(o, "step_grace is below 0");
   if (o.stop_grace < duration::zero()) throw_options_error(o, "stop_grace is below 0");
-  if (!o.saver.in_step_with.empty() && !o.is_chief) {
+  if (!o.saver.rank_directories.empty() && !o.is_chief) {
     throw_options_error(
         o,
-        "a worker has saver.in_step_with, and would delete checkpoints of its chief: "
+        "a worker has saver.rank_directories, and would delete checkpoints of its chief: "
         "leave it out there");
   }
-  if (!o.saver.in_step_with.empty() && o.save_model > duration::zero()) {
+  if (!o.saver.rank_directories.empty() && o.save_model_interval > duration::zero()) {
     throw_options_error(
         o,
-        "ranks in step save at the same steps, and not by the clock: save_model must "
-        "be 0 with saver.in_step_with");
+        "ranks in step save at the same steps, and not by the clock: save_model_interval must "
+        "be 0 with saver.rank_directories");
   }
   if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
     throw_options_error(
@@ -120,9 +121,9 @@ void supervisor::resolve_options() {
   if (!logdir_.empty() && options_.state) {
     const bool slash = logdir_.back() == '/';
     save_path_ = logdir_ + (slash ? "" : "/") + options_.saver.basename;
-    save_model_ = options_.save_model;
+    save_model_interval_ = options_.save_model_interval;
   }
-  save_summaries_ = options_.save_summaries;
+  save_summaries_interval_ = options_.save_summaries_interval;
 }
 
 void supervisor::warn(const std::string& sentence) const {
@@ -218,9 +219,9 @@ void supervisor::warn_about_skipped() {
 // What the saver tells is told here as well.
 saver_options supervisor::forwarding_saver_options() const {
   saver_options forwarding = options_.saver;
-  forwarding.on_refused = [this, list = forwarding.latest_filename](
+  forwarding.on_skipped = [this, list = forwarding.latest_filename](
                               const std::string& path, const std::exception_ptr& error) {
-    if (options_.saver.on_refused) options_.saver.on_refused(path, error);
+    if (options_.saver.on_skipped) options_.saver.on_skipped(path, error);
     const std::string why = detail::error_message(error);
     const bool is_state_file = path == detail::path_in(options_.logdir, list);
     if (is_state_file) {
@@ -233,7 +234,7 @@ saver_options supervisor::forwarding_saver_options() const {
     if (options_.saver.on_warning) options_.saver.on_warning(sentence);
     warn(sentence);
   };
-  if (!options_.is_chief) forwarding.adopt_listed = false;  // it deletes none
+  if (!options_.is_chief) forwarding.recover_last_checkpoints = false;  // it deletes none
   return forwarding;
 }
 

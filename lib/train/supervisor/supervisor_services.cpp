@@ -31,20 +31,20 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
     loop(interval, std::move(body), name);
     started.emplace_back(name);
   };
-  const bool summarises = state_->writer_is_open() && save_summaries_ > duration::zero();
+  const bool summarises = state_->writer_is_open() && save_summaries_interval_ > duration::zero();
   if (summarises && options_.summaries) {
-    start("summaries", save_summaries_, [this] { return write_summaries(); });
+    start("summaries", save_summaries_interval_, [this] { return write_summaries(); });
   }
   if (summarises && (!options_.queues.empty() || !options_.stages.empty())) {
     state_->input.emplace(options_.stages, scheduler::current()->now());
-    start("input", save_summaries_, [this] { return measure_input(); });
+    start("input", save_summaries_interval_, [this] { return measure_input(); });
   }
   if (summarises && now) {
     state_->rate.emplace(scheduler::current()->now(), *now, options_.global_step_name);
-    start("steps", save_summaries_, [this] { return measure_steps(); });
+    start("steps", save_summaries_interval_, [this] { return measure_steps(); });
   }
-  if (state_->saver && save_model_ > duration::zero()) {
-    start("checkpoints", save_model_, [this] { return save_periodically(); });
+  if (state_->saver && save_model_interval_ > duration::zero()) {
+    start("checkpoints", save_model_interval_, [this] { return save_periodically(); });
   }
   co_return started;
 }

@@ -102,8 +102,9 @@ task<> learn(settings chosen) {
   leat::supervisor_options o;
   o.logdir = directories_of(chosen, chosen.ranks).at(chosen.rank);
   o.state = &state;
-  o.saver.in_step_with = directories_of(chosen, chosen.ranks);
-  o.save_model = leat::duration::zero();  // by steps: those of the clock are of each rank's own
+  o.saver.rank_directories = directories_of(chosen, chosen.ranks);
+  // by steps: those of the clock are of each rank's own
+  o.save_model_interval = leat::duration::zero();
   o.write_events = false;
   o.sessions.init = [&](leat::session&) -> task<void> {
     if (chosen.before == 0) co_return;

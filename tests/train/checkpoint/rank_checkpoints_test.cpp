@@ -27,7 +27,7 @@ using leat::sim::world;
 task<std::optional<rank_checkpoints>> find(names* refused = nullptr) {
   leat::rank_checkpoint_options o;
   if (refused) {
-    o.on_refused = [refused](const std::string& path, const std::exception_ptr&) {
+    o.on_skipped = [refused](const std::string& path, const std::exception_ptr&) {
       refused->push_back(path);
     };
   }
@@ -128,7 +128,7 @@ TEST_CASE("saver: a rank that cannot take the common step is no other's business
     int x = 0;
     what.add("x", x);
     saver_options o;
-    o.in_step_with = {"/0", "/1"};
+    o.rank_directories = {"/0", "/1"};
     saver s = co_await saver::open("/0", what, o);
     CHECK((co_await outcome_of(restore_latest(s))).code == errc::failed_precondition);
     CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));

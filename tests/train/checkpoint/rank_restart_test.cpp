@@ -58,7 +58,7 @@ leat::supervisor_options supervised(program& p) {
   o.state = &p.what;
   o.global_step = [&p] { return p.m.step; };
   o.saver = in_step(p);
-  o.save_model = leat::duration::zero();
+  o.save_model_interval = leat::duration::zero();
   o.write_events = false;
   return o;
 }
@@ -74,19 +74,19 @@ TEST_CASE("supervisor: in step with other ranks is a chief, who does not save by
   o.is_chief = false;
   outcome refused = refusal_of(o);
   CHECK(refused.code == errc::invalid_argument);
-  CHECK(contains(refused.text, "a worker has saver.in_step_with, and would delete"));
+  CHECK(contains(refused.text, "a worker has saver.rank_directories, and would delete"));
   o = supervised(p);
-  o.save_model = std::chrono::seconds(600);
+  o.save_model_interval = std::chrono::seconds(600);
   refused = refusal_of(o);
   CHECK(refused.code == errc::invalid_argument);
-  CHECK(contains(refused.text, "save_model must be 0"));
+  CHECK(contains(refused.text, "save_model_interval must be 0"));
   CHECK(refusal_of(supervised(p)).text.empty());
 }
 
 task<> run_hooked(program& p, std::int64_t steps) {
   leat::monitored_session_options o;
   o.supervised = supervised(p);
-  o.supervised.save_model = std::chrono::seconds(600);
+  o.supervised.save_model_interval = std::chrono::seconds(600);
   o.save_checkpoint_steps = steps;
   leat::monitored_session s(std::move(o));
   const auto body = []() -> task<> { co_return; };
@@ -137,7 +137,7 @@ TEST_CASE("saver: a rank that goes back looks again for what an old process has 
     const std::string thirty = here.files().read_file("/0/model.ckpt-30").value();
     program p;
     saver_options o = in_step(p);
-    o.on_refused = [&](const std::string&, const std::exception_ptr&) {
+    o.on_skipped = [&](const std::string&, const std::exception_ptr&) {
       here.files().write_file("/1/model.ckpt-30", thirty);
     };
     std::string path;
@@ -156,7 +156,7 @@ TEST_CASE("saver: a rank does not go back while others go on saving", "[train]")
     int next = 40;
     program p;
     saver_options o = in_step(p);
-    o.on_refused = [&](const std::string&, const std::exception_ptr&) {
+    o.on_skipped = [&](const std::string&, const std::exception_ptr&) {
       here.files().write_file("/1/model.ckpt-" + std::to_string(next++), thirty);
     };
     std::string path;

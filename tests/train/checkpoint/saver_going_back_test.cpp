@@ -39,7 +39,7 @@ struct program_of_object {
 
   saver_options options() {
     saver_options o;
-    o.on_refused = [this](const std::string& path, const std::exception_ptr& e) {
+    o.on_skipped = [this](const std::string& path, const std::exception_ptr& e) {
       refused.push_back(path);
       why = e;
     };
@@ -130,12 +130,12 @@ TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes 
               "of this entry: saver_options::left_out = {\"object\"}; "
               "the checkpoint is whole, so none before it is taken: "
               "put this right, leave the entry out by saver_options::left_out, or go back by "
-              "saver_options::pass_over_whole"));
+              "saver_options::skip_intact"));
       CHECK(p.refused.empty());
       CHECK(p.thing.value == "mine");
 
       saver_options anyway = p.options();
-      anyway.pass_over_whole = true;
+      anyway.skip_intact = true;
       saver back = co_await saver::open(directory, p.what, anyway);
       const auto restored = co_await back.restore_latest();
       CHECK(restored == directory + "/model.ckpt-1");

@@ -352,7 +352,7 @@ TEST_CASE("saver: a checkpoint that an object refuses is passed over", "[train]"
     what.add("picky", p);
     int passed_over = 0;
     saver_options o;
-    o.on_refused = [&](const std::string&, const std::exception_ptr&) { ++passed_over; };
+    o.on_skipped = [&](const std::string&, const std::exception_ptr&) { ++passed_over; };
     saver s = co_await saver::open("/d", what, o);
     co_await s.save(1);
     p.value = "new";
@@ -446,7 +446,7 @@ TEST_CASE("saver: where the device fails again and again, each checkpoint has it
     w.run([&](world&) -> task<> {
       program p;
       saver_options options = p.options();
-      options.adopt_listed = false;
+      options.recover_last_checkpoints = false;
       saver s = co_await saver::open("/d", p.what, std::move(options));
       co_await insist_on(s, p, 1);
       co_await insist_on(s, p, 2);

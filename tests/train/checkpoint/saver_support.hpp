@@ -50,7 +50,7 @@ struct program {
 
   leat::saver_options options() {
     leat::saver_options o;
-    o.on_refused = [this](const std::string& path, const std::exception_ptr&) {
+    o.on_skipped = [this](const std::string& path, const std::exception_ptr&) {
       refused.push_back(path);
     };
     o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
@@ -93,7 +93,7 @@ leat::task<void> save_of(std::string directory, Steps... steps) {
 /// Those of a saver of one of the ranks "/0" and "/1" of one job.
 inline leat::saver_options in_step(program& p) {
   leat::saver_options o = p.options();
-  o.in_step_with = {"/0", "/1"};
+  o.rank_directories = {"/0", "/1"};
   return o;
 }
 

@@ -100,7 +100,7 @@ TEST_CASE(
     co_await save(second, p, 2);
     CHECK(second.last_checkpoints() == names{"/d/model.ckpt-3", "/d/model.ckpt-2"});
 
-    o.adopt_listed = false;
+    o.recover_last_checkpoints = false;
     o.max_to_keep = 1;
     saver third = co_await saver::open("/d", p.what, o);
     CHECK(third.last_checkpoints().empty());

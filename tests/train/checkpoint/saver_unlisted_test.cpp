@@ -184,7 +184,7 @@ TEST_CASE("saver: who leaves listed checkpoints alone leaves unlisted ones alone
     co_await save_steps(p, 1, 2);
     co_await put(w, p, 3);
     saver_options o = two_of(p);
-    o.adopt_listed = false;
+    o.recover_last_checkpoints = false;
     saver s = co_await saver::open("/d", p.what, o);
     co_await save_all(s, p, 4, 5, 6);
     CHECK(checkpoints_in(w) == names{path_of(1), path_of(2), path_of(3), path_of(5), path_of(6)});

@@ -16,7 +16,7 @@ struct hooked {
 
   static leat::supervisor_options options(learner& program) {
     leat::supervisor_options o = program.options();
-    o.save_model = o.save_summaries = leat::duration::zero();
+    o.save_model_interval = o.save_summaries_interval = leat::duration::zero();
     o.save_at_end = false;
     return o;
   }

@@ -192,7 +192,7 @@ TEST_CASE("93. aborted, from a background task, ends the wait of a step", "[trai
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
-    o.supervised.save_model = 1h;
+    o.supervised.save_model_interval = 1h;
     leat::function_hook_options hook;
     hook.after_create_session = [&](run_context& run) -> task<> {
       if (l.created > 1) co_return;

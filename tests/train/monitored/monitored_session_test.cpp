@@ -180,7 +180,7 @@ TEST_CASE("99. what is left is gone on with; without checkpoints it begins anew"
         monitored_learner l;
         leat::monitored_session_options o = l.monitored();
         o.supervised.save_at_end = saved;
-        if (!saved) o.supervised.save_model = 0s;
+        if (!saved) o.supervised.save_model_interval = 0s;
         co_await train_once(l, std::move(o), 2);
         CHECK(l.step == (saved && round == 1 ? 4 : 2));
       }
@@ -219,7 +219,7 @@ TEST_CASE("monitored_session: tells how full queues are, and what stages do", "[
     leat::stage_metrics decode("decode");
     decode.add_task();
     leat::monitored_session_options o = l.monitored();
-    o.supervised.save_summaries = 5s;
+    o.supervised.save_summaries_interval = 5s;
     o.supervised.queues = {&lines};
     o.supervised.stages = {&decode};
     monitored_session s(std::move(o));

@@ -91,7 +91,7 @@ TEST_CASE("monitored_session: a request to stop lets the run end, and its save",
       co_return;
     };
     o.hooks.push_back(saves_each_step(before_save));
-    o.supervised.save_model = 0s;
+    o.supervised.save_model_interval = 0s;
     o.supervised.save_at_end = false;
     monitored_session s(std::move(o));
     running = &s;

@@ -99,8 +99,8 @@ TEST_CASE("event_reader: case 89: a restart takes back what was read of its step
   CHECK(run.series.events == 2 + 2 + 200 + 42);
 }
 
-TEST_CASE("event_collector: only the second start discards", "[train]") {
-  leat::event_collector c;
+TEST_CASE("event_accumulator: only the second start discards", "[train]") {
+  leat::event_accumulator c;
   for (const std::string& bytes : {version(), scalar("a", 5), start(3), scalar("a", 6), start(6),
                                    scalar("a", 6, 2), scalar("b", 9), start(9)}) {
     c.add(event_record::from_bytes(bytes));
@@ -111,8 +111,8 @@ TEST_CASE("event_collector: only the second start discards", "[train]") {
   CHECK(c.series().discarded == 2);
 }
 
-TEST_CASE("event_collector: without a version a smaller step discards the same tags", "[train]") {
-  leat::event_collector c;
+TEST_CASE("event_accumulator: without a version a smaller step discards the same tags", "[train]") {
+  leat::event_accumulator c;
   for (const std::string& bytes : {version("brain.Event:1"), scalar("a", 1), scalar("b", 2),
                                    scalar("a", 3), scalar("a", 2), scalar("a", 4)}) {
     c.add(event_record::from_bytes(bytes));

@@ -107,7 +107,7 @@ TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not
     j.wait = 1h;
     leat::supervisor_options o = j.options();
     o.step_grace = 1500ms;
-    o.save_model = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
     supervisor sv(std::move(o));
     leat::task_group other("other");
     other.spawn(stop_later(sv, 5s, &stop_now));
@@ -171,12 +171,13 @@ TEST_CASE("supervisor: checkpoints are taken between two elements, while input i
       line_job j;
       j.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
       leat::supervisor_options o = j.options();
-      o.save_model = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
+      o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
       o.saver.copy_values = copies;
       o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
         ++saves;
         line_job saved;
-        leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+        leat::saver s =
+            co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
         co_await s.restore(path);
         CHECK(saved.step == step);
         CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
@@ -198,7 +199,7 @@ TEST_CASE("supervisor: an element may save, also while another save waits for it
     write_input(w);
     line_job j;
     leat::supervisor_options o = j.options();
-    o.save_model = 1ms;  // wants to save all the time
+    o.save_model_interval = 1ms;  // wants to save all the time
     supervisor sv(std::move(o));
     const auto body = [&]() -> task<> {
       co_await j.batches.for_each([&](std::string line) -> task<> {
@@ -239,11 +240,12 @@ TEST_CASE("supervisor: a save of another task waits for the element, or is refus
     write_input(w);
     line_job j;
     leat::supervisor_options o = j.options();
-    o.save_model = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
     int saves = 0;
     o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
       line_job saved;
-      leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+      leat::saver s =
+          co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
       co_await s.restore(path);
       CHECK(saved.learnt.size() == 4 * static_cast<std::size_t>(saved.step));
       ++saves;
@@ -291,7 +293,7 @@ TEST_CASE("supervisor: a pipeline that is read within an element of another one 
       write_input(w);
       two_jobs both;
       leat::supervisor_options o = both.a.options();
-      o.save_model = 2s;
+      o.save_model_interval = 2s;
       supervisor sv(std::move(o));
       leat::task_group other("other");
       other.spawn(stop_later(sv, 3500ms, stop));
@@ -354,7 +356,8 @@ TEST_CASE("supervisor: two pipelines are stopped and saved when neither processe
       leat::supervisor_options o = both.a.options();
       o.on_saved = [](std::string path, std::optional<std::int64_t>) -> task<> {
         two_jobs saved;
-        leat::saver s = co_await leat::saver::open("/run", saved.a.state, {.adopt_listed = false});
+        leat::saver s =
+            co_await leat::saver::open("/run", saved.a.state, {.recover_last_checkpoints = false});
         co_await s.restore(path);
         for (const line_job* j : {&saved.a, &saved.b}) {
           CHECK(all_learnt().starts_with(j->learnt));

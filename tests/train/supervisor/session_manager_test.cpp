@@ -222,7 +222,7 @@ TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[t
     {
       const auto r = co_await m.recover_session(from);
       CHECK_FALSE(r.initialized);
-      CHECK(contains(r.why_not, "nothing was restored"));
+      CHECK(contains(r.not_ready_reason, "nothing was restored"));
       CHECK(c.made.size() == 1);
     }
     const std::string path = co_await saver.save();
@@ -347,7 +347,7 @@ task<> read_while_another_saves(std::size_t kept, bool strict) {
   leat::saver_options o;
   o.max_to_keep = kept;
   o.strict = strict;
-  o.on_refused = [&](const std::string&, const std::exception_ptr&) { ++refused; };
+  o.on_skipped = [&](const std::string&, const std::exception_ptr&) { ++refused; };
   auto chief = co_await leat::saver::open("/run", of_chief, o);
   auto worker = co_await leat::saver::open("/run", of_worker, o);
   co_await chief.save(1);

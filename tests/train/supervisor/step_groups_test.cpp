@@ -36,7 +36,7 @@ TEST_CASE("supervisor: a stop() that gives up a late element leaves nobody waiti
     two_jobs both;
     both.a.wait = 30s;
     leat::supervisor_options o = both.a.options();
-    o.save_model = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
     supervisor sv(std::move(o));
     leat::task_group other("other");
     other.spawn([](supervisor& stopped) -> task<> {
@@ -58,14 +58,14 @@ TEST_CASE("supervisor: a stop() that gives up a late element leaves nobody waiti
 
 // `a` saves within its first element, `b` and `c` have elements meanwhile.
 task<leat::duration> save_within(leat::sim::world& w, leat::duration before_save,
-                                 leat::duration save_model, leat::duration of_b) {
+                                 leat::duration save_model_interval, leat::duration of_b) {
   write_input(w);
   two_jobs jobs;
   line_job c;
   jobs.a.state.add("third learnt", c.learnt);
   jobs.a.state.add("third input", c.batches);
   leat::supervisor_options o = jobs.a.options();
-  o.save_model = save_model;
+  o.save_model_interval = save_model_interval;
   supervisor sv(std::move(o));
   jobs.b.wait = of_b;
   leat::duration saved{};
@@ -178,7 +178,7 @@ TEST_CASE("supervisor: no step() begins while at_end runs in a stop() of another
     in_world([wait](leat::sim::world& w) -> task<> {
       line_job j;
       leat::supervisor_options o = j.options();
-      o.save_model = leat::duration::zero();
+      o.save_model_interval = leat::duration::zero();
       std::int64_t at_begin = 0;
       o.at_end = [&]() -> task<> {
         at_begin = j.step;
@@ -220,7 +220,7 @@ TEST_CASE("supervisor: a loop around next() may feed the element for whose end a
     write_input(w);
     two_jobs both;
     leat::supervisor_options o = both.a.options();
-    o.save_model = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
     supervisor sv(std::move(o));
     leat::task_group other("other");
     other.spawn(stop_later(sv, 4500ms, &stop_after_step));
@@ -310,7 +310,7 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
   o.logdir = "/run";
   o.state = &j.state;
   o.write_events = false;
-  o.save_model = std::chrono::milliseconds(300 + w.random().uniform_below(4000));
+  o.save_model_interval = std::chrono::milliseconds(300 + w.random().uniform_below(4000));
   o.step_grace = std::chrono::milliseconds(1500 + w.random().uniform_below(2000));
   o.saver.copy_values = w.random().uniform_below(2) == 0;
   supervisor sv(std::move(o));

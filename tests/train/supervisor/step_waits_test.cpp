@@ -44,7 +44,8 @@ task<> sleep_shielded(leat::duration wait) {
 // Restores the newest checkpoint: the input must continue where what was learnt ends.
 task<> check_checkpoint() {
   line_job saved;
-  leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+  leat::saver s =
+      co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
   const std::optional<std::string> restored = co_await s.restore_latest();
   REQUIRE(restored);
   CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
@@ -69,7 +70,7 @@ TEST_CASE("supervisor: step() within an element is a part of it: no element is l
         line_job j;
         j.wait = std::chrono::milliseconds(100 + w.random().uniform_below(3000));
         leat::supervisor_options o = j.options();
-        o.save_model = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
+        o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
         o.on_saved = &check_saved;
         supervisor sv(std::move(o));
         leat::task_group other("other");
@@ -123,13 +124,14 @@ TEST_CASE("supervisor: a save does not hang where an element waits for another f
       two_jobs both;
       both.a.wait = both.b.wait = 1s;
       leat::supervisor_options o = both.a.options();
-      o.save_model = 20s;
+      o.save_model_interval = 20s;
       o.step_grace = std::chrono::milliseconds(w.random().uniform_below(5000));
       int saves = 0;
       o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
         ++saves;
         two_jobs saved;
-        leat::saver s = co_await leat::saver::open("/run", saved.a.state, {.adopt_listed = false});
+        leat::saver s =
+            co_await leat::saver::open("/run", saved.a.state, {.recover_last_checkpoints = false});
         co_await s.restore(path);
         for (const line_job* j : {&saved.a, &saved.b}) {
           CHECK(all_learnt().starts_with(j->learnt));
@@ -216,7 +218,7 @@ TEST_CASE("supervisor: a function is called between two saves, and not while val
     w.run([&](leat::sim::world&) -> task<> {
       line_job j;
       leat::supervisor_options o = j.options();
-      o.save_model = std::chrono::microseconds(100 + w.random().uniform_below(3000));
+      o.save_model_interval = std::chrono::microseconds(100 + w.random().uniform_below(3000));
       o.saver.copy_values = false;
       o.on_saved = &check_saved;
       supervisor sv(std::move(o));

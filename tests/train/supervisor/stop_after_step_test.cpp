@@ -64,7 +64,7 @@ TEST_CASE("supervisor: a step that outlasts step_grace is cancelled and not save
     learner l;
     leat::supervisor_options o = l.options();
     o.step_grace = 1500ms;
-    o.save_model = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
     supervisor sv(o);
     leat::task_group other("other");
     other.spawn(stop_after(sv, 22s));

@@ -107,7 +107,7 @@ TEST_CASE("supervisor: what was restored and is not saved again survives the end
         leat::supervisor_options o = l.options();
         o.write_events = false;
         o.saver.durable = durable;
-        o.save_model = std::chrono::seconds(seed % 2);
+        o.save_model_interval = std::chrono::seconds(seed % 2);
         leat::supervisor sv(std::move(o));
         const std::function<leat::task<>()> body = [&]() -> leat::task<> {
           while (l.step < learn_to) l.learn();
@@ -141,7 +141,7 @@ TEST_CASE("supervisor: what was restored, and cannot be brought to the device, i
         leat::supervisor_options o = l.options();
         o.write_events = false;
         o.saver.durable = durable;
-        o.save_model = {};
+        o.save_model_interval = {};
         leat::supervisor sv(std::move(o));
         const std::function<leat::task<>()> body = [&]() -> leat::task<> {
           while (l.step < learn_to) l.learn();
@@ -177,7 +177,7 @@ TEST_CASE("supervisor: a checkpoint that is not listed yet is restored, and list
       const auto run = [&](std::int64_t learn_to) -> leat::task<> {
         leat_test::learner l;
         leat::supervisor_options o = l.options();
-        o.save_model = std::chrono::seconds(interval);
+        o.save_model_interval = std::chrono::seconds(interval);
         leat::supervisor sv(std::move(o));
         const std::function<leat::task<>()> body = [&]() -> leat::task<> {
           while (l.step < learn_to) l.learn();
@@ -210,7 +210,7 @@ TEST_CASE("supervisor: what was just restored is not saved again, however many a
         leat_test::learner l;
         leat::supervisor_options o = l.options();
         o.saver.max_to_keep = kept;
-        o.save_model = std::chrono::seconds(600);
+        o.save_model_interval = std::chrono::seconds(600);
         leat::supervisor sv(std::move(o));
         const std::function<leat::task<>()> body = [&]() -> leat::task<> {
           while (l.step < learn_to) l.learn();

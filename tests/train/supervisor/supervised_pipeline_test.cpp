@@ -50,7 +50,7 @@ struct program {
     o.write_events = false;
     o.saver.durable = false;
     o.on_warning = nullptr;  // of what a stop cuts short
-    o.save_model = 7ms;
+    o.save_model_interval = 7ms;
     o.global_step = [this] { return std::ranges::count(learnt, '\n'); };
     return o;
   }
@@ -156,7 +156,7 @@ TEST_CASE("supervisor: the events tell how fast the stages of a pipeline are, an
     CHECK(work.try_push(1));
     learner l;
     leat::supervisor_options o = l.options();
-    o.save_summaries = 10s;
+    o.save_summaries_interval = 10s;
     o.queues = {&work};
     o.stages = lines.stages();
     supervisor sv(std::move(o));

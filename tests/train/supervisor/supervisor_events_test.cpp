@@ -202,7 +202,7 @@ TEST_CASE("35. a worker writes nothing, whatever it is given", "[train]") {
     o.is_chief = false;
     o.writer = &writer;
     o.state = nullptr;
-    o.save_model = 1s;
+    o.save_model_interval = 1s;
     supervisor sv(std::move(o));
     CHECK(sv.logdir().empty());
     CHECK(sv.save_path().empty());
@@ -268,8 +268,8 @@ TEST_CASE("39. a summary of step 0, and of the present one", "[train]") {
       ++asked;
       return 7;
     };
-    o.save_summaries = 0s;
-    o.save_model = 0s;
+    o.save_summaries_interval = 0s;
+    o.save_model_interval = 0s;
     o.save_at_end = false;
     supervisor sv(std::move(o));
     leat::prepare_options p;
@@ -292,7 +292,7 @@ TEST_CASE("89. a reader takes the second start for a restart", "[train]") {
     learner l;
     {
       leat::supervisor_options o = l.options();
-      o.save_model = 0s;
+      o.save_model_interval = 0s;
       supervisor sv(std::move(o));
       const std::function<task<>()> body = [&]() -> task<> {
         for (int i = 1; i <= 100; ++i) {

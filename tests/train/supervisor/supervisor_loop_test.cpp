@@ -114,7 +114,7 @@ TEST_CASE("supervisor: no interval and no grace is too long, in whatever unit", 
     constexpr auto ever = std::chrono::hours::max();
     learner l;
     leat::supervisor_options o = l.options();
-    o.save_model = o.save_summaries = o.stop_grace = o.saver.keep_every = ever;
+    o.save_model_interval = o.save_summaries_interval = o.stop_grace = o.saver.keep_every = ever;
     o.sessions.recovery_wait = ever;
     supervisor sv(o);
     leat::prepare_options preparing;

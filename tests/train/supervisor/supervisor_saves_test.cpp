@@ -27,8 +27,8 @@ using leat_test::words;
 
 leat::supervisor_options without_services(learner& l) {
   leat::supervisor_options o = l.options();
-  o.save_model = leat::duration::zero();
-  o.save_summaries = leat::duration::zero();
+  o.save_model_interval = leat::duration::zero();
+  o.save_summaries_interval = leat::duration::zero();
   return o;
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("9. or it leaves the scope, for who wants that", "[train]") {
     learner l;
     leat::supervisor_options o = l.options();
     o.throw_after_clean_stop = true;
-    o.save_model = 0s;
+    o.save_model_interval = 0s;
     supervisor sv(std::move(o));
     const std::function<task<>()> fail = [&]() -> task<> {
       sv.request_stop();
@@ -334,7 +334,7 @@ TEST_CASE("supervisor: what is called at the end comes before the last checkpoin
     in_world([&](leat::sim::world& w) -> task<> {
       learner l;
       leat::supervisor_options o = l.options();
-      o.save_model = 0s;
+      o.save_model_interval = 0s;
       bool called = false;
       o.at_end = [&]() -> task<> {
         CHECK_FALSE(has_file(w, "/run/model.ckpt-2"));
@@ -390,7 +390,7 @@ TEST_CASE("supervisor: nothing is saved in the midst of a step", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
-    o.save_model = 3s;
+    o.save_model_interval = 3s;
     supervisor sv(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
       for (int i = 0; i < 20; ++i) {
@@ -469,12 +469,12 @@ TEST_CASE("supervisor: options that make no sense", "[train]") {
                  }),
                  "a worker that registers state of its own is never ready"));
   o.is_chief = true;
-  o.save_model = -1s;
+  o.save_model_interval = -1s;
   CHECK(contains(leat_test::refusal([&] {
                    supervisor sv(o);
                    return 0;
                  }),
-                 "save_model is below 0"));
+                 "save_model_interval is below 0"));
 }
 
 }  // namespace supervisor_test

@@ -48,7 +48,7 @@ TEST_CASE("supervisor: each checkpoint that is passed over is told", "[train]") 
 
     leat::supervisor_options o = l.options();
     words refused;
-    o.saver.on_refused = [&](const std::string& path, const std::exception_ptr&) {
+    o.saver.on_skipped = [&](const std::string& path, const std::exception_ptr&) {
       refused.push_back(path);
     };
     supervisor sv(std::move(o));
@@ -179,7 +179,7 @@ TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is 
     CHECK(w.files().files() == files);
     reader_of_lines p;
     leat::supervisor_options anyway = p.options();
-    anyway.saver.pass_over_whole = true;
+    anyway.saver.skip_intact = true;
     const std::string why = co_await p.run(std::move(anyway), 0);
     CHECK(why == "");
     CHECK(p.begun_at == 0);
@@ -227,8 +227,8 @@ TEST_CASE("supervisor: a lock file that somebody has removed is taken again befo
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
-    o.save_model = leat::duration::zero();
-    o.save_summaries = leat::duration::zero();
+    o.save_model_interval = leat::duration::zero();
+    o.save_summaries_interval = leat::duration::zero();
     supervisor sv(std::move(o));
     std::string second;
     std::string late;

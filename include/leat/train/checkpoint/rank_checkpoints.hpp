@@ -25,7 +25,7 @@ struct rank_checkpoint_options {
   /// Fails when a checkpoint of a step that all have is damaged, instead of taking a step before.
   bool strict = false;
   /// Called for each checkpoint that is passed over: of a step that others do not have, or damaged.
-  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_refused = {};
+  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
 };
 
 /// Finds the newest step of which each directory has a checkpoint that is whole. All that look find

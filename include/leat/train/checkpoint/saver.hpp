@@ -71,7 +71,7 @@ class saver {
   /// Restores the newest checkpoint that the state file names, or one that is newer than that file
   /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
   /// damaged (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
-  /// of which an object can make nothing), the one before it, and so on, and tells `on_refused` of
+  /// of which an object can make nothing), the one before it, and so on, and tells `on_skipped` of
   /// each. What is another's is not deleted in its turn. One that another saver deletes at this
   /// moment counts as missing only when that saver has listed nothing new. A state file that nobody
   /// can read is refused as well: then the files of the directory are tried, the highest step
@@ -80,7 +80,7 @@ class saver {
   /// Errors: when none can be restored, the one of the newest; the values are as before then. At
   ///         once with saver_options::strict; with failed_precondition or data_loss for a whole
   ///         checkpoint from which an object cannot go on as things are, such as a pipeline whose
-  ///         files have changed (see saver_options::pass_over_whole); not_found for one without an
+  ///         files have changed (see saver_options::skip_intact); not_found for one without an
   ///         entry that is registered; unimplemented for one of a later leat.
   [[nodiscard]] task<std::optional<std::string>> restore_latest();
 

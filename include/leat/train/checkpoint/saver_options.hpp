@@ -15,7 +15,7 @@ namespace leat {
 
 /// What to do with a checkpoint that holds more than the program has registered.
 enum class extra_entries {
-  refuse,  ///< it is of another program, or of one that has forgotten to register something
+  reject,  ///< it is of another program, or of one that has forgotten to register something
   ignore,
 };
 
@@ -47,10 +47,10 @@ struct saver_options {
   /// The saver goes on with the checkpoints that the state file lists, and those that a killed
   /// program had no time to list: they count, and are deleted in turn. False: it leaves those alone
   /// that it has not written.
-  bool adopt_listed = true;
+  bool recover_last_checkpoints = true;
   /// An empty registry is no error: save() gives an empty path, and nothing is restored.
   bool allow_empty = false;
-  extra_entries extra = extra_entries::refuse;
+  extra_entries extra = extra_entries::reject;
   // ---- Deliberate differences between a checkpoint and the program, so that a model can outlive a
   // change of its input or its code. Each list names entries; every difference that is not listed
   // is refused. A restore reports through on_warning each registered entry that it did not restore.
@@ -73,7 +73,7 @@ struct saver_options {
   /// from as things are (failed_precondition, data_loss), such as a pipeline whose input files have
   /// changed since: what was done behind an older one is done again, all of it where need be, and
   /// those that were passed over are deleted in their turn. False: it fails.
-  bool pass_over_whole = false;
+  bool skip_intact = false;
   /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
   /// was saved of one step belongs together. restore_latest() takes the newest step of which all
   /// have a checkpoint that is whole, whatever the state file says, deletes those of this saver
@@ -81,11 +81,11 @@ struct saver_options {
   /// directory's lock, while no rank saves: where others go on it fails with failed_precondition,
   /// and the values may have changed by then. See find_rank_checkpoints(), whose errors it has, and
   /// docs/supervisor.md. max_to_keep must not be 1 or 2.
-  braced<std::vector<std::string>> in_step_with = {};
+  braced<std::vector<std::string>> rank_directories = {};
 
   /// Called for each checkpoint, or state file, that restore_latest() passes over. A supervisor
   /// prints one warning for all checkpoints with the same error.
-  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_refused = {};
+  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
   /// Called with a sentence about what is no failure of the call: a checkpoint could not be
   /// deleted, the clock was set back.
   braced<std::function<void(const std::string& sentence)>> on_warning = {};

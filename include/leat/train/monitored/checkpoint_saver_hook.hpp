@@ -31,7 +31,7 @@ struct checkpoint_saver_hook_options {
 /// whose state is that of no checkpoint, then at each interval, and at the end.
 ///
 /// Errors: failed_precondition where steps are unknown; invalid_argument for an interval in time
-///         with saver_options::in_step_with; those of save_between_steps().
+///         with saver_options::rank_directories; those of save_between_steps().
 /// Source: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
 class checkpoint_saver_hook final : public session_hook {
  public:

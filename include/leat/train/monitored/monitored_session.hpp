@@ -42,8 +42,8 @@ struct monitored_session_options {
   /// become hooks of a chief with a directory, in the place of services. stop_grace is for tasks of
   /// the coordinator: steps, hooks and the body are waited for as long as they take.
   supervisor_options supervised = {};
-  std::int64_t save_checkpoint_steps = 0;  ///< 0: in time, each supervised.save_model
-  std::int64_t save_summaries_steps = 0;   ///< 0: in time, each supervised.save_summaries
+  std::int64_t save_checkpoint_steps = 0;  ///< 0: in time, each supervised.save_model_interval
+  std::int64_t save_summaries_steps = 0;   ///< 0: in time, each supervised.save_summaries_interval
   /// Called in this order: first those of a chief, then these, then the ones that save.
   braced<std::vector<std::shared_ptr<session_hook>>> chief_only_hooks = {};
   braced<std::vector<std::shared_ptr<session_hook>>> hooks = {};

@@ -52,7 +52,7 @@ class session_hook {
  protected:
   /// The step, for who cannot do without it. Errors: failed_precondition where steps are unknown,
   /// naming the hook.
-  [[nodiscard]] static std::int64_t step_of(const supervisor& sv, std::string_view hook);
+  [[nodiscard]] static std::int64_t require_step(const supervisor& sv, std::string_view hook);
 };
 
 }  // namespace leat

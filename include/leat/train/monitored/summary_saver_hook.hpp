@@ -12,7 +12,7 @@ namespace leat {
 /// What a summary_saver_hook writes, and how often.
 struct summary_saver_hook_options {
   step_interval every = {.steps = 100};
-  /// Of the run that has just ended; without it, scalars_of() its results.
+  /// Of the run that has just ended; without it, to_summary() of its results.
   braced<std::function<summary(const run_context&)>> summaries = {};
 };
 
@@ -27,7 +27,7 @@ class summary_saver_hook final : public session_hook {
   explicit summary_saver_hook(summary_saver_hook_options options = {});
 
   /// Each number as a scalar under its name.
-  [[nodiscard]] static summary scalars_of(const named_values& results);
+  [[nodiscard]] static summary to_summary(const named_values& results);
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
   [[nodiscard]] task<void> after_create_session(run_context& run) override;

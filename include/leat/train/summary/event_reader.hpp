@@ -51,10 +51,10 @@ struct event_series {
 /// step that is smaller than the last one means it for the tags of its summary.
 ///
 /// Thread safety: distinct-safe. Source: TensorBoard, event_accumulator.
-class event_collector {
+class event_accumulator {
  public:
   /// Errors: resource_exhausted for more than `max_points` values.
-  explicit event_collector(std::uint64_t max_points = UINT64_MAX) : max_points_(max_points) {}
+  explicit event_accumulator(std::uint64_t max_points = UINT64_MAX) : max_points_(max_points) {}
 
   /// The next event of the run.
   void add(event_record e);

@@ -59,7 +59,7 @@ class session_manager {
   ///
   /// Errors: failed_precondition when it is not ready in the end, with the reason, or there was no
   ///         function to make it; invalid_argument for wait_for_checkpoint with a saver that has
-  ///         in_step_with; what the functions and the saver throw. The session is closed.
+  ///         rank_directories; what the functions and the saver throw. The session is closed.
   /// Cancellation: as an error.
   [[nodiscard]] task<session> prepare_session(restore_source source);
   [[nodiscard]] task<session> prepare_session() { return prepare_session(restore_source()); }
@@ -68,7 +68,7 @@ class session_manager {
   struct recovered {
     session opened;
     bool initialized = false;
-    std::string why_not = {};
+    std::string not_ready_reason = {};
   };
   /// Restores the state, runs local_init, and tells whether it is ready then; that it is not is no
   /// error. Errors: what the functions and the saver throw; the session is closed.
@@ -81,7 +81,7 @@ class session_manager {
   /// Errors: deadline_exceeded when the next attempt, recovery_wait later, would not come before
   ///         max_wait from the first one; none: no limit. So with a max_wait of recovery_wait or
   ///         less there is one attempt, and no wait. invalid_argument for a saver that has
-  ///         in_step_with. What the functions and the saver throw.
+  ///         rank_directories. What the functions and the saver throw.
   [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait,
                                                restore_source source);
   [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait = {}) {

@@ -71,8 +71,8 @@ struct stop_options {
 class supervisor {
  public:
   /// Errors: invalid_argument for options that make no sense, such as a worker that can never be
-  ///         ready, since it knows of no state that the chief might make, and saver.in_step_with of
-  ///         a worker, or with save_model above 0.
+  ///         ready, since it knows of no state that the chief might make, and
+  ///         saver.rank_directories of a worker, or with save_model_interval above 0.
   explicit supervisor(supervisor_options options);
   supervisor(const supervisor&) = delete;
   supervisor& operator=(const supervisor&) = delete;
@@ -240,8 +240,10 @@ class supervisor {
   /// DIRECTORY/BASENAME, of which checkpoints have the name, with their step; empty: nothing is
   /// saved.
   [[nodiscard]] const std::string& save_path() const noexcept { return save_path_; }
-  [[nodiscard]] duration save_summaries_interval() const noexcept { return save_summaries_; }
-  [[nodiscard]] duration save_model_interval() const noexcept { return save_model_; }
+  [[nodiscard]] duration save_summaries_interval() const noexcept {
+    return save_summaries_interval_;
+  }
+  [[nodiscard]] duration save_model_interval() const noexcept { return save_model_interval_; }
   /// The step that was done last; none: steps are unknown.
   [[nodiscard]] std::optional<std::int64_t> global_step() const;
   /// Null before it is prepared, and without a directory.
@@ -307,8 +309,8 @@ class supervisor {
   std::unique_ptr<state> state_;
   std::string logdir_;
   std::string save_path_;
-  duration save_summaries_{};
-  duration save_model_{};
+  duration save_summaries_interval_{};
+  duration save_model_interval_{};
   std::function<std::int64_t()> global_step_;
   std::string restored_from_;
 };

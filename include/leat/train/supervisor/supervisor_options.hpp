@@ -59,10 +59,11 @@ struct supervisor_options {
   /// Of which it is written how much goes through them and how they wait; see stage_rates. Those of
   /// a pipeline are its stages(). They must outlive the supervisor.
   braced<std::vector<const stage_metrics*>> stages = {};
-  time_span save_summaries = std::chrono::seconds(120);  ///< between two; 0: never
-  time_span save_model = std::chrono::seconds(600);      ///< between two checkpoints; 0: never
+  time_span save_summaries_interval = std::chrono::seconds(120);  ///< between two; 0: never
+  /// Between two checkpoints; 0: never.
+  time_span save_model_interval = std::chrono::seconds(600);
   /// One more checkpoint when all has ended well, so that no step is done twice; also where
-  /// save_model is 0. TensorFlow: none.
+  /// save_model_interval is 0. TensorFlow: none.
   bool save_at_end = true;
   /// Awaited before that: all tasks have ended, all went well, and the state can still be saved. No
   /// stop reaches it; what it throws leaves.
