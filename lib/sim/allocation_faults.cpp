@@ -7,12 +7,12 @@
 namespace leat::sim {
 namespace {
 
-constinit thread_local allocation_faults* faults_here = nullptr;
+constinit thread_local allocation_faults* current_faults = nullptr;
 
 }  // namespace
 
 bool allocation_faults::next_fails() noexcept {
-  allocation_faults* const here = faults_here;
+  allocation_faults* const here = current_faults;
   if (!here) return false;
   const spared own;  // deciding allocates, too
   return here->decide();
@@ -22,13 +22,13 @@ bool allocation_faults::decide() {
   if (ended_) return false;
   ++count_;
   const bool fails =
-      options_.plan == count_ || choices_.chance(options_.failure, "allocation fails?");
+      options_.plan == count_ || decisions_.chance(options_.failure, "allocation fails?");
   if (fails) failed_.push_back(count_);
   return fails;
 }
 
 void allocation_faults::require_failing_new() {
-  allocation_faults probe(choices_, {.plan = 1});
+  allocation_faults probe(decisions_, {.plan = 1});
   try {
     const asked once(probe);
     ::operator delete(::operator new(1));
@@ -39,12 +39,12 @@ void allocation_faults::require_failing_new() {
       "allocations are to fail, but no source of this program includes leat/sim/failing_new.hpp");
 }
 
-allocation_faults::spared::spared() noexcept : outer_(std::exchange(faults_here, nullptr)) {}
-allocation_faults::spared::~spared() { faults_here = outer_; }
+allocation_faults::spared::spared() noexcept : outer_(std::exchange(current_faults, nullptr)) {}
+allocation_faults::spared::~spared() { current_faults = outer_; }
 
 allocation_faults::asked::asked(allocation_faults& faults) noexcept {
-  faults_here = faults.wanted() ? &faults : nullptr;
+  current_faults = faults.wanted() ? &faults : nullptr;
 }
-allocation_faults::asked::~asked() { faults_here = nullptr; }
+allocation_faults::asked::~asked() { current_faults = nullptr; }
 
 }  // namespace leat::sim

@@ -5,7 +5,7 @@
 
 namespace leat::sim {
 
-std::uint32_t choices::keep(std::uint32_t options, std::uint32_t chosen, const char* about) {
+std::uint32_t choices::record(std::uint32_t options, std::uint32_t chosen, const char* about) {
   const allocation_faults::spared own;
   made_.push_back({options, chosen, about, step_});
   return chosen;
@@ -15,16 +15,16 @@ std::uint32_t choices::choose(std::size_t options, const char* about) {
   LEAT_ASSERT(options >= 1 && options <= UINT32_MAX, "a choice among nothing, or too much");
   if (options == 1) return 0;
   const auto count = static_cast<std::uint32_t>(options);
-  if (scripted_) return keep(count, scripted() % count, about);
-  return keep(count, static_cast<std::uint32_t>(random_.uniform_below(count)), about);
+  if (scripted_) return record(count, scripted() % count, about);
+  return record(count, static_cast<std::uint32_t>(random_.uniform_below(count)), about);
 }
 
 bool choices::chance(double probability, const char* about) {
   if (probability <= 0) return false;
-  if (scripted_) return keep(2, scripted() != 0 ? 1 : 0, about) != 0;
+  if (scripted_) return record(2, scripted() != 0 ? 1 : 0, about) != 0;
   constexpr double range = 18446744073709551616.0;  // 2^64
   const bool yes = static_cast<double>(random_()) < probability * range;
-  return keep(2, yes ? 1 : 0, about) != 0;
+  return record(2, yes ? 1 : 0, about) != 0;
 }
 
 }  // namespace leat::sim

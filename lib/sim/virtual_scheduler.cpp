@@ -12,7 +12,7 @@ namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many items do not intend to end.
-constexpr std::size_t patience = 1'000'000;
+constexpr std::size_t max_unwind_items = 1'000'000;
 
 // 2000-01-01 00:00 UTC.
 constexpr std::chrono::seconds wall_clock_begin{946'684'800};
@@ -20,7 +20,7 @@ constexpr std::chrono::seconds wall_clock_begin{946'684'800};
 }  // namespace
 
 virtual_scheduler::~virtual_scheduler() {
-  give_back_pool();
+  return_pool();
   answer_dump_queries();
 }
 
@@ -53,12 +53,12 @@ std::string virtual_scheduler::describe(std::size_t index) const {
 }
 
 bool virtual_scheduler::run_now(std::size_t max_items) {
-  give_back_pool();
+  return_pool();
   return run_ready(max_items);
 }
 
 // What was held back for a choice goes in front of what came later.
-void virtual_scheduler::give_back_pool() noexcept {
+void virtual_scheduler::return_pool() noexcept {
   if (pool_.empty()) return;
   work_list& items = ready_items();
   work_list later = std::move(items);
@@ -100,12 +100,12 @@ std::string virtual_scheduler::describe_live_tasks() const {
 
 // Ends the tasks that are stuck, so that the process can go on with the next test.
 void virtual_scheduler::unwind(const std::string& dump) {
-  std::size_t left = patience;
+  std::size_t left = max_unwind_items;
   const auto run = [&] {
     while (left > 0 && live_tasks() > 0) {
-      const std::size_t turn = std::min<std::size_t>(left, 1000);
-      left -= turn;
-      if (run_now(turn)) continue;
+      const std::size_t count = std::min<std::size_t>(left, 1000);
+      left -= count;
+      if (run_now(count)) continue;
       if (next_event() == no_deadline) return;
       advance_to(next_event());
     }

@@ -26,7 +26,7 @@ struct memory_options {
 class allocation_faults {
  public:
   allocation_faults(choices& c, const memory_options& options) noexcept
-      : choices_(c), options_(options) {}
+      : decisions_(c), options_(options) {}
 
   /// For what replaces operator new: true where the allocation that is to be made now fails; always
   /// false on a thread that runs no world.
@@ -75,7 +75,7 @@ class allocation_faults {
  private:
   [[nodiscard]] bool decide();
 
-  choices& choices_;
+  choices& decisions_;
   const memory_options options_;
   std::uint64_t count_ = 0;
   std::vector<std::uint64_t> failed_;

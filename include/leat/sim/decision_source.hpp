@@ -45,7 +45,7 @@ class choices {
   void begin_step(std::uint64_t step) noexcept { step_ = step; }
 
  private:
-  std::uint32_t keep(std::uint32_t options, std::uint32_t chosen, const char* about);
+  std::uint32_t record(std::uint32_t options, std::uint32_t chosen, const char* about);
   [[nodiscard]] std::uint32_t scripted() const noexcept {
     return made_.size() < script_.size() ? script_[made_.size()] : 0;
   }

@@ -30,7 +30,7 @@ inline void* failing_malloc(std::size_t size, std::align_val_t alignment) noexce
   return memory;
 }
 
-inline void* or_throw(void* memory) {
+inline void* throw_if_null(void* memory) {
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -38,16 +38,16 @@ inline void* or_throw(void* memory) {
 }  // namespace leat::sim::detail
 
 void* operator new(std::size_t size) {
-  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size));
+  return leat::sim::detail::throw_if_null(leat::sim::detail::failing_malloc(size));
 }
 void* operator new[](std::size_t size) {
-  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size));
+  return leat::sim::detail::throw_if_null(leat::sim::detail::failing_malloc(size));
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size, alignment));
+  return leat::sim::detail::throw_if_null(leat::sim::detail::failing_malloc(size, alignment));
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size, alignment));
+  return leat::sim::detail::throw_if_null(leat::sim::detail::failing_malloc(size, alignment));
 }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return leat::sim::detail::failing_malloc(size);

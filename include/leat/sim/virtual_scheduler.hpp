@@ -89,10 +89,10 @@ class virtual_scheduler final : public scheduler {
   void run_to_end();
 
  private:
-  void return_held_items() noexcept override { give_back_pool(); }
+  void return_held_items() noexcept override { return_pool(); }
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
-  void give_back_pool() noexcept;
+  void return_pool() noexcept;
   [[nodiscard]] std::string describe_live_tasks() const;
   void unwind(const std::string& dump);
 

@@ -18,7 +18,7 @@ namespace {
 
 using op = file_request::operation;
 
-bool moves_bytes(const file_request& r) noexcept {
+bool transfers_bytes(const file_request& r) noexcept {
   return r.what == op::read || r.what == op::write;
 }
 
@@ -52,7 +52,7 @@ bool needs_device(fault f) noexcept {
 
 file_system::file_system(choices& c, const file_system_options& options,
                          std::function<void(std::string)> violation)
-    : choices_(c), options_(options), violation_(std::move(violation)) {}
+    : decisions_(c), options_(options), violation_(std::move(violation)) {}
 
 // ---------------------------------------------------------------------------------- for the test
 
@@ -82,7 +82,7 @@ std::optional<std::string> file_system::read_file(const std::string& path) const
   return std::string(reinterpret_cast<const char*>(data.data()), data.size());
 }
 
-void file_system::cut(node& n, std::size_t size) const {
+void file_system::resize(node& n, std::size_t size) const {
   n.data.resize(size);
   n.lost.erase(n.lost.lower_bound((size + sector_size - 1) / sector_size), n.lost.end());
   n.modified_ns = wall_ns_;
@@ -92,7 +92,7 @@ void file_system::truncate(const std::string& path, std::size_t size) {
   const allocation_faults::spared own;
   const auto found = names_.find(canonical(path));
   if (found == names_.end()) return;
-  cut(*found->second, size);
+  resize(*found->second, size);
   found->second->on_device = found->second->data;
   found->second->lost.clear();
 }
@@ -116,9 +116,9 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
   switch (f) {
     case fault::none: return true;
     case fault::slow: return r.what != op::close;
-    case fault::short_transfer: return moves_bytes(r) && r.size > 1;
+    case fault::short_transfer: return transfers_bytes(r) && r.size > 1;
     case fault::cancelled_late:
-      return (moves_bytes(r) && r.offset != at_stream_position) || r.what == op::sync;
+      return (transfers_bytes(r) && r.offset != at_stream_position) || r.what == op::sync;
     case fault::bit_flip: return r.what == op::read && r.size > 0;
     case fault::truncated: return r.what == op::read && r.offset != at_stream_position;
     case fault::replaced:
@@ -142,8 +142,8 @@ bool file_system::is_planned(std::uint64_t call) const noexcept {
 // Of a call that counts.
 fault file_system::decide(const file_request& r) {
   ++calls_;
-  if (owed_ != fault::none && !is_planned(calls_) && applies(owed_, r)) {
-    return std::exchange(owed_, fault::none);
+  if (deferred_fault_ != fault::none && !is_planned(calls_) && applies(deferred_fault_, r)) {
+    return std::exchange(deferred_fault_, fault::none);
   }
   return draw(r, calls_);
 }
@@ -163,22 +163,23 @@ fault file_system::draw(const file_request& r, std::uint64_t call) {
       {rate.replaced, fault::replaced},
   };
   for (const auto& [probability, f] : all) {
-    if (applies(f, r) && choices_.chance(probability, "fault")) return f;
+    if (applies(f, r) && decisions_.chance(probability, "fault")) return f;
   }
-  if (changes_something(r) && choices_.chance(rate.crash, "crash")) {
-    return choices_.choose(2, "before or after it") == 0 ? fault::crash_before : fault::crash_after;
+  if (changes_something(r) && decisions_.chance(rate.crash, "crash")) {
+    return decisions_.choose(2, "before or after it") == 0 ? fault::crash_before
+                                                           : fault::crash_after;
   }
   return fault::none;
 }
 
 duration file_system::latency(pending& p) {
   using namespace std::chrono_literals;
-  p.slow = p.what == fault::slow || choices_.chance(options_.faults.slow, "slow operation");
+  p.slow = p.what == fault::slow || decisions_.chance(options_.faults.slow, "slow operation");
   if (p.slow) {
-    return std::chrono::minutes(1 + choices_.choose(10, "minutes"));
+    return std::chrono::minutes(1 + decisions_.choose(10, "minutes"));
   }
   constexpr duration times[] = {0us, 10us, 100us, 1ms, 10ms};
-  return times[choices_.choose(std::size(times), "latency")];
+  return times[decisions_.choose(std::size(times), "latency")];
 }
 
 void file_system::submit(file_request& request) noexcept {
@@ -186,8 +187,8 @@ void file_system::submit(file_request& request) noexcept {
   try {
     pending p{&request, {}, order_++, decide(request)};
     p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
-    if (moves_bytes(request)) watch(p);
-    line_up(std::move(p));
+    if (transfers_bytes(request)) hash_buffer(p);
+    enqueue(std::move(p));
     leat::detail::mark_kernel_owned(request);
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
@@ -195,10 +196,10 @@ void file_system::submit(file_request& request) noexcept {
   }
 }
 
-void file_system::line_up(pending p) {
-  const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
-                                      [](time_point t, const pending& q) { return t < q.due; });
-  pending_.insert(place, std::move(p));
+void file_system::enqueue(pending p) {
+  const auto position = std::upper_bound(pending_.begin(), pending_.end(), p.due,
+                                         [](time_point t, const pending& q) { return t < q.due; });
+  pending_.insert(position, std::move(p));
 }
 
 // In the cache, or not.
@@ -209,15 +210,18 @@ bool file_system::try_complete(file_request& request) noexcept {
                              (request.what == op::open && !changes_something(request));
   if (!may_be_cached || crashed_) return false;
   try {
-    if (owed_ != fault::none || choices_.choose(2, "in the cache?") == 1) return false;
+    if (deferred_fault_ != fault::none || decisions_.choose(2, "in the cache?") == 1) return false;
     const fault f = draw(request, calls_ + 1);
     if (needs_device(f)) {  // it is not in the cache, and the call that follows counts
-      if (!is_planned(calls_ + 1)) owed_ = f;
+      if (!is_planned(calls_ + 1)) deferred_fault_ = f;
       return false;
     }
     ++calls_;
     if (f != fault::none) {
-      befallen_.append(", ").append(text_of(request)).append(" from the cache").append(name_of(f));
+      fault_text_.append(", ")
+          .append(describe(request))
+          .append(" from the cache")
+          .append(name_of(f));
     }
     request.result = perform(request, f);
     return true;
@@ -246,20 +250,21 @@ std::size_t file_system::due(time_point now) const noexcept {
 }
 
 // What a schedule says of it: "read '/a' at 512".
-std::string file_system::text_of(const file_request& r) const {
+std::string file_system::describe(const file_request& r) const {
   std::string text = name_of(r.what);
   if (r.path) return text.append(" '").append(r.path).append("'");
   const auto f = open_.find(r.handle);
   if (f == open_.end()) return text;
   text.append(" '").append(f->second.path).append("'");
-  if (moves_bytes(r) && r.offset != at_stream_position) text += " at " + std::to_string(r.offset);
+  if (transfers_bytes(r) && r.offset != at_stream_position)
+    text += " at " + std::to_string(r.offset);
   return text;
 }
 
 std::string file_system::complete(std::size_t index) {
   const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(index);
   file_request& r = *at->request;
-  std::string text = text_of(r);
+  std::string text = describe(r);
   if (at->slow) text += name_of(fault::slow);
   if (at->what != fault::slow && !at->cancelled && !crashed_) text += name_of(at->what);
   // From here on the operation completes, whatever the memory.
@@ -267,7 +272,7 @@ std::string file_system::complete(std::size_t index) {
   pending_.erase(at);
   leat::detail::mark_user_owned(r);
   try {
-    if (moves_bytes(r)) check_watched(p);
+    if (transfers_bytes(r)) check_buffer(p);
     r.result = p.cancelled ? -ECANCELED : perform(r, p.what);
   } catch (const std::bad_alloc&) {
     r.result = -ENOMEM;
@@ -283,13 +288,13 @@ std::int64_t file_system::perform(file_request& r, fault f) {
   switch (f) {
     case fault::interrupted: return -EINTR;
     case fault::again: return -EAGAIN;
-    case fault::io_error: lose_some(r); return -EIO;
+    case fault::io_error: lose_sectors(r); return -EIO;
     case fault::no_space: return -ENOSPC;
     case fault::truncated:
-    case fault::replaced: meddle(r, f); break;
+    case fault::replaced: apply_fault(r, f); break;
     default: break;
   }
-  const std::int64_t result = carry_out(r, f == fault::short_transfer, f == fault::bit_flip);
+  const std::int64_t result = execute(r, f == fault::short_transfer, f == fault::bit_flip);
   if (f == fault::cancelled_late) return -ECANCELED;
   if (f == fault::crash_after) {
     crashed_ = true;
@@ -298,7 +303,7 @@ std::int64_t file_system::perform(file_request& r, fault f) {
   return result;
 }
 
-std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flipped) {
+std::int64_t file_system::execute(file_request& r, bool shortened, bool flipped) {
   switch (r.what) {
     case op::open: return open(r);
     case op::status: return status(r);
@@ -320,7 +325,7 @@ std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flippe
       const std::string path = canonical(r.path);
       if (directories_.contains(path)) return -EISDIR;
       if (!names_.contains(path)) return -ENOENT;
-      change_names({{{path, nullptr}}});
+      apply_change({{{path, nullptr}}});
       return 0;
     }
     case op::make_directory: return new_directory(canonical(r.path));
@@ -345,19 +350,19 @@ std::int64_t file_system::open(const file_request& r) {
       if ((r.flags & O_CREAT) == 0 || !directories_.contains(parent_of(path))) return -ENOENT;
       f.target = make_node();
       f.target->modified_ns = wall_ns_;
-      change_names({{{path, f.target}}});
+      apply_change({{{path, f.target}}});
     } else {
       if ((r.flags & O_CREAT) != 0 && (r.flags & O_EXCL) != 0) return -EEXIST;
       f.target = found->second;
       if ((r.flags & O_TRUNC) != 0) {
-        cut(*f.target, 0);
+        resize(*f.target, 0);
       }
     }
   }
   int handle = first_handle_;  // the lowest that is free, as a system gives it
   while (open_.contains(handle)) ++handle;
   highest_handle_ = std::max(highest_handle_, handle);
-  *r.status = status_of(f.target.get());
+  *r.status = make_status(f.target.get());
   open_.emplace(handle, std::move(f));
   return handle;
 }
@@ -369,16 +374,16 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   if (!f.target) return -EISDIR;
   if (!f.reads) return -EBADF;
   const auto& data = f.target->data;
-  if (refuses(r, f)) return -EINVAL;
+  if (violates_alignment(r, f)) return -EINVAL;
   if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
   std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
   const std::uint64_t from = r.offset == at_stream_position ? position : r.offset;
   if (from >= data.size() || r.size == 0) return 0;
   std::size_t count = std::min<std::size_t>(r.size, data.size() - from);
-  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short read");
+  if (shortened && count > 1) count = 1 + decisions_.choose(count - 1, "bytes of a short read");
   std::memcpy(r.data, data.data() + from, count);
   if (flipped) {
-    const std::uint32_t bit = choices_.choose(count * 8, "bit");
+    const std::uint32_t bit = decisions_.choose(count * 8, "bit");
     r.data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
   }
   if (r.offset == at_stream_position) position += count;
@@ -393,12 +398,13 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
   node& n = *f.target;
   const std::uint64_t from = r.offset == at_stream_position ? f.position : r.offset;
   std::size_t count = r.size;
-  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short write");
+  if (shortened && count > 1) count = 1 + decisions_.choose(count - 1, "bytes of a short write");
   if (from + count > n.data.size()) {
     const std::uint64_t used = bytes_used();
-    const std::uint64_t room = n.data.size() + (options_.size > used ? options_.size - used : 0);
-    if (room <= from && count > 0) return -ENOSPC;
-    count = std::min<std::size_t>(count, room - from);
+    const std::uint64_t max_size =
+        n.data.size() + (options_.size > used ? options_.size - used : 0);
+    if (max_size <= from && count > 0) return -ENOSPC;
+    count = std::min<std::size_t>(count, max_size - from);
     n.data.resize(std::max<std::size_t>(n.data.size(), from + count));
   }
   std::memcpy(n.data.data() + from, r.data, count);
@@ -415,7 +421,7 @@ std::int64_t file_system::truncate(const file_request& r) {
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
   if (!found->second.target || !found->second.writes) return -EINVAL;
-  cut(*found->second.target, r.offset);
+  resize(*found->second.target, r.offset);
   return 0;
 }
 
@@ -439,7 +445,7 @@ std::shared_ptr<file_system::node> file_system::make_node() {
 }
 
 // Null: of a directory.
-file_status file_system::status_of(const node* n) {
+file_status file_system::make_status(const node* n) {
   file_status status;
   status.is_directory = n == nullptr;
   status.is_stream = n && n->is_pipe;
@@ -458,12 +464,12 @@ std::int64_t file_system::status(const file_request& r) const {
   const auto found = names_.find(path);
   const node* const n = found == names_.end() ? nullptr : found->second.get();
   if (!n && !directories_.contains(path)) return -ENOENT;
-  *r.status = status_of(n);
+  *r.status = make_status(n);
   return 0;
 }
 
 // What somebody else does to the file of an operation that is about to happen.
-void file_system::meddle(const file_request& r, fault f) {
+void file_system::apply_fault(const file_request& r, fault f) {
   const auto opened = r.path ? open_.end() : open_.find(r.handle);
   const std::string path = r.path                  ? canonical(r.path)
                            : opened == open_.end() ? ""
@@ -471,16 +477,16 @@ void file_system::meddle(const file_request& r, fault f) {
   if (f == fault::truncated) {
     if (opened == open_.end() || !opened->second.target) return;
     node& n = *opened->second.target;
-    cut(n, choices_.choose(n.data.size() + 1, "size of a file that is cut"));
+    resize(n, decisions_.choose(n.data.size() + 1, "size of a file that is cut"));
     return;
   }
   const auto found = names_.find(path);
   if (found == names_.end() || found->second->is_pipe) return;
   auto fresh = make_node();
   fresh->data = found->second->data;
-  cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
+  resize(*fresh, decisions_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
   fresh->on_device = fresh->data;
-  change_names({{{path, fresh}}});
+  apply_change({{{path, fresh}}});
 }
 
 }  // namespace leat::sim

@@ -11,7 +11,7 @@
 namespace leat::sim {
 namespace {
 
-constexpr std::byte untouched{0xA5};  // a buffer that is being read into
+constexpr std::byte fill_byte{0xA5};  // a buffer that is being read into
 
 // Tells any single changed byte for certain: each step can be undone. In four lanes, since a
 // program reads into buffers that are much larger than its files.
@@ -38,15 +38,15 @@ std::uint64_t hash_of(const std::byte* data, std::size_t size) noexcept {
 }  // namespace
 
 // The kernel owns the buffer while the operation is under way.
-void file_system::watch(pending& p) {
+void file_system::hash_buffer(pending& p) {
   const file_request& r = *p.request;
-  if (r.what == file_request::operation::read) std::fill_n(r.data, r.size, untouched);
-  p.watched = hash_of(r.data, r.size);
+  if (r.what == file_request::operation::read) std::fill_n(r.data, r.size, fill_byte);
+  p.buffer_hash = hash_of(r.data, r.size);
 }
 
-void file_system::check_watched(const pending& p) const {
+void file_system::check_buffer(const pending& p) const {
   const file_request& r = *p.request;
-  if (p.watched == hash_of(r.data, r.size)) return;
+  if (p.buffer_hash == hash_of(r.data, r.size)) return;
   violation_(std::string("the buffer of a ") + name_of(p.request->what) +
              " was changed while the operation was under way");
 }

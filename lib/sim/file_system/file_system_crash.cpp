@@ -40,20 +40,20 @@ std::int64_t file_system::sync(const file_request& r) {
 }
 
 // What a system has tried to write, and could not, counts as written from then on.
-void file_system::lose_some(const file_request& r) {
+void file_system::lose_sectors(const file_request& r) {
   const auto found =
       r.what == file_request::operation::sync && !r.path ? open_.find(r.handle) : open_.end();
   if (found == open_.end() || !found->second.target) return;
   node& n = *found->second.target;
   std::erase_if(n.dirty, [&](std::size_t s) {
-    if (choices_.choose(2, "is a sector lost?") == 0) return false;
+    if (decisions_.choose(2, "is a sector lost?") == 0) return false;
     n.lost.insert(s);
     return true;
   });
 }
 
 // Of what was not synced some sectors are on the device, and some are not.
-void file_system::keep_some(choices& c, node& n) {
+void file_system::keep_sectors(choices& c, node& n) {
   std::vector<std::byte> kept = n.on_device;
   std::size_t size = kept.size();
   if (n.data.size() < size && c.choose(2, "is a cut kept?") == 0) size = n.data.size();
@@ -75,7 +75,7 @@ void file_system::keep_some(choices& c, node& n) {
 void file_system::restart() {
   const allocation_faults::spared own;
   // The journal of the names is in order: a part from its beginning is on the device.
-  const std::uint32_t lost = choices_.choose(changes_.size() + 1, "changes of names lost");
+  const std::uint32_t lost = decisions_.choose(changes_.size() + 1, "changes of names lost");
   changes_.resize(changes_.size() - lost);
   for (const change& c : changes_) {
     for (const auto& [path, n] : c.entries) {
@@ -89,9 +89,9 @@ void file_system::restart() {
   changes_.clear();
   names_ = names_on_device_;
   for (const auto& [path, n] : names_) {
-    const bool differs =
+    const bool has_unsynced =
         !n->dirty.empty() || !n->lost.empty() || n->data.size() != n->on_device.size();
-    if (differs) keep_some(choices_, *n);
+    if (has_unsynced) keep_sectors(decisions_, *n);
   }
   open_.clear();
   first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's

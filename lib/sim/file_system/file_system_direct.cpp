@@ -15,7 +15,7 @@ int file_system::set_direct(int handle, bool direct) noexcept {
   return 0;
 }
 
-bool file_system::refuses(const file_request& r, const open_file& f) const noexcept {
+bool file_system::violates_alignment(const file_request& r, const open_file& f) const noexcept {
   if (!f.is_direct) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(r.data);
   return (r.offset | r.size | address) % options_.direct_unit != 0;

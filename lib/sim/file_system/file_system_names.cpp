@@ -51,10 +51,10 @@ std::int64_t file_system::sync_directory(const std::string& directory) {
 
 void file_system::rename(const std::string& from, const std::string& to) {
   if (from == to) return;
-  change_names({{{from, nullptr}, {to, names_.at(from)}}});
+  apply_change({{{from, nullptr}, {to, names_.at(from)}}});
 }
 
-void file_system::change_names(change c) {
+void file_system::apply_change(change c) {
   for (const auto& [path, n] : c.entries) {
     if (n) {
       names_[path] = n;

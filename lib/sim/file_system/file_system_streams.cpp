@@ -26,13 +26,13 @@ void file_system::write_pipe(const std::string& path, std::string_view text) {
   node& n = *names_.at(canonical(path));
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
   n.data.insert(n.data.end(), begin, begin + text.size());
-  rouse_waiting();
+  wake_waiting();
 }
 
 void file_system::close_pipe(const std::string& path) {
   const allocation_faults::spared own;
   names_.at(canonical(path))->is_closed = true;
-  rouse_waiting();
+  wake_waiting();
 }
 
 // A read of a pipe that is empty and has a writer.
@@ -45,7 +45,7 @@ bool file_system::waits_for_data(const file_request& r) const {
 }
 
 // Reads that need not wait any more complete after a time of their own.
-void file_system::rouse_waiting() {
+void file_system::wake_waiting() {
   for (pending& p : pending_) {
     const bool waited = p.due == no_deadline;
     if (waited && (p.cancelled || !waits_for_data(*p.request))) p.due = now_ + latency(p);
@@ -61,8 +61,8 @@ void file_system::cancel(file_request& request) noexcept {
                                   [&](const pending& p) { return p.request == &request; });
   if (found == pending_.end()) return;  // it has completed
   // What a device is at goes on to its end, mostly.
-  found->cancelled = found->due == no_deadline || choices_.choose(4, "cancelled in time?") == 1;
-  if (found->due == no_deadline) rouse_waiting();
+  found->cancelled = found->due == no_deadline || decisions_.choose(4, "cancelled in time?") == 1;
+  if (found->due == no_deadline) wake_waiting();
 }
 
 }  // namespace leat::sim

@@ -5,28 +5,29 @@
 
 namespace leat::sim {
 
-void ledger::violated(const std::string& sentence) const {
+void ledger::throw_violation(const std::string& sentence) const {
   throw violation("ledger '" + name_ + "': " + sentence);
 }
 
 ledger::entry& ledger::find(std::uint64_t id, const char* verb) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) {
-    violated("item " + std::to_string(id) + " was " + verb + ", yet never offered, or was refused");
+    throw_violation("item " + std::to_string(id) + " was " + verb +
+                    ", yet never offered, or was refused");
   }
   return found->second;
 }
 
 void ledger::offers(std::uint64_t producer, std::uint64_t id) {
   const allocation_faults::spared own;
-  const bool fresh = entries_.try_emplace(id, entry{producer, offered_by_[producer]++}).second;
-  if (!fresh) violated("item " + std::to_string(id) + " was offered twice");
+  const bool fresh = entries_.try_emplace(id, entry{producer, pushed_by_[producer]++}).second;
+  if (!fresh) throw_violation("item " + std::to_string(id) + " was offered twice");
 }
 
 void ledger::refused(std::uint64_t id) {
   const allocation_faults::spared own;
   if (find(id, "refused").taken) {
-    violated("item " + std::to_string(id) + " was refused, yet somebody got it");
+    throw_violation("item " + std::to_string(id) + " was refused, yet somebody got it");
   }
   entries_.erase(id);
 }
@@ -37,11 +38,11 @@ void ledger::gets(std::uint64_t consumer, std::uint64_t id) {
   const std::string what = "item " + std::to_string(id) + " of producer " +
                            std::to_string(e.producer) + " came to consumer " +
                            std::to_string(consumer);
-  if (e.taken) violated(what + ", and somebody has got it before");
+  if (e.taken) throw_violation(what + ", and somebody has got it before");
   e.taken = true;
   ++taken_;
   std::uint64_t& next = next_[e.producer][consumer];
-  if (ordered_ && e.number < next) violated(what + " behind a later one");
+  if (ordered_ && e.number < next) throw_violation(what + " behind a later one");
   next = e.number + 1;
 }
 
@@ -57,8 +58,8 @@ void ledger::settle(std::size_t inside) const {
       break;
     }
   }
-  violated(std::to_string(missing) + " items were accepted and did not come out, where " +
-           std::to_string(inside) + " are still inside" + example);
+  throw_violation(std::to_string(missing) + " items were accepted and did not come out, where " +
+                  std::to_string(inside) + " are still inside" + example);
 }
 
 }  // namespace leat::sim

@@ -133,7 +133,7 @@ void fiber::start(void (*function)(void*), void* argument) noexcept {
   switch_in();
 }
 
-void fiber::take_up() noexcept {
+void fiber::resume() noexcept {
   LEAT_ASSERT(busy(), "a fiber was taken up that runs nothing");
   switch_in();
 }
@@ -155,6 +155,6 @@ void fiber::switch_in() noexcept {
 #endif
 }
 
-void fiber::put_aside() noexcept { state_->leave(); }
+void fiber::suspend() noexcept { state_->leave(); }
 
 }  // namespace leat::sim

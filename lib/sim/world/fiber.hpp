@@ -18,14 +18,14 @@ class fiber {
   fiber& operator=(const fiber&) = delete;
   ~fiber();
 
-  /// Runs `function(argument)` on the fiber's stack until it ends or calls put_aside().
+  /// Runs `function(argument)` on the fiber's stack until it ends or calls suspend().
   void start(void (*function)(void*), void* argument) noexcept;
 
-  /// Goes on where put_aside() was called.
-  void take_up() noexcept;
+  /// Goes on where suspend() was called.
+  void resume() noexcept;
 
-  /// From within: back to who called start() or take_up(); returns when taken up again.
-  void put_aside() noexcept;
+  /// From within: back to who called start() or resume(); returns when taken up again.
+  void suspend() noexcept;
 
   /// True from start() until the function has ended.
   [[nodiscard]] bool busy() const noexcept { return function_ != nullptr; }

@@ -29,45 +29,48 @@ std::unique_ptr<fiber> take_fiber() {
 
 }  // namespace
 
-turn::turn(virtual_scheduler& sched) noexcept : handler{&turn::may_preempt}, scheduler_(sched) {}
+simulated_turn::simulated_turn(virtual_scheduler& sched) noexcept
+    : handler{&simulated_turn::preempt_if_due}, scheduler_(sched) {}
 
-turn::~turn() { LEAT_ASSERT(!under_way(), "a world was destroyed while a thread is pre-empted"); }
+simulated_turn::~simulated_turn() {
+  LEAT_ASSERT(!is_suspended(), "a world was destroyed while a thread is pre-empted");
+}
 
-void turn::run(std::size_t item, unsigned place) {
-  if (place == 0) {
+void simulated_turn::run(std::size_t item, unsigned point) {
+  if (point == 0) {
     scheduler_.run_one(item);
     return;
   }
   fiber_ = take_fiber();
   item_ = item;
-  left_ = place;
+  left_ = point;
   outer_ = preemption_hook::install(this);
   fiber_->start(
       [](void* self) {
-        auto& t = *static_cast<turn*>(self);
+        auto& t = *static_cast<simulated_turn*>(self);
         t.scheduler_.run_one(t.item_);
       },
       this);
   finish();
 }
 
-void turn::go_on(unsigned place) noexcept {
-  left_ = place;
+void simulated_turn::resume(unsigned point) noexcept {
+  left_ = point;
   outer_ = preemption_hook::install(this);
   scheduler_.resume_turn();
-  fiber_->take_up();
+  fiber_->resume();
   finish();
 }
 
-void turn::may_preempt(handler& l) noexcept {
-  auto& self = static_cast<turn&>(l);
+void simulated_turn::preempt_if_due(handler& l) noexcept {
+  auto& self = static_cast<simulated_turn&>(l);
   if (self.left_ == 0 || --self.left_ > 0) return;
   self.scheduler_.suspend_turn();
-  self.fiber_->put_aside();
+  self.fiber_->suspend();
 }
 
 // Back on the stack of who gave the turn: the item has ended or was put aside.
-void turn::finish() noexcept {
+void simulated_turn::finish() noexcept {
   preemption_hook::install(outer_);
   if (!fiber_->busy()) idle_fibers().push_back(std::move(fiber_));
 }

@@ -12,25 +12,25 @@ namespace leat::sim {
 /// A simulated thread's turn: one item of its scheduler, which may be put aside in its midst.
 ///
 /// Thread safety: none.
-class turn : private leat::detail::preemption_hook::handler {
+class simulated_turn : private leat::detail::preemption_hook::handler {
  public:
-  explicit turn(virtual_scheduler& sched) noexcept;
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
-  ~turn();
+  explicit simulated_turn(virtual_scheduler& sched) noexcept;
+  simulated_turn(const simulated_turn&) = delete;
+  simulated_turn& operator=(const simulated_turn&) = delete;
+  ~simulated_turn();
 
-  /// Runs an item. It is pre-empted at the `place`-th of the places where that is possible, counted
+  /// Runs an item. It is pre-empted at the `point`-th of the places where that is possible, counted
   /// from 1; 0: at none.
-  void run(std::size_t item, unsigned place);
+  void run(std::size_t item, unsigned point);
 
   /// Goes on with the item that was put aside, to its end or to the next such place.
-  void go_on(unsigned place) noexcept;
+  void resume(unsigned point) noexcept;
 
   /// True while an item is put aside.
-  [[nodiscard]] bool under_way() const noexcept { return fiber_ != nullptr; }
+  [[nodiscard]] bool is_suspended() const noexcept { return fiber_ != nullptr; }
 
  private:
-  static void may_preempt(handler& self) noexcept;
+  static void preempt_if_due(handler& self) noexcept;
   void finish() noexcept;
 
   virtual_scheduler& scheduler_;

@@ -17,34 +17,34 @@ namespace {
 using script = std::vector<std::uint32_t>;
 
 // A failing run may have millions of steps: so many lines of each end of its schedule are told.
-constexpr std::size_t lines_of_each_end = 1000;
+constexpr std::size_t traced_lines_per_end = 1000;
 
 // Enough for all runs of most programs, and of those that do not end for a few.
-constexpr std::uint64_t most_steps_to_shrink = 20'000'000;
+constexpr std::uint64_t max_shrink_steps = 20'000'000;
 
 // How a run failed; two failures are the same when they are of one kind.
-struct failure_of_run {
+struct run_failure {
   std::string kind;  // empty: it did not fail
   std::string what;
 };
 
 // Names the seed when an assertion ends the process.
-class assertion_names_seed {
+class assertion_seed_note {
  public:
-  explicit assertion_names_seed(std::uint64_t seed)
+  explicit assertion_seed_note(std::uint64_t seed)
       : text_("in a simulated world; again: LEAT_SIM_SEED=" + std::to_string(seed)) {
     leat::detail::assertion_note = text_.c_str();
   }
-  assertion_names_seed(const assertion_names_seed&) = delete;
-  assertion_names_seed& operator=(const assertion_names_seed&) = delete;
-  ~assertion_names_seed() { leat::detail::assertion_note = nullptr; }
+  assertion_seed_note(const assertion_seed_note&) = delete;
+  assertion_seed_note& operator=(const assertion_seed_note&) = delete;
+  ~assertion_seed_note() { leat::detail::assertion_note = nullptr; }
 
  private:
   const std::string text_;
 };
 
-failure_of_run run_in(world& w, const world::body& b) {
-  const assertion_names_seed named(w.seed());
+run_failure run_and_catch(world& w, const world::body& b) {
+  const assertion_seed_note named(w.seed());
   try {
     w.run(b);
   } catch (const violation& e) {
@@ -60,7 +60,7 @@ failure_of_run run_in(world& w, const world::body& b) {
   return {};
 }
 
-script choices_of(world& w) {
+script get_script(world& w) {
   script all;
   for (const choice& c : w.decisions().made()) all.push_back(c.chosen);
   return all;
@@ -71,39 +71,39 @@ void trim(script& s) {
   while (!s.empty() && s.back() == 0) s.pop_back();
 }
 
-std::size_t unusual(const script& s) {
+std::size_t count_unusual(const script& s) {
   return static_cast<std::size_t>(
       std::count_if(s.begin(), s.end(), [](std::uint32_t c) { return c != 0; }));
 }
 
-std::string how_again(std::uint64_t seed, const sweep_options& options) {
+std::string replay_hint(std::uint64_t seed, const sweep_options& options) {
   return "again: LEAT_SIM_SEED=" + std::to_string(seed) + ' ' +
          (options.replay.empty() ? "and the same program" : options.replay) + '\n';
 }
 
-std::string report(const world::body& b, std::uint64_t seed, const failure_of_run& failure,
+std::string report(const world::body& b, std::uint64_t seed, const run_failure& failure,
                    const script& original, const script& shortest, const sweep_options& options) {
   world w(shortest, seed, options.world);
-  w.trace({.ends = lines_of_each_end});
-  const failure_of_run again = run_in(w, b);
+  w.trace({.ends = traced_lines_per_end});
+  const run_failure again = run_and_catch(w, b);
   const bool alike = again.kind == failure.kind;
   std::ostringstream text;
   text << "seed " << seed << ": " << (alike ? again : failure).what << '\n'
-       << how_again(seed, options);
+       << replay_hint(seed, options);
   if (!alike) {
     text << "not repeatable: with the same choices it ended "
          << (again.kind.empty() ? "well" : "otherwise, by: " + again.what)
          << "; it depends on what is not the world's, such as an earlier run, real time, addresses "
             "or other threads\n";
   }
-  text << "schedule" << (alike ? "" : " of that run") << ", with " << unusual(shortest)
-       << " unusual choices (of " << unusual(original) << " before):\n";
+  text << "schedule" << (alike ? "" : " of that run") << ", with " << count_unusual(shortest)
+       << " unusual choices (of " << count_unusual(original) << " before):\n";
   for (const std::string& line : w.schedule()) text << "  " << line << '\n';
   return text.str();
 }
 
 // Where two runs of a seed part: the first choice of which another one is made, or among others.
-std::string where_they_part(world& one, world& other) {
+std::string find_divergence(world& one, world& other) {
   const std::vector<choice>& a = one.decisions().made();
   const std::vector<choice>& b = other.decisions().made();
   const auto alike = [](const choice& x, const choice& y) {
@@ -111,8 +111,8 @@ std::string where_they_part(world& one, world& other) {
            std::strcmp(x.about, y.about) == 0;
   };
   const auto [at, there] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), alike);
-  const bool parted = at != a.end() || there != b.end();
-  if (!parted && one.steps() == other.steps() && one.now() == other.now()) return {};
+  const bool differs = at != a.end() || there != b.end();
+  if (!differs && one.steps() == other.steps() && one.now() == other.now()) return {};
   const std::uint64_t step = at != a.end()      ? at->step
                              : there != b.end() ? there->step
                                                 : std::min(one.steps(), other.steps());
@@ -122,15 +122,15 @@ std::string where_they_part(world& one, world& other) {
 }
 
 // What LEAT_SIM_SEED says; nothing where it is not set, or empty.
-std::optional<std::uint64_t> wanted_seed() {
-  const char* const wanted = std::getenv("LEAT_SIM_SEED");
-  if (!wanted || !*wanted) return std::nullopt;
+std::optional<std::uint64_t> seed_from_environment() {
+  const char* const text = std::getenv("LEAT_SIM_SEED");
+  if (!text || !*text) return std::nullopt;
   std::uint64_t seed = 0;
-  const char* const end = wanted + std::strlen(wanted);
-  const auto [stop, error] = std::from_chars(wanted, end, seed);
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, seed);
   if (error == std::errc() && stop == end) return seed;
   throw std::invalid_argument("LEAT_SIM_SEED must be a number from 0 to 2^64 - 1, it is '" +
-                              std::string(wanted) + "'");
+                              std::string(text) + "'");
 }
 
 }  // namespace
@@ -143,18 +143,18 @@ script shrink(const world::body& b, std::uint64_t seed, script s, const world_op
   const auto fails = [&](const script& candidate) {
     ++runs;
     world w(candidate, seed, options);
-    std::string kind = run_in(w, b).kind;
+    std::string kind = run_and_catch(w, b).kind;
     steps += w.steps();
     return kind;
   };
-  const auto goes_on = [&] { return runs < max_runs && steps < most_steps_to_shrink; };
+  const auto within_budget = [&] { return runs < max_runs && steps < max_shrink_steps; };
   const std::string kind = fails(s);
   if (kind.empty()) return s;
   trim(s);
-  for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); goes_on();) {
+  for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); within_budget();) {
     bool progress = false;
     // From the end: what comes late depends on what comes early.
-    for (std::size_t end = s.size(); end > 0 && goes_on(); end -= std::min(part, end)) {
+    for (std::size_t end = s.size(); end > 0 && within_budget(); end -= std::min(part, end)) {
       const std::size_t begin = end - std::min(part, end);
       script candidate = s;
       std::fill(candidate.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -176,7 +176,7 @@ sweep_result sweep(const world::body& b, const sweep_options& options) {
   sweep_result result;
   std::uint64_t first = options.first;
   std::uint64_t count = options.count;
-  const std::optional<std::uint64_t> alone = wanted_seed();
+  const std::optional<std::uint64_t> alone = seed_from_environment();
   if (alone) {
     first = *alone;
     count = 1;
@@ -184,20 +184,20 @@ sweep_result sweep(const world::body& b, const sweep_options& options) {
   for (std::uint64_t seed = first; seed - first < count; ++seed) {
     world w(seed, options.world);
     if (alone) w.trace({.ends = 0, .to = stderr});
-    const failure_of_run f = run_in(w, b);
+    const run_failure f = run_and_catch(w, b);
     ++result.seeds;
     result.steps += w.steps();
     result.virtual_time += w.now().time_since_epoch();
-    const script original = choices_of(w);
+    const script original = get_script(w);
     if (f.kind.empty()) {
       if (!options.check_repeatable) continue;
       world again(seed, options.world);
-      run_in(again, b);
-      const std::string parted = where_they_part(w, again);
-      if (parted.empty()) continue;
+      run_and_catch(again, b);
+      const std::string divergence = find_divergence(w, again);
+      if (divergence.empty()) continue;
       throw seed_failed(
           seed, original,
-          "seed " + std::to_string(seed) + ": " + parted + "\n" + how_again(seed, options));
+          "seed " + std::to_string(seed) + ": " + divergence + "\n" + replay_hint(seed, options));
     }
     const script shortest = shrink(b, seed, original, options.world, options.shrink_runs);
     throw seed_failed(seed, shortest, report(b, seed, f, original, shortest, options));

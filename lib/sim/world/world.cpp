@@ -23,7 +23,7 @@ constexpr std::uint64_t max_idle_turns = 1'000'000;
 
 // Of the streams of numbers that a seed gives, the one that decides. It is not the seed's own: that
 // is the program's, for its input and for what it shuffles.
-constexpr std::uint64_t stream_of_choices = 0;
+constexpr std::uint64_t decision_stream = 0;
 
 // With all that there is behind the point: schedules are compared.
 std::string in_milliseconds(duration d) {
@@ -56,22 +56,22 @@ class installed_handler {
 world::world(choices c, std::uint64_t seed, const world_options& options)
     : seed_(seed),
       options_(options),
-      choices_(std::move(c)),
+      decisions_(std::move(c)),
       random_(seed),
-      memory_(choices_, options.memory),
-      files_(choices_, options.files,
+      memory_(decisions_, options.memory),
+      files_(decisions_, options.files,
              [this](std::string sentence) { violate(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
     threads_.back()->set_service<file_backend>(&files_);
-    turns_.push_back(std::make_unique<turn>(*threads_.back()));
+    turns_.push_back(std::make_unique<simulated_turn>(*threads_.back()));
   }
   ready_.resize(threads_.size() + 1);
-  tell_files_the_time();
+  set_file_clock();
 }
 
 world::world(std::uint64_t seed, const world_options& options)
-    : world(choices(random_engine(seed).stream(stream_of_choices).seed()), seed, options) {}
+    : world(choices(random_engine(seed).stream(decision_stream).seed()), seed, options) {}
 
 world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options)
     : world(choices(std::move(script)), seed, options) {}
@@ -82,10 +82,10 @@ wall_time_point world::wall_clock() const noexcept { return threads_.front()->wa
 
 void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
   for (const auto& t : threads_) t->jump_wall_clock(by);
-  tell_files_the_time();
+  set_file_clock();
 }
 
-void world::tell_files_the_time() noexcept {
+void world::set_file_clock() noexcept {
   const auto wall = wall_clock().time_since_epoch();
   files_.set_time(now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
 }
@@ -162,7 +162,7 @@ void world::trace(const trace_options& options) {
   trace_ = options;
 }
 
-void world::note(const std::string& where, const std::string& what) {
+void world::add_to_trace(const std::string& where, const std::string& what) {
   const std::string line = "step " + std::to_string(steps_) + ", " +
                            in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
   if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
@@ -180,83 +180,83 @@ void world::note(const std::string& where, const std::string& what) {
 }
 
 // What is known of a step behind it only.
-void world::note_behind(const std::string& what) {
+void world::append_to_trace(const std::string& what) {
   if (what.empty()) return;
   if (trace_.to) std::fprintf(trace_.to, "  ...%s\n", what.c_str());
   if (trace_.ends > 0) schedule_.back() += what;
 }
 
-std::size_t world::ready_of(std::size_t thread) {
-  return turns_[thread]->under_way() ? 1 : threads_[thread]->ready();
+std::size_t world::ready_count(std::size_t thread) {
+  return turns_[thread]->is_suspended() ? 1 : threads_[thread]->ready();
 }
 
-bool world::anyone_pre_empted() const noexcept {
-  return std::any_of(turns_.begin(), turns_.end(), [](const auto& t) { return t->under_way(); });
+bool world::any_preempted() const noexcept {
+  return std::any_of(turns_.begin(), turns_.end(), [](const auto& t) { return t->is_suspended(); });
 }
 
 // At which of the possible places the coming turn is pre-empted; 0: at none.
-unsigned world::place_to_pre_empt() {
-  if (!pre_empting_ || threads_.size() < 2) return 0;
-  if (!choices_.chance(options_.pre_emption, "pre-empted?")) return 0;
-  constexpr std::size_t places = 12;  // about as many as one item comes by
-  return 1 + choices_.choose(places, "at which place");
+unsigned world::choose_preemption_point() {
+  if (!preempting_ || threads_.size() < 2) return 0;
+  if (!decisions_.chance(options_.pre_emption, "pre-empted?")) return 0;
+  constexpr std::size_t points = 12;  // about as many as one item comes by
+  return 1 + decisions_.choose(points, "at which place");
 }
 
 void world::run_thread(std::size_t thread, std::size_t item) {
-  turn& t = *turns_[thread];
-  const bool goes_on = t.under_way();
-  const unsigned place = place_to_pre_empt();
+  simulated_turn& t = *turns_[thread];
+  const bool is_resumed = t.is_suspended();
+  const unsigned point = choose_preemption_point();
   const bool traced = tracing_;  // the program may begin to trace within this turn
   if (traced) {
-    note("thread " + std::to_string(thread),
-         goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
+    add_to_trace("thread " + std::to_string(thread),
+                 is_resumed ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
   }
   const std::size_t failed = memory_.failed().size();
   static_cast<void>(files_.take_befallen());  // while nobody traced
   {
     const allocation_faults::asked the_program(memory_);
-    if (goes_on) {
-      t.go_on(place);
+    if (is_resumed) {
+      t.resume(point);
     } else {
-      t.run(item, place);
+      t.run(item, point);
     }
   }
   if (!traced) return;
-  std::string behind;
+  std::string suffix;
   for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
-    behind.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
+    suffix.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
   }
-  behind += files_.take_befallen();
-  if (t.under_way()) behind += ", pre-empted at a lock";
-  note_behind(behind);
+  suffix += files_.take_befallen();
+  if (t.is_suspended()) suffix += ", pre-empted at a lock";
+  append_to_trace(suffix);
 }
 
 void world::complete(std::size_t index) {
   const std::string what = files_.complete(index);
-  if (tracing_) note("files", what);
+  if (tracing_) add_to_trace("files", what);
 }
 
 // One step: of a thread, or of the file system. False: nothing can run.
 bool world::step() {
-  const std::size_t places = threads_.size() + 1;
+  const std::size_t sources = threads_.size() + 1;
   std::size_t all = 0;
-  for (std::size_t i = 0; i < places; ++i) {
-    ready_[i] = i < threads_.size() ? ready_of(i) : files_.due(now_);
+  for (std::size_t i = 0; i < sources; ++i) {
+    ready_[i] = i < threads_.size() ? ready_count(i) : files_.due(now_);
     all += ready_[i];
   }
   if (all == 0) return false;
-  choices_.begin_step(++steps_);
+  decisions_.begin_step(++steps_);
   // The plain way is in turn, so that nobody is left out for ever.
-  std::size_t chosen = choices_.choose(all, "who goes on");
-  std::size_t place = (last_ + 1) % places;
-  while (chosen >= ready_[place]) {
-    chosen -= ready_[place];
-    place = (place + 1) % places;
+  std::size_t chosen = decisions_.choose(all, "who goes on");
+  std::size_t source = (last_ + 1) % sources;
+  while (chosen >= ready_[source]) {
+    chosen -= ready_[source];
+    source = (source + 1) % sources;
   }
-  last_ = place;
-  tell_files_the_time();
-  if (place < threads_.size()) {
-    run_thread(place, chosen);
+  last_ = source;
+  set_file_clock();
+  if (source < threads_.size()) {
+    run_thread(source, chosen);
   } else {
     complete(chosen);
   }
@@ -266,7 +266,7 @@ bool world::step() {
 
 // Lets time jump to the next event. False: there is none.
 bool world::advance() {
-  LEAT_ASSERT(!anyone_pre_empted(), "time moves while somebody can run");
+  LEAT_ASSERT(!any_preempted(), "time moves while somebody can run");
   time_point next = files_.next_completion();
   for (const auto& t : threads_) next = std::min(next, t->next_event());
   if (next == no_deadline) return false;
@@ -274,7 +274,7 @@ bool world::advance() {
   for (const auto& t : threads_) t->advance_to(now_);
   ++moves_of_time_;
   if (options_.wall_jump_plan == moves_of_time_ ||
-      choices_.chance(options_.wall_jump, "clock on the wall set?")) {
+      decisions_.chance(options_.wall_jump, "clock on the wall set?")) {
     set_wall_clock();
   }
   return true;
@@ -282,11 +282,11 @@ bool world::advance() {
 
 void world::set_wall_clock() {
   constexpr std::uint32_t most = 3600;
-  const std::uint32_t chosen = choices_.choose(2 * most + 1, "by how many seconds");
+  const std::uint32_t chosen = decisions_.choose(2 * most + 1, "by how many seconds");
   const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
   const std::chrono::seconds by = chosen <= most ? far : -far;
   jump_wall_clock(by);
-  if (tracing_) note("clock on the wall", "set by " + std::to_string(by.count()) + " s");
+  if (tracing_) add_to_trace("clock on the wall", "set by " + std::to_string(by.count()) + " s");
 }
 
 std::size_t world::live_tasks() const noexcept {
@@ -306,7 +306,7 @@ void world::run_until_quiet() {
 }
 
 void world::drive() {
-  while (live_tasks() > 0 || anyone_pre_empted()) {
+  while (live_tasks() > 0 || any_preempted()) {
     run_until_quiet();
     if (violation_.empty()) check(when_quiet_);
     if (!violation_.empty()) {
@@ -332,7 +332,7 @@ void world::run(const body& b) {
   try {
     drive();
     if (const std::ptrdiff_t left = leat::detail::live_frames() - frames;
-        watching_frames_ && left != 0) {
+        checks_frames_ && left != 0) {
       throw violation(std::to_string(left) + " coroutine frames are alive at the end of the run");
     }
   } catch (...) {
@@ -346,7 +346,7 @@ void world::run(const body& b) {
 void world::unwind(const std::exception_ptr& failure) {
   unwatch();
   memory_.end();
-  pre_empting_ = false;
+  preempting_ = false;
   std::uint64_t left = max_idle_turns;
   const auto stop_all = [&] {
     bool any = false;
@@ -354,13 +354,13 @@ void world::unwind(const std::exception_ptr& failure) {
     return any;
   };
   for (const auto& t : turns_) {
-    if (t->under_way()) t->go_on(0);
+    if (t->is_suspended()) t->resume(0);
   }
   while (live_tasks() > 0 && stop_all()) {
     while (left > 0 && live_tasks() > 0 && (step() || advance())) --left;
   }
   violation_.clear();
-  pre_empting_ = true;
+  preempting_ = true;
   if (live_tasks() == 0) return;
   std::fprintf(stderr,
                "leat: a simulated world of seed %llu has failed: %s\n"

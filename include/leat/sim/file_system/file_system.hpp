@@ -152,7 +152,7 @@ class file_system final : public file_backend {
 
   /// What has befallen operations that were answered at once, since this was last asked; empty
   /// where nothing has.
-  [[nodiscard]] std::string take_befallen() noexcept { return std::exchange(befallen_, {}); }
+  [[nodiscard]] std::string take_befallen() noexcept { return std::exchange(fault_text_, {}); }
 
   /// The time now, for latencies, and that on the wall, for file times.
   void set_time(time_point now, std::int64_t wall_ns) noexcept {
@@ -185,7 +185,7 @@ class file_system final : public file_backend {
     bool is_closed = false;   // a pipe without a writer
     std::uint64_t taken = 0;  // bytes that the readers of a pipe have had
   };
-  using names = std::map<std::string, std::shared_ptr<node>>;
+  using name_map = std::map<std::string, std::shared_ptr<node>>;
   struct change {  // of the names, not on the device yet; one step: all of it or nothing
     std::vector<std::pair<std::string, std::shared_ptr<node>>> entries;  // null: removed
   };
@@ -203,7 +203,7 @@ class file_system final : public file_backend {
     time_point due;
     std::uint64_t order;
     fault what;
-    std::uint64_t watched = 0;  // a hash of what the buffer must still hold
+    std::uint64_t buffer_hash = 0;  // a hash of what the buffer must still hold
     bool cancelled = false;
     bool slow = false;
   };
@@ -213,40 +213,40 @@ class file_system final : public file_backend {
   [[nodiscard]] fault draw(const file_request& r, std::uint64_t call);
   [[nodiscard]] static bool applies(fault f, const file_request& r) noexcept;
   [[nodiscard]] duration latency(pending& p);
-  void line_up(pending p);
-  [[nodiscard]] std::string text_of(const file_request& r) const;
+  void enqueue(pending p);
+  [[nodiscard]] std::string describe(const file_request& r) const;
   [[nodiscard]] bool waits_for_data(const file_request& r) const;
-  void rouse_waiting();
-  static void watch(pending& p);
-  void check_watched(const pending& p) const;
+  void wake_waiting();
+  static void hash_buffer(pending& p);
+  void check_buffer(const pending& p) const;
   [[nodiscard]] std::int64_t perform(file_request& r, fault f);
-  [[nodiscard]] std::int64_t carry_out(file_request& r, bool shortened, bool flipped);
+  [[nodiscard]] std::int64_t execute(file_request& r, bool shortened, bool flipped);
   [[nodiscard]] std::int64_t open(const file_request& r);
   [[nodiscard]] std::int64_t read(file_request& r, bool shortened, bool flipped);
-  [[nodiscard]] bool refuses(const file_request& r, const open_file& f) const noexcept;
+  [[nodiscard]] bool violates_alignment(const file_request& r, const open_file& f) const noexcept;
   [[nodiscard]] std::int64_t write(file_request& r, bool shortened);
   [[nodiscard]] std::int64_t sync(const file_request& r);
-  void lose_some(const file_request& r);
+  void lose_sectors(const file_request& r);
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);
   [[nodiscard]] std::int64_t truncate(const file_request& r);
   [[nodiscard]] std::int64_t lock(const file_request& r);
   [[nodiscard]] std::shared_ptr<node> make_node();
-  [[nodiscard]] static file_status status_of(const node* n);
+  [[nodiscard]] static file_status make_status(const node* n);
   [[nodiscard]] std::int64_t status(const file_request& r) const;
   [[nodiscard]] std::int64_t list(const file_request& r) const;
   [[nodiscard]] std::int64_t new_directory(const std::string& path);
-  void meddle(const file_request& r, fault f);
-  void cut(node& n, std::size_t size) const;
+  void apply_fault(const file_request& r, fault f);
+  void resize(node& n, std::size_t size) const;
   void rename(const std::string& from, const std::string& to);
-  void change_names(change c);
+  void apply_change(change c);
   [[nodiscard]] std::uint64_t bytes_used() const noexcept;
-  static void keep_some(choices& c, node& n);
+  static void keep_sectors(choices& c, node& n);
 
-  choices& choices_;
+  choices& decisions_;
   const file_system_options options_;
   const std::function<void(std::string)> violation_;
-  names names_;
-  names names_on_device_;
+  name_map names_;
+  name_map names_on_device_;
   std::set<std::string> directories_{"/"};
   std::vector<change> changes_;
   std::map<int, open_file> open_;
@@ -255,8 +255,8 @@ class file_system final : public file_backend {
   std::vector<pending> pending_;  // by due time, then order
   std::uint64_t order_ = 0;
   std::uint64_t calls_ = 0;
-  fault owed_ = fault::none;  // for the next call that it can befall
-  std::string befallen_;
+  fault deferred_fault_ = fault::none;  // for the next call that it can befall
+  std::string fault_text_;
   std::uint64_t nodes_ = 0;  // made so far
   time_point now_{};
   std::int64_t wall_ns_ = 0;

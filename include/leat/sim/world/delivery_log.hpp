@@ -48,13 +48,13 @@ class ledger {
     bool taken = false;
   };
 
-  [[noreturn]] void violated(const std::string& sentence) const;
+  [[noreturn]] void throw_violation(const std::string& sentence) const;
   entry& find(std::uint64_t id, const char* verb);
 
   const std::string name_;
   const bool ordered_;
   std::unordered_map<std::uint64_t, entry> entries_;
-  std::unordered_map<std::uint64_t, std::uint64_t> offered_by_;  // how many, by producer
+  std::unordered_map<std::uint64_t, std::uint64_t> pushed_by_;  // how many, by producer
   // By producer and consumer: the number after that of the last item that passed between them.
   std::unordered_map<std::uint64_t, std::unordered_map<std::uint64_t, std::uint64_t>> next_;
   std::size_t taken_ = 0;

@@ -22,7 +22,7 @@
 
 namespace leat::sim {
 
-class turn;
+class simulated_turn;
 
 /// An invariant did not hold. what() names it and the step.
 class violation : public std::logic_error {
@@ -111,7 +111,7 @@ class world {
   [[nodiscard]] random_engine& random() noexcept { return random_; }
 
   /// The decisions of the world, also for a program that wants to take part in them.
-  [[nodiscard]] choices& decisions() noexcept { return choices_; }
+  [[nodiscard]] choices& decisions() noexcept { return decisions_; }
 
   /// Virtual time; begins at time_point{}.
   [[nodiscard]] time_point now() const noexcept { return now_; }
@@ -234,7 +234,7 @@ class world {
 
   /// When a run has ended no coroutine frame of leat that it has made is alive. For the life of the
   /// world.
-  void watch_frames() noexcept { watching_frames_ = true; }
+  void watch_frames() noexcept { checks_frames_ = true; }
 
   /// Drops all invariants that were added.
   void unwatch() noexcept;
@@ -302,33 +302,33 @@ class world {
 
   world(choices c, std::uint64_t seed, const world_options& options);
   bool step();
-  [[nodiscard]] std::size_t ready_of(std::size_t thread);
-  [[nodiscard]] bool anyone_pre_empted() const noexcept;
-  [[nodiscard]] unsigned place_to_pre_empt();
+  [[nodiscard]] std::size_t ready_count(std::size_t thread);
+  [[nodiscard]] bool any_preempted() const noexcept;
+  [[nodiscard]] unsigned choose_preemption_point();
   void run_thread(std::size_t thread, std::size_t item);
   void complete(std::size_t index);
   void check(const std::vector<invariant>& all);
   bool advance();
   void set_wall_clock();
-  void tell_files_the_time() noexcept;
+  void set_file_clock() noexcept;
   [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
   void unwind(const std::exception_ptr& failure);
   [[nodiscard]] std::string describe_live_tasks() const;
   void drop(std::uint64_t first, std::uint64_t last) noexcept;
-  void note(const std::string& where, const std::string& what);
-  void note_behind(const std::string& what);
+  void add_to_trace(const std::string& where, const std::string& what);
+  void append_to_trace(const std::string& what);
 
   const std::uint64_t seed_;
   const world_options options_;
-  choices choices_;
+  choices decisions_;
   random_engine random_;
   allocation_faults memory_;
   file_system files_;
   std::vector<std::unique_ptr<virtual_scheduler>> threads_;
-  std::vector<std::unique_ptr<turn>> turns_;  // of each thread
-  bool pre_empting_ = true;
+  std::vector<std::unique_ptr<simulated_turn>> turns_;  // of each thread
+  bool preempting_ = true;
   time_point now_{};
   std::uint64_t steps_ = 0;
   std::uint64_t moves_of_time_ = 0;
@@ -338,7 +338,7 @@ class world {
   std::vector<invariant> when_quiet_;
   std::uint64_t added_ = 0;  // invariants, ever
   std::string violation_;
-  bool watching_frames_ = false;
+  bool checks_frames_ = false;
   bool tracing_ = false;
   trace_options trace_;
   std::vector<std::string> schedule_;
