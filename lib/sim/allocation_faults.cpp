@@ -14,7 +14,7 @@ constinit thread_local allocation_faults* current_faults = nullptr;
 bool allocation_faults::next_fails() noexcept {
   allocation_faults* const here = current_faults;
   if (!here) return false;
-  const spared own;  // deciding allocates, too
+  const without_faults own;  // deciding allocates, too
   return here->decide();
 }
 
@@ -30,7 +30,7 @@ bool allocation_faults::decide() {
 void allocation_faults::require_failing_new() {
   allocation_faults probe(decisions_, {.plan = 1});
   try {
-    const asked once(probe);
+    const with_faults once(probe);
     ::operator delete(::operator new(1));
   } catch (const std::bad_alloc&) {
     return;
@@ -39,12 +39,13 @@ void allocation_faults::require_failing_new() {
       "allocations are to fail, but no source of this program includes leat/sim/failing_new.hpp");
 }
 
-allocation_faults::spared::spared() noexcept : outer_(std::exchange(current_faults, nullptr)) {}
-allocation_faults::spared::~spared() { current_faults = outer_; }
+allocation_faults::without_faults::without_faults() noexcept
+    : outer_(std::exchange(current_faults, nullptr)) {}
+allocation_faults::without_faults::~without_faults() { current_faults = outer_; }
 
-allocation_faults::asked::asked(allocation_faults& faults) noexcept {
-  current_faults = faults.wanted() ? &faults : nullptr;
+allocation_faults::with_faults::with_faults(allocation_faults& faults) noexcept {
+  current_faults = faults.is_enabled() ? &faults : nullptr;
 }
-allocation_faults::asked::~asked() { current_faults = nullptr; }
+allocation_faults::with_faults::~with_faults() { current_faults = nullptr; }
 
 }  // namespace leat::sim

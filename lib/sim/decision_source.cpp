@@ -5,13 +5,14 @@
 
 namespace leat::sim {
 
-std::uint32_t choices::record(std::uint32_t options, std::uint32_t chosen, const char* about) {
-  const allocation_faults::spared own;
+std::uint32_t decision_source::record(std::uint32_t options, std::uint32_t chosen,
+                                      const char* about) {
+  const allocation_faults::without_faults own;
   made_.push_back({options, chosen, about, step_});
   return chosen;
 }
 
-std::uint32_t choices::choose(std::size_t options, const char* about) {
+std::uint32_t decision_source::choose(std::size_t options, const char* about) {
   LEAT_ASSERT(options >= 1 && options <= UINT32_MAX, "a choice among nothing, or too much");
   if (options == 1) return 0;
   const auto count = static_cast<std::uint32_t>(options);
@@ -19,7 +20,7 @@ std::uint32_t choices::choose(std::size_t options, const char* about) {
   return record(count, static_cast<std::uint32_t>(random_.uniform_below(count)), about);
 }
 
-bool choices::chance(double probability, const char* about) {
+bool decision_source::chance(double probability, const char* about) {
   if (probability <= 0) return false;
   if (scripted_) return record(2, scripted() != 0 ? 1 : 0, about) != 0;
   constexpr double range = 18446744073709551616.0;  // 2^64

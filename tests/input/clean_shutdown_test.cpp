@@ -60,10 +60,10 @@ class input {
       runner.add([this, i] { return read_one(*readers[i]); }, "reader " + std::to_string(i),
                  &w.thread(i % w.threads()));
     }
-    w.watch(producer->queue());
-    w.watch(examples);
+    w.add_invariants(producer->queue());
+    w.add_invariants(examples);
   }
-  ~input() { world_.unwatch(); }
+  ~input() { world_.clear_invariants(); }
 
   leat::queue_runner_handle start(leat::coordinator& coord) {
     producer->start(coord, world_.thread(world_.threads() - 1));
@@ -104,7 +104,7 @@ void under_seeds(std::uint64_t seeds, Body body) {
   for (std::size_t readers = 1; readers <= 16; ++readers) {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
       world w(seed * 16 + readers, {.threads = 1 + seed % 3});
-      w.watch_frames();
+      w.check_frames();
       w.run([&](world& here) -> task<> { co_await body(here, readers); });
     }
   }

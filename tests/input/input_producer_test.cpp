@@ -82,7 +82,7 @@ TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule",
     w.run([](world& here) -> task<> {
       string_input_producer p({"a", "b", "c"},
                               {.num_epochs = 50, .seed = here.seed(), .capacity = 2});
-      here.watch(p.queue());
+      here.add_invariants(p.queue());
       leat::coordinator coord;
       p.start(coord, here.thread(1));
       names out;
@@ -92,7 +92,7 @@ TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule",
         out.push_back(std::move(*item));
       }
       co_await coord.join();
-      here.unwatch();
+      here.clear_invariants();
       REQUIRE(out.size() == 150);
       for (auto at = out.begin(); at != out.end(); at += 3) {
         std::sort(at, at + 3);

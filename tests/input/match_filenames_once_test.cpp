@@ -83,7 +83,7 @@ TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not c
           "[pipeline]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       const match_filenames_once files("/in/*");
       std::error_code said;

@@ -73,7 +73,7 @@ numbers sorted(numbers n) {
 TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed);
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 3, 4), once());
       tensor_batcher b(decoder().spec(), {.batch_size = 4});
@@ -101,7 +101,7 @@ TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
   for (const bool with_coordinator : {true, false}) {
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
-      w.watch_frames();
+      w.check_frames();
       w.run([with_coordinator](world& here) -> task<> {
         std::vector<std::string> paths = write_files(here, 3, 4);
         paths[1] = "/csv/gone";
@@ -149,7 +149,7 @@ TEST_CASE("pipeline: a file that is not there ends the producer and the other re
           "[pipeline]") {  // Z03
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       std::vector<std::string> paths = write_files(here, 30, 4);
       paths[1] = "/csv/gone";
@@ -190,7 +190,7 @@ TEST_CASE("pipeline: a file that is not there ends the producer and the other re
 TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  // Z05
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(200); ++seed) {
     world w(seed, {.threads = 2});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       leat::producer_options for_ever = once();
       for_ever.num_epochs.reset();
@@ -217,7 +217,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  //
 TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 1, 30), once());
       tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
@@ -241,7 +241,7 @@ TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
 TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeline]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       leat::string_input_producer names(write_files(here, 4, 10), once());
       leat::tensor_shuffle_batcher b(

@@ -46,13 +46,14 @@ end run_once(Run run) {
   return end::well;
 }
 
-// ---------------------------------------------------------------------------- a queue, by a ledger
+// ---------------------------------------------------------------------------- a queue, by a
+// delivery_log
 
 using queue = leat::fifo_queue<std::string>;
 
-task<> produce(queue& to, leat::sim::ledger& book, std::uint64_t producer) {
+task<> produce(queue& to, leat::sim::delivery_log& book, std::uint64_t producer) {
   for (std::uint64_t id = producer * 10; id < producer * 10 + 5; ++id) {
-    book.offers(producer, id);
+    book.record_push(producer, id);
     bool in = false;
     std::exception_ptr error;
     try {
@@ -62,18 +63,18 @@ task<> produce(queue& to, leat::sim::ledger& book, std::uint64_t producer) {
     } catch (...) {
       error = std::current_exception();
     }
-    if (!in) book.refused(id);
+    if (!in) book.record_rejected(id);
     if (error) std::rethrow_exception(error);
   }
 }
 
-task<> consume(queue& from, leat::sim::ledger& book, std::uint64_t consumer) {
+task<> consume(queue& from, leat::sim::delivery_log& book, std::uint64_t consumer) {
   while (const auto text = co_await from.pop()) {
-    book.gets(consumer, std::stoull(text->substr(text->rfind(' ') + 1)));
+    book.record_pop(consumer, std::stoull(text->substr(text->rfind(' ') + 1)));
   }
 }
 
-task<> hand_over(world& w, queue& q, leat::sim::ledger& book) {
+task<> hand_over(world& w, queue& q, leat::sim::delivery_log& book) {
   co_await leat::with_task_group([&](leat::task_group& consumers) -> task<> {
     for (std::uint64_t i = 0; i < 2; ++i) {
       consumers.spawn_on(w.thread(i % w.threads()), consume(q, book, i));
@@ -100,16 +101,16 @@ struct trace {
 
 trace run_queue(std::uint64_t seed, const leat::sim::memory_options& memory) {
   queue q(2, "a queue with a name that is not short");
-  leat::sim::ledger book("texts");
+  leat::sim::delivery_log book("texts");
   world w(seed, {.threads = 2, .memory = memory});
   trace t;
   t.how = run_once([&] {
     w.run([&](world& here) {
-      here.watch(q);
+      here.add_invariants(q);
       return hand_over(here, q, book);
     });
   });
-  book.settle(q.size());
+  book.check_complete(q.size());
   for (const auto& c : w.decisions().made()) t.decisions.push_back(c.chosen);
   t.allocations = w.memory().count();
   t.failed = w.memory().failed();
@@ -305,23 +306,23 @@ TEST_CASE("allocation_faults: what belongs to the test or to the world does not 
     const std::uint64_t before = here.memory().count();
     const bool next = allocation_faults::next_fails();
     {
-      const allocation_faults::spared own;
+      const allocation_faults::without_faults own;
       CHECK_FALSE(no_memory(100));
       here.files().write_file("/a/file/with/a/name/that/is/not/short", "text");
     }
-    leat::sim::ledger* book = nullptr;
+    leat::sim::delivery_log* book = nullptr;
     {
-      const allocation_faults::spared own;
-      book = new leat::sim::ledger("a ledger with a name that is not short");
+      const allocation_faults::without_faults own;
+      book = new leat::sim::delivery_log("a delivery_log with a name that is not short");
     }
-    for (std::uint64_t i = 0; i < 100; ++i) book->offers(1, i);
+    for (std::uint64_t i = 0; i < 100; ++i) book->record_push(1, i);
     for (int i = 0; i < 100; ++i) here.decisions().choose(2, "");
     volatile std::size_t hundred = 100;  // else clang knows at once that there is memory
     const bool none = no_memory(hundred);
     const bool aligned = !::operator new(100, std::align_val_t(64), std::nothrow);
     const bool array = !::operator new[](100, std::nothrow);
     const std::uint64_t after = here.memory().count();
-    const allocation_faults::spared own;
+    const allocation_faults::without_faults own;
     delete book;
     CHECK(next);
     CHECK(none);

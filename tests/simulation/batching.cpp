@@ -145,7 +145,7 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
     b.add(numbers{all, 1000 * s, 1000 * s + count, how.enqueue_many, one_fails && s == 0}, how);
     ordered = ordered && (how.ordered || how.tasks == 1);
   }
-  w.watch(b.queue());
+  w.add_invariants(b.queue());
   leat::coordinator coord({.name = "batching"});
   leat::task_group group("batching");
   // Sources note what they give in one account: all on one thread.
@@ -179,7 +179,7 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
   for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
     require(all.failed && text.starts_with("planted"), "nobody has failed with: " + text);
   }
-  w.unwatch();
+  w.clear_invariants();
 
   std::multiset<std::int64_t> got;
   std::size_t smaller = 0;

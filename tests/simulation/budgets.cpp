@@ -83,7 +83,7 @@ struct verbs {
 template <class Queue>
 outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch) {
   using v = verbs<Queue>;
-  w.watch(*q);
+  w.add_invariants(*q);
   return {.push = [q](parcel p) { return v::push(*q, p); },
           .push_in_time = [q](parcel p) { return v::push_in_time(*q, p); },
           .push_many = [q](std::vector<parcel>& all) { return v::push_many(*q, all); },
@@ -127,12 +127,12 @@ bool is_expected(const leat::failure& e) {
 }
 
 struct books {
-  leat::sim::ledger ledger{"parcels", false};
+  leat::sim::delivery_log deliveries{"parcels", false};
   std::uint64_t next = 0;
 
   parcel fresh(world& w, std::uint64_t producer) {
     const parcel p{next++, static_cast<std::size_t>(w.random().uniform_below(9))};
-    ledger.offers(producer, p.id);
+    deliveries.record_push(producer, p.id);
     return p;
   }
 };
@@ -151,7 +151,7 @@ task<> push_run(world& w, outlet& to, books& b, std::uint64_t self) {
   } catch (...) {
     error = std::current_exception();
   }
-  for (std::size_t i = in; i < all.size(); ++i) b.ledger.refused(all[i].id);
+  for (std::size_t i = in; i < all.size(); ++i) b.deliveries.record_rejected(all[i].id);
   if (error) std::rethrow_exception(error);
 }
 
@@ -168,7 +168,7 @@ task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (!in) b.ledger.refused(p.id);
+  if (!in) b.deliveries.record_rejected(p.id);
   if (error) std::rethrow_exception(error);
 }
 
@@ -196,14 +196,14 @@ task<bool> take(world& w, outlet& from, books& b, std::uint64_t self) {
     const auto count = static_cast<std::size_t>(w.random().uniform_below(from.largest_batch + 1));
     const std::optional<std::vector<parcel>> all = co_await from.pop_up_to(count);
     if (!all) co_return false;
-    for (const parcel& p : *all) b.ledger.gets(self, p.id);
+    for (const parcel& p : *all) b.deliveries.record_pop(self, p.id);
     co_return true;
   }
   std::optional<parcel> p;
   if (kind == 0) p = co_await from.pop();
   if (kind == 1) p = co_await from.pop_in_time();
   if (kind == 2) p = from.try_pop();
-  if (p) b.ledger.gets(self, p->id);
+  if (p) b.deliveries.record_pop(self, p->id);
   if (!p && kind == 2) co_await leat::sleep_for(1us);
   co_return p || kind == 2;
 }
@@ -224,7 +224,7 @@ task<> consume(world& w, outlet& from, books& b, std::uint64_t self) {
 class exercise {
  public:
   explicit exercise(world& w) : w_(w), outlets_(2 + w.random().uniform_below(3)) {
-    w.watch(budget_);
+    w.add_invariants(budget_);
   }
 
   task<> run() {
@@ -244,7 +244,7 @@ class exercise {
         if (o.base) o.base->close();
       }
     }
-    w_.unwatch();
+    w_.clear_invariants();
     if (error) std::rethrow_exception(error);
     check();
   }
@@ -292,7 +292,7 @@ class exercise {
       inside += s.size;
       weight += s.weight;
     }
-    books_.ledger.settle(inside);
+    books_.deliveries.check_complete(inside);
     require(budget_.used() == weight, "the budget counts what is in no queue");
     outlets_.clear();
     require(budget_.used() == 0, "queues that are gone are still counted");

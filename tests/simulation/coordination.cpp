@@ -68,10 +68,10 @@ task<> member(world& w, leat::coordinator& coord, leat::fifo_queue<int>& q, even
 
 task<> coordination(world& w) {
   leat::fifo_queue<int> q(2, "produced");
-  w.watch(q);
+  w.add_invariants(q);
   events seen;
   leat::coordinator coord({.name = "simulated"});
-  w.watch(coord);
+  w.add_invariants(coord);
   leat::queue_runner runner(q);
   int produced = 0;
   const bool with_runner = w.random().uniform_below(2) == 0;
@@ -106,7 +106,7 @@ task<> coordination(world& w) {
   } catch (const leat::failure& e) {
     what = e.what();
   }
-  w.unwatch();
+  w.clear_invariants();
   require(coord.live_tasks() == 0, "a task lives after join()");
   require(seen.ended == members, "a task has not ended after join()");
   require(runner.running_producers() == 0, "a producer lives after join()");

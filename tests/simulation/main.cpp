@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     try {
       const auto result = leat::sim::sweep(
           [&s](leat::sim::world& w) {
-            w.watch_frames();
+            w.check_frames();
             return s.body(w);
           },
           {.first = first,

@@ -60,8 +60,8 @@ task<> pipeline(world& w) {
        .capacity = 12,
        .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(8)),
        .seed = w.random()()});
-  w.watch(names.queue());
-  w.watch(batches.queue());
+  w.add_invariants(names.queue());
+  w.add_invariants(batches.queue());
   for (std::uint64_t i = 0, readers = 1 + w.random().uniform_below(16); i < readers; ++i) {
     batches.add([&] { return read_next(w, names.queue(), batches.queue()); },
                 "reader " + std::to_string(i));
@@ -80,7 +80,7 @@ task<> pipeline(world& w) {
     for (const std::string& line : *batch) ++seen[line];
   }
   co_await coord.join({.grace = 240h});
-  w.unwatch();
+  w.clear_invariants();
   for (const auto& [line, count] : seen) {
     const auto found = expected.find(line);
     require(found != expected.end() && count <= found->second, "a line too often: " + line);

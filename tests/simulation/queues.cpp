@@ -107,7 +107,7 @@ class queue_exercise {
       : w_(w), q_(q), largest_batch_(largest_batch) {}
 
   task<> run() {
-    w_.watch(q_);
+    w_.add_invariants(q_);
     leat::task_group producers("producers");
     leat::task_group consumers("consumers");
     leat::task_group patient("patient consumers");  // nobody stops them
@@ -125,7 +125,7 @@ class queue_exercise {
         error = std::current_exception();
       }
     }
-    w_.unwatch();
+    w_.clear_invariants();
     if (error) std::rethrow_exception(error);
     check();
   }

@@ -127,7 +127,7 @@ task<> resuming(world& w) {
       require(e.code() == leat::errc::cancelled, "an error of its own ended the pipeline");
     }
   }
-  w.unwatch();
+  w.clear_invariants();
   require(seen == expected, "a stream that was stopped and went on is another");
 }
 

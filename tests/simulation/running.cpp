@@ -141,7 +141,7 @@ task<> run_under(world& w, Owner& owner, leat::queue_runner& runner, tally& t) {
 task<> running(world& w) {
   tally t;
   leat::fifo_queue<int> q(2, "produced");
-  w.watch(q);
+  w.add_invariants(q);
   const leat::queue_runner_options options = random_options(w, q, t);
   leat::queue_runner runner(q, options);
   std::vector<producer> producers(1 + static_cast<std::size_t>(w.random().uniform_below(3)));
@@ -165,7 +165,7 @@ task<> running(world& w) {
     }
   }
   co_await reading.join();
-  w.unwatch();
+  w.clear_invariants();
   check(runner, options, q, t, in_group);
 }
 

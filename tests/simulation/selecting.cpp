@@ -31,10 +31,10 @@ void expect_end(const leat::failure& e) {
   require(e.code() == errc::deadline_exceeded || e.code() == errc::cancelled, e.what());
 }
 
-task<> produce(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t self) {
+task<> produce(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint64_t self) {
   for (std::uint64_t i = 0; i < items_each; ++i) {
     const std::uint64_t id = self * items_each + i;
-    book.offers(self, id);
+    book.record_push(self, id);
     bool in = false;
     try {
       if (w.random().uniform_below(2) == 0) {
@@ -48,11 +48,11 @@ task<> produce(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
     } catch (const leat::failure& e) {
       expect_end(e);
     }
-    if (!in) book.refused(id);
+    if (!in) book.record_rejected(id);
   }
 }
 
-task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t self) {
+task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint64_t self) {
   for (;;) {
     try {
       switch (w.random().uniform_below(3)) {
@@ -62,14 +62,14 @@ task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
           if (r.index() == 2) break;
           const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!item) co_return;
-          book.gets(self, *item);
+          book.record_pop(self, *item);
           break;
         }
         case 1: {
           const auto item = co_await leat::with_timeout(q[w.random().uniform_below(2)]->pop(),
                                                         1us * w.random().uniform_below(5));
           if (!item) co_return;
-          book.gets(self, *item);
+          book.record_pop(self, *item);
           break;
         }
         default: {
@@ -78,7 +78,7 @@ task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
           if (r.index() == 2) break;
           const auto& batch = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!batch) co_return;
-          for (const std::uint64_t id : *batch) book.gets(self, id);
+          for (const std::uint64_t id : *batch) book.record_pop(self, id);
         }
       }
     } catch (const leat::failure& e) {
@@ -94,10 +94,10 @@ task<> selecting(world& w) {
   queue_pair q;
   for (auto& one : q) {
     one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().uniform_below(3)), "q");
-    w.watch(*one);
+    w.add_invariants(*one);
   }
   // Not by producer in order: its items go through two queues.
-  leat::sim::ledger book("items", false);
+  leat::sim::delivery_log book("items", false);
   leat::task_group producers("producers");
   leat::task_group consumers("consumers");
   std::exception_ptr error;
@@ -117,9 +117,9 @@ task<> selecting(world& w) {
     }
     for (auto& one : q) one->close();
   }
-  w.unwatch();
+  w.clear_invariants();
   if (error) std::rethrow_exception(error);
-  book.settle(q[0]->size() + q[1]->size());
+  book.check_complete(q[0]->size() + q[1]->size());
 }
 
 }  // namespace simulation

@@ -63,7 +63,7 @@ class interrupted_job {
   using task = leat::task<>;
 
   void expect(bool holds, std::string sentence) {
-    if (!holds) w_.violate(std::move(sentence));
+    if (!holds) w_.report_violation(std::move(sentence));
   }
 
   void write_input() {

@@ -18,14 +18,15 @@ struct memory_options {
 /// Decides which allocations of a simulated program fail.
 ///
 /// Asked are those of what runs in a world: of its tasks and of the library under them, and never
-/// those of the simulation itself, its file system and its ledgers, nor those of another thread.
-/// Frames of coroutines are not recycled meanwhile, so that a run makes the same allocations
-/// whatever ran before it. What a program makes at first use and keeps, it should have made before.
+/// those of the simulation itself, its file system and its delivery logs, nor those of another
+/// thread. Frames of coroutines are not recycled meanwhile, so that a run makes the same
+/// allocations whatever ran before it. What a program makes at first use and keeps, it should have
+/// made before.
 ///
 /// Thread safety: thread-bound to the world's thread.
 class allocation_faults {
  public:
-  allocation_faults(choices& c, const memory_options& options) noexcept
+  allocation_faults(decision_source& c, const memory_options& options) noexcept
       : decisions_(c), options_(options) {}
 
   /// For what replaces operator new: true where the allocation that is to be made now fails; always
@@ -34,12 +35,12 @@ class allocation_faults {
 
   /// In its scope none fails and none is counted: for what belongs to the test and not to the
   /// program. Not over a suspension; no thread is pre-empted in it.
-  class spared {
+  class without_faults {
    public:
-    spared() noexcept;
-    ~spared();
-    spared(const spared&) = delete;
-    spared& operator=(const spared&) = delete;
+    without_faults() noexcept;
+    ~without_faults();
+    without_faults(const without_faults&) = delete;
+    without_faults& operator=(const without_faults&) = delete;
 
    private:
     allocation_faults* const outer_;
@@ -55,7 +56,7 @@ class allocation_faults {
   // ---- For the world.
 
   /// True where any may fail; if not, none is counted.
-  [[nodiscard]] bool wanted() const noexcept { return options_.failure > 0 || options_.plan; }
+  [[nodiscard]] bool is_enabled() const noexcept { return options_.failure > 0 || options_.plan; }
 
   /// From now on none fails.
   void end() noexcept { ended_ = true; }
@@ -64,18 +65,18 @@ class allocation_faults {
   void require_failing_new();
 
   /// The program runs in its scope.
-  class asked {
+  class with_faults {
    public:
-    explicit asked(allocation_faults& faults) noexcept;
-    ~asked();
-    asked(const asked&) = delete;
-    asked& operator=(const asked&) = delete;
+    explicit with_faults(allocation_faults& faults) noexcept;
+    ~with_faults();
+    with_faults(const with_faults&) = delete;
+    with_faults& operator=(const with_faults&) = delete;
   };
 
  private:
   [[nodiscard]] bool decide();
 
-  choices& decisions_;
+  decision_source& decisions_;
   const memory_options options_;
   std::uint64_t count_ = 0;
   std::vector<std::uint64_t> failed_;

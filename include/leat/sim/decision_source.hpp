@@ -9,7 +9,7 @@
 namespace leat::sim {
 
 /// What was decided at one point of a run.
-struct choice {
+struct decision {
   std::uint32_t options = 0;  ///< there were so many ways to go on
   std::uint32_t chosen = 0;   ///< index of the one that was taken; 0 is the plain one
   const char* about = "";     ///< what was decided, a literal
@@ -23,12 +23,12 @@ struct choice {
 /// therefore shows what it takes to fail, and nothing else.
 ///
 /// Thread safety: thread-bound to the world's thread.
-class choices {
+class decision_source {
  public:
-  explicit choices(std::uint64_t seed) noexcept : random_(seed) {}
+  explicit decision_source(std::uint64_t seed) noexcept : random_(seed) {}
 
   /// Decides as `script` says, and plainly behind its end.
-  explicit choices(std::vector<std::uint32_t> script) noexcept
+  explicit decision_source(std::vector<std::uint32_t> script) noexcept
       : random_(0), script_(std::move(script)), scripted_(true) {}
 
   /// One of `options` ways to go on, at least 1. Cost: a random number; what has one option is free
@@ -39,7 +39,7 @@ class choices {
   bool chance(double probability, const char* about);
 
   /// What was decided so far.
-  [[nodiscard]] const std::vector<choice>& made() const noexcept { return made_; }
+  [[nodiscard]] const std::vector<decision>& made() const noexcept { return made_; }
 
   /// The step of the world that is told of each choice from now on.
   void begin_step(std::uint64_t step) noexcept { step_ = step; }
@@ -53,7 +53,7 @@ class choices {
   random_engine random_;
   std::vector<std::uint32_t> script_;
   bool scripted_ = false;
-  std::vector<choice> made_;
+  std::vector<decision> made_;
   std::uint64_t step_ = 0;
 };
 

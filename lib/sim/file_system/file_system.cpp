@@ -50,19 +50,19 @@ bool needs_device(fault f) noexcept {
 
 }  // namespace
 
-file_system::file_system(choices& c, const file_system_options& options,
+file_system::file_system(decision_source& c, const file_system_options& options,
                          std::function<void(std::string)> violation)
     : decisions_(c), options_(options), violation_(std::move(violation)) {}
 
 // ---------------------------------------------------------------------------------- for the test
 
 void file_system::make_directory(const std::string& path) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   for (std::string at = canonical(path); directories_.insert(at).second;) at = parent_of(at);
 }
 
 void file_system::write_file(const std::string& path, std::string_view content) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
   auto n = make_node();
@@ -75,7 +75,7 @@ void file_system::write_file(const std::string& path, std::string_view content) 
 }
 
 std::optional<std::string> file_system::read_file(const std::string& path) const {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   const auto found = names_.find(canonical(path));
   if (found == names_.end()) return std::nullopt;
   const auto& data = found->second->data;
@@ -89,7 +89,7 @@ void file_system::resize(node& n, std::size_t size) const {
 }
 
 void file_system::truncate(const std::string& path, std::size_t size) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   const auto found = names_.find(canonical(path));
   if (found == names_.end()) return;
   resize(*found->second, size);
@@ -98,7 +98,7 @@ void file_system::truncate(const std::string& path, std::size_t size) {
 }
 
 std::vector<std::string> file_system::files() const {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   std::vector<std::string> all;
   for (const auto& [path, n] : names_) all.push_back(path);
   return all;
@@ -183,7 +183,7 @@ duration file_system::latency(pending& p) {
 }
 
 void file_system::submit(file_request& request) noexcept {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   try {
     pending p{&request, {}, order_++, decide(request)};
     p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
@@ -204,7 +204,7 @@ void file_system::enqueue(pending p) {
 
 // In the cache, or not.
 bool file_system::try_complete(file_request& request) noexcept {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   const bool may_be_cached = (request.what == op::read && request.offset != at_stream_position) ||
                              request.what == op::status ||
                              (request.what == op::open && !changes_something(request));
@@ -231,7 +231,7 @@ bool file_system::try_complete(file_request& request) noexcept {
 }
 
 void file_system::execute_blocking(file_request& request) noexcept {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   try {
     request.result = perform(request, fault::none);
   } catch (const std::bad_alloc&) {

@@ -53,7 +53,7 @@ void file_system::lose_sectors(const file_request& r) {
 }
 
 // Of what was not synced some sectors are on the device, and some are not.
-void file_system::keep_sectors(choices& c, node& n) {
+void file_system::keep_sectors(decision_source& c, node& n) {
   std::vector<std::byte> kept = n.on_device;
   std::size_t size = kept.size();
   if (n.data.size() < size && c.choose(2, "is a cut kept?") == 0) size = n.data.size();
@@ -73,7 +73,7 @@ void file_system::keep_sectors(choices& c, node& n) {
 }
 
 void file_system::restart() {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   // The journal of the names is in order: a part from its beginning is on the device.
   const std::uint32_t lost = decisions_.choose(changes_.size() + 1, "changes of names lost");
   changes_.resize(changes_.size() - lost);

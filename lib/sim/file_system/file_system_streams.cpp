@@ -12,7 +12,7 @@ namespace leat::sim {
 using op = file_request::operation;
 
 void file_system::make_pipe(const std::string& path) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
   auto n = make_node();
@@ -22,7 +22,7 @@ void file_system::make_pipe(const std::string& path) {
 }
 
 void file_system::write_pipe(const std::string& path, std::string_view text) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   node& n = *names_.at(canonical(path));
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
   n.data.insert(n.data.end(), begin, begin + text.size());
@@ -30,7 +30,7 @@ void file_system::write_pipe(const std::string& path, std::string_view text) {
 }
 
 void file_system::close_pipe(const std::string& path) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   names_.at(canonical(path))->is_closed = true;
   wake_waiting();
 }

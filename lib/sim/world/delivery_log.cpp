@@ -5,11 +5,11 @@
 
 namespace leat::sim {
 
-void ledger::throw_violation(const std::string& sentence) const {
-  throw violation("ledger '" + name_ + "': " + sentence);
+void delivery_log::throw_violation(const std::string& sentence) const {
+  throw invariant_violation("delivery log '" + name_ + "': " + sentence);
 }
 
-ledger::entry& ledger::find(std::uint64_t id, const char* verb) {
+delivery_log::entry& delivery_log::find(std::uint64_t id, const char* verb) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) {
     throw_violation("item " + std::to_string(id) + " was " + verb +
@@ -18,22 +18,22 @@ ledger::entry& ledger::find(std::uint64_t id, const char* verb) {
   return found->second;
 }
 
-void ledger::offers(std::uint64_t producer, std::uint64_t id) {
-  const allocation_faults::spared own;
+void delivery_log::record_push(std::uint64_t producer, std::uint64_t id) {
+  const allocation_faults::without_faults own;
   const bool fresh = entries_.try_emplace(id, entry{producer, pushed_by_[producer]++}).second;
   if (!fresh) throw_violation("item " + std::to_string(id) + " was offered twice");
 }
 
-void ledger::refused(std::uint64_t id) {
-  const allocation_faults::spared own;
+void delivery_log::record_rejected(std::uint64_t id) {
+  const allocation_faults::without_faults own;
   if (find(id, "refused").taken) {
     throw_violation("item " + std::to_string(id) + " was refused, yet somebody got it");
   }
   entries_.erase(id);
 }
 
-void ledger::gets(std::uint64_t consumer, std::uint64_t id) {
-  const allocation_faults::spared own;
+void delivery_log::record_pop(std::uint64_t consumer, std::uint64_t id) {
+  const allocation_faults::without_faults own;
   entry& e = find(id, "taken");
   const std::string what = "item " + std::to_string(id) + " of producer " +
                            std::to_string(e.producer) + " came to consumer " +
@@ -46,8 +46,8 @@ void ledger::gets(std::uint64_t consumer, std::uint64_t id) {
   next = e.number + 1;
 }
 
-void ledger::settle(std::size_t inside) const {
-  const allocation_faults::spared own;
+void delivery_log::check_complete(std::size_t inside) const {
+  const allocation_faults::without_faults own;
   const std::size_t missing = entries_.size() - taken_;
   if (missing == inside) return;
   std::string example;

@@ -18,7 +18,7 @@ std::vector<std::unique_ptr<fiber>>& idle_fibers() {
 }
 
 std::unique_ptr<fiber> take_fiber() {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   auto& idle = idle_fibers();
   idle.reserve(idle.size() + 1);  // giving it back must not fail
   if (idle.empty()) return std::make_unique<fiber>();

@@ -47,7 +47,7 @@ run_failure run_and_catch(world& w, const world::body& b) {
   const assertion_seed_note named(w.seed());
   try {
     w.run(b);
-  } catch (const violation& e) {
+  } catch (const invariant_violation& e) {
     // The name of what does not hold, without steps and counts.
     std::string name = e.what();
     std::erase_if(name, [](char c) { return '0' <= c && c <= '9'; });
@@ -62,7 +62,7 @@ run_failure run_and_catch(world& w, const world::body& b) {
 
 script get_script(world& w) {
   script all;
-  for (const choice& c : w.decisions().made()) all.push_back(c.chosen);
+  for (const decision& c : w.decisions().made()) all.push_back(c.chosen);
   return all;
 }
 
@@ -104,9 +104,9 @@ std::string report(const world::body& b, std::uint64_t seed, const run_failure& 
 
 // Where two runs of a seed part: the first choice of which another one is made, or among others.
 std::string find_divergence(world& one, world& other) {
-  const std::vector<choice>& a = one.decisions().made();
-  const std::vector<choice>& b = other.decisions().made();
-  const auto alike = [](const choice& x, const choice& y) {
+  const std::vector<decision>& a = one.decisions().made();
+  const std::vector<decision>& b = other.decisions().made();
+  const auto alike = [](const decision& x, const decision& y) {
     return x.options == y.options && x.chosen == y.chosen && x.step == y.step &&
            std::strcmp(x.about, y.about) == 0;
   };

@@ -53,14 +53,14 @@ class installed_handler {
 
 }  // namespace
 
-world::world(choices c, std::uint64_t seed, const world_options& options)
+world::world(decision_source c, std::uint64_t seed, const world_options& options)
     : seed_(seed),
       options_(options),
       decisions_(std::move(c)),
       random_(seed),
       memory_(decisions_, options.memory),
       files_(decisions_, options.files,
-             [this](std::string sentence) { violate(std::move(sentence)); }) {
+             [this](std::string sentence) { report_violation(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
     threads_.back()->set_service<file_backend>(&files_);
@@ -71,10 +71,10 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
 }
 
 world::world(std::uint64_t seed, const world_options& options)
-    : world(choices(random_engine(seed).stream(decision_stream).seed()), seed, options) {}
+    : world(decision_source(random_engine(seed).stream(decision_stream).seed()), seed, options) {}
 
 world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options)
-    : world(choices(std::move(script)), seed, options) {}
+    : world(decision_source(std::move(script)), seed, options) {}
 
 world::~world() = default;
 
@@ -109,17 +109,17 @@ bool world::raise(int signal) noexcept {
 // ------------------------------------------------------------------------------------- invariants
 
 void world::always(std::string name, std::function<bool()> holds) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   always_.push_back({added_++, std::move(name), std::move(holds)});
 }
 
 void world::when_quiet(std::string name, std::function<bool()> holds) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   when_quiet_.push_back({added_++, std::move(name), std::move(holds)});
 }
 
 void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   always(name + " never falls", [f = std::move(value), last = std::uint64_t{0}]() mutable {
     const std::uint64_t before = std::exchange(last, f());
     return before <= last;
@@ -128,13 +128,13 @@ void world::never_falls(std::string name, std::function<std::uint64_t()> value) 
 
 void world::watermark(const std::string& name, std::function<std::uint64_t()> reached,
                       std::function<std::uint64_t()> acknowledged) {
-  const allocation_faults::spared own;
+  const allocation_faults::without_faults own;
   never_falls(name, reached);
   always(name + " is not ahead of what was acknowledged",
          [f = std::move(reached), g = std::move(acknowledged)] { return f() <= g(); });
 }
 
-void world::unwatch() noexcept {
+void world::clear_invariants() noexcept {
   always_.clear();
   when_quiet_.clear();
 }
@@ -145,13 +145,13 @@ void world::drop(std::uint64_t first, std::uint64_t last) noexcept {
   std::erase_if(when_quiet_, added_there);
 }
 
-void world::violate(std::string sentence) {
+void world::report_violation(std::string sentence) {
   if (violation_.empty()) violation_ = std::move(sentence);
 }
 
 void world::check(const std::vector<invariant>& all) {
   for (const invariant& i : all) {
-    if (!i.holds()) violate("does not hold: " + i.name);
+    if (!i.holds()) report_violation("does not hold: " + i.name);
   }
 }
 
@@ -197,7 +197,7 @@ bool world::any_preempted() const noexcept {
 // At which of the possible places the coming turn is pre-empted; 0: at none.
 unsigned world::choose_preemption_point() {
   if (!preempting_ || threads_.size() < 2) return 0;
-  if (!decisions_.chance(options_.pre_emption, "pre-empted?")) return 0;
+  if (!decisions_.chance(options_.preemption, "pre-empted?")) return 0;
   constexpr std::size_t points = 12;  // about as many as one item comes by
   return 1 + decisions_.choose(points, "at which place");
 }
@@ -212,9 +212,9 @@ void world::run_thread(std::size_t thread, std::size_t item) {
                  is_resumed ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
   }
   const std::size_t failed = memory_.failed().size();
-  static_cast<void>(files_.take_befallen());  // while nobody traced
+  static_cast<void>(files_.take_fault_text());  // while nobody traced
   {
-    const allocation_faults::asked the_program(memory_);
+    const allocation_faults::with_faults the_program(memory_);
     if (is_resumed) {
       t.resume(point);
     } else {
@@ -226,7 +226,7 @@ void world::run_thread(std::size_t thread, std::size_t item) {
   for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
     suffix.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
   }
-  suffix += files_.take_befallen();
+  suffix += files_.take_fault_text();
   if (t.is_suspended()) suffix += ", pre-empted at a lock";
   append_to_trace(suffix);
 }
@@ -272,8 +272,8 @@ bool world::advance() {
   if (next == no_deadline) return false;
   now_ = std::max(now_, next);
   for (const auto& t : threads_) t->advance_to(now_);
-  ++moves_of_time_;
-  if (options_.wall_jump_plan == moves_of_time_ ||
+  ++time_advances_;
+  if (options_.wall_jump_plan == time_advances_ ||
       decisions_.chance(options_.wall_jump, "clock on the wall set?")) {
     set_wall_clock();
   }
@@ -298,9 +298,10 @@ std::size_t world::live_tasks() const noexcept {
 void world::run_until_quiet() {
   while (violation_.empty() && step()) {
     if (steps_ > options_.max_steps) {
-      throw endless("no end after " + std::to_string(steps_) + " steps and " +
-                    std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
-                    " virtual seconds: " + describe_live_tasks());
+      throw step_limit_exceeded(
+          "no end after " + std::to_string(steps_) + " steps and " +
+          std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
+          " virtual seconds: " + describe_live_tasks());
     }
   }
 }
@@ -310,7 +311,8 @@ void world::drive() {
     run_until_quiet();
     if (violation_.empty()) check(when_quiet_);
     if (!violation_.empty()) {
-      throw violation("step " + std::to_string(steps_) + ": " + std::exchange(violation_, {}));
+      throw invariant_violation("step " + std::to_string(steps_) + ": " +
+                                std::exchange(violation_, {}));
     }
     if (live_tasks() == 0) break;  // and nobody is pre-empted, or it could run
     if (!advance()) throw deadlock("deadlock: nothing can run and " + describe_live_tasks());
@@ -322,7 +324,7 @@ void world::run(const body& b) {
   leat::detail::preemption_hook::handler nobody{[](auto&) noexcept {}};
   const installed_handler installed(nobody);
   std::optional<leat::detail::frame_cache_bypass> uncached;
-  if (memory_.wanted()) {
+  if (memory_.is_enabled()) {
     memory_.require_failing_new();
     uncached.emplace();
   }
@@ -333,7 +335,8 @@ void world::run(const body& b) {
     drive();
     if (const std::ptrdiff_t left = leat::detail::live_frames() - frames;
         checks_frames_ && left != 0) {
-      throw violation(std::to_string(left) + " coroutine frames are alive at the end of the run");
+      throw invariant_violation(std::to_string(left) +
+                                " coroutine frames are alive at the end of the run");
     }
   } catch (...) {
     unwind(std::current_exception());
@@ -344,7 +347,7 @@ void world::run(const body& b) {
 
 // Ends the tasks that are left, so that the process can go on.
 void world::unwind(const std::exception_ptr& failure) {
-  unwatch();
+  clear_invariants();
   memory_.end();
   preempting_ = false;
   std::uint64_t left = max_idle_turns;

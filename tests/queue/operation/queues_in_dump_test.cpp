@@ -220,7 +220,7 @@ TEST_CASE("dump: is taken while queues are made and destroyed", "[sync]") {
 TEST_CASE("dump: in a simulation it is a function of the seed", "[sync]") {
   const auto dumps_of = [](std::uint64_t seed) {
     std::string dumps;
-    leat::sim::world w(seed, {.threads = 2, .pre_emption = 1});
+    leat::sim::world w(seed, {.threads = 2, .preemption = 1});
     w.run([&dumps](leat::sim::world& in) -> task<> {
       fifo_queue<int> shared(2, "shared");
       task_group group("threads");

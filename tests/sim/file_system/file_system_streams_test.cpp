@@ -111,7 +111,7 @@ TEST_CASE("file_system: a reader that leaves an empty pipe leaves nothing behind
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.files().make_pipe("/pipe");
-    w.watch_frames();
+    w.check_frames();
     w.run([](world&) -> task<> {
       leat::task_group reading;
       texts nothing;

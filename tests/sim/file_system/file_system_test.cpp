@@ -273,7 +273,7 @@ TEST_CASE("file_system: a buffer that is touched under way is told, wherever tha
         w.files().write_file("/a", std::string(1000, 'x'));
         try {
           w.run([&](world& here) { return touch_under_way(here, what, at); });
-        } catch (const leat::sim::violation& e) {
+        } catch (const leat::sim::invariant_violation& e) {
           CHECK(std::string(e.what()).find(words) != std::string::npos);
           ++told;
         }

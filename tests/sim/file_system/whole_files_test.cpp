@@ -59,7 +59,7 @@ TEST_CASE(
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
       file_prefetcher files(make_files(here, count), random_options(here));
@@ -128,7 +128,7 @@ TEST_CASE("file_prefetcher: who calls again after each thrown error gets every f
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = {.short_transfer = 0.2, .io_error = 0.2, .slow = 0.05},
                              .max_open_files = 1 + seed % 7}});
-    w.watch_frames();
+    w.check_frames();
     w.run([&](world& here) -> task<> {
       const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
       leat::file_prefetcher_options options = random_options(here);
@@ -176,7 +176,7 @@ TEST_CASE("file_prefetcher: no more is in memory than was allowed", "[sim]") {
 TEST_CASE("file_prefetcher: one that goes in the midst leaves nothing behind", "[sim]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
-    w.watch_frames();
+    w.check_frames();
     w.run([](world& here) -> task<> {
       const std::vector<std::string> paths = make_files(here, 20);
       {

@@ -31,7 +31,7 @@ task<> raise_after(world& w, leat::duration wait, int signal, bool& received) {
 
 TEST_CASE("world: when it raises a signal, the guard for it stops its group", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    world w(seed, {.threads = 2, .pre_emption = 0.5});
+    world w(seed, {.threads = 2, .preemption = 0.5});
     w.run([](world& in) -> task<> {
       task_group sleepers("sleepers"), others("others");
       const stop_on_signal guard(sleepers, {SIGTERM, SIGINT});

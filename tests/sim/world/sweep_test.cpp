@@ -137,9 +137,9 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
   // Any run of two ends with the one or the other; with plain choices alone with "left".
   const world::body either = [](world& w) -> task<> {
     if (w.decisions().choose(2, "which") == 1) {
-      w.violate("right, step " + std::to_string(w.steps()));
+      w.report_violation("right, step " + std::to_string(w.steps()));
     } else {
-      w.violate("left");
+      w.report_violation("left");
     }
     co_return;
   };
@@ -148,7 +148,7 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
     world w(seed);
     try {
       w.run(either);
-    } catch (const leat::sim::violation& e) {
+    } catch (const leat::sim::invariant_violation& e) {
       const std::string what = e.what();
       if (what.find("right") == std::string::npos) continue;
       right = what_a_sweep_says(either, {.first = seed, .count = 1});

@@ -1,5 +1,5 @@
-// What world::watch() wants of a queue and of a budget: each condition by something that breaks it,
-// and by what comes closest to that and does not.
+// What world::add_invariants() wants of a queue and of a budget: each condition by something that
+// breaks it, and by what comes closest to that and does not.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@
 #include "leat/queue/queue_statistics.hpp"
 #include "leat/sim/world/world.hpp"
 
-namespace watch_test {
+namespace world_invariants_test {
 
 using namespace std::chrono_literals;
 using leat::budget_statistics;
@@ -27,7 +27,7 @@ using leat::queue_statistics;
 using leat::task;
 using leat::sim::world;
 
-// Has what watch() asks for, and counts what it is told to.
+// Has what add_invariants() asks for, and counts what it is told to.
 template <class Statistics>
 struct fake {
   Statistics counted = {};
@@ -40,17 +40,17 @@ struct fake {
 // empty when it does not mind.
 template <class Statistics>
 std::string told(const Statistics& counted) {
-  fake<Statistics> watched;
+  fake<Statistics> subject;
   world w(1);
-  w.watch(watched);
+  w.add_invariants(subject);
   try {
     w.run([&](world&) -> task<> {
-      watched.counted = counted;
+      subject.counted = counted;
       co_await leat::this_task::yield();
       co_await leat::sleep_for(1s);
-      watched.counted = {};
+      subject.counted = {};
     });
-  } catch (const leat::sim::violation& e) {
+  } catch (const leat::sim::invariant_violation& e) {
     const std::string what = e.what();
     const auto begin = what.find("'fake' ");
     return begin == what.npos ? what : what.substr(begin + 7);
@@ -192,14 +192,14 @@ TEST_CASE("world: a queue with a batch that is given up is not told", "[sim]") {
   world w(1);
   w.run([&most_held](world& here) -> task<> {
     leat::fifo_queue<int> q(2, "real");
-    here.watch(q);
+    here.add_invariants(q);
     here.always("held items are looked for", [&] {
       most_held = std::max(most_held, q.statistics().held);
       return true;
     });
     co_await give_up_a_batch(q);
     CHECK(q.size() == 4);
-    here.unwatch();
+    here.clear_invariants();
   });
   CHECK(most_held == 4);
 }
@@ -216,9 +216,9 @@ struct leaky_queue : leat::basic_queue<int, leaky_order> {
 TEST_CASE("world: a queue whose storage loses an item is told", "[sim]") {
   leaky_queue q;
   world w(1);
-  w.watch(q);
+  w.add_invariants(q);
   CHECK_THROWS_WITH(w.run([&q](world&) { return give_up_a_batch(q); }),
                     Catch::Contains("queue 'leaky' loses and doubles no item"));
 }
 
-}  // namespace watch_test
+}  // namespace world_invariants_test

@@ -46,7 +46,7 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
 
 TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empted", "[sim]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    world w(seed, {.threads = 2, .pre_emption = 1});
+    world w(seed, {.threads = 2, .preemption = 1});
     w.run([](world& here) -> task<> {
       here.trace();
       leat::fifo_queue<int> q(8, "q");

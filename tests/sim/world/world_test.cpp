@@ -139,7 +139,7 @@ TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[
     int sum = 0;
     w.run([&sum](world& here) -> task<> {
       leat::fifo_queue<int> q(2, "q");
-      here.watch(q);
+      here.add_invariants(q);
       leat::task_group producers;
       leat::task_group consumers;
       const auto produce = [](leat::fifo_queue<int>& to) -> task<> {
@@ -155,7 +155,7 @@ TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[
       co_await producers.join();
       q.close();
       co_await consumers.join();
-      here.unwatch();
+      here.clear_invariants();
     });
     REQUIRE(sum == 110);
   }
@@ -201,7 +201,7 @@ TEST_CASE("world: a run without an end is ended", "[sim]") {
       co_await leat::this_task::yield();
     }
   }),
-                  leat::sim::endless);
+                  leat::sim::step_limit_exceeded);
 }
 
 TEST_CASE("world: what the body throws is thrown", "[sim]") {
@@ -215,9 +215,9 @@ TEST_CASE("world: what the body throws is thrown", "[sim]") {
 
 // Two threads look whether a queue is empty and, if so, put something in: wrong, since another
 // thread may come in between, where nobody suspends.
-std::size_t items_of_a_race(std::uint64_t seed, double pre_emption) {
+std::size_t items_of_a_race(std::uint64_t seed, double preemption) {
   std::size_t items = 0;
-  world w(seed, {.threads = 2, .pre_emption = pre_emption});
+  world w(seed, {.threads = 2, .preemption = preemption});
   w.run([&items](world& here) -> task<> {
     leat::fifo_queue<int> q(8, "q");
     leat::task_group group;
@@ -276,7 +276,7 @@ TEST_CASE("world: exceptions of threads that are pre-empted while handling them 
                      co_await group.join();
                      q.close();
                    },
-                   {.threads = 3, .pre_emption = 0.5});
+                   {.threads = 3, .preemption = 0.5});
     REQUIRE(right == 15);
   }
 }
@@ -284,7 +284,7 @@ TEST_CASE("world: exceptions of threads that are pre-empted while handling them 
 TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the world goes on",
           "[sim]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    world w(seed, {.threads = 3, .pre_emption = 0.5});
+    world w(seed, {.threads = 3, .preemption = 0.5});
     w.always("is false later", [&w] { return w.steps() < 10; });
     const auto busy = [](leat::fifo_queue<int>& q) -> task<> {
       while (!co_await leat::this_task::stop_requested()) {
@@ -300,7 +300,7 @@ TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the w
         co_return;
       });
     }),
-                    leat::sim::violation);
+                    leat::sim::invariant_violation);
     w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
   }
 }
@@ -371,7 +371,7 @@ TEST_CASE("world: each time that time moves the clock on the wall can be set", "
     world w(4, {.wall_jump_plan = n});
     w.trace();
     w.run(thrice);
-    reached = w.moves_of_time() >= n;
+    reached = w.time_advances() >= n;
     const auto& lines = w.schedule();
     const auto set = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
       return line.find("clock on the wall: set by") != std::string::npos;
@@ -399,7 +399,7 @@ TEST_CASE("world: what belongs to the body is watched until its scope ends, what
   const auto body = [&](bool fails) -> task<> {
     alive = true;
     const std::shared_ptr<int> end(&asked, [&](int*) { alive = false; });
-    const auto watched = w.scoped([&] {
+    const auto invariants = w.scoped([&] {
       w.always("asked while it is there", [&] { return ++asked > 0 && alive; });
       w.when_quiet("the same", [&] { return alive; });
     });
@@ -412,7 +412,7 @@ TEST_CASE("world: what belongs to the body is watched until its scope ends, what
   CHECK(asked == 2);
   // What was added before stays.
   w.always("none", [] { return false; });
-  CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::violation);
+  CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::invariant_violation);
 }
 
 TEST_CASE("world: one that failed and does not end says how it failed, and its seed", "[sim]") {
@@ -435,12 +435,12 @@ TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
   };
   world w(1);
   w.run(keep_one);  // nobody watches
-  w.watch_frames();
+  w.check_frames();
   w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
   CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames are alive"));
 }
 
-// Has what watch() asks a coordinator for, and forgets its error.
+// Has what add_invariants() asks a coordinator for, and forgets its error.
 struct forgetful_coordinator {
   bool stopped = false;
   int raised = 0;
@@ -456,7 +456,7 @@ TEST_CASE("world: a coordinator that changes its first error is told, a real one
           "[sim]") {
   forgetful_coordinator wrong;
   world w(1);
-  w.watch(wrong);
+  w.add_invariants(wrong);
   CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
     wrong.stopped = true;
     wrong.raised = 1;
@@ -465,15 +465,15 @@ TEST_CASE("world: a coordinator that changes its first error is told, a real one
     co_await leat::sleep_for(1s);
   }),
                     Catch::Contains("coordinator 'forgetful' keeps its first error"));
-  w.unwatch();
+  w.clear_invariants();
   w.run([](world& here) -> task<> {
     leat::coordinator coord({.name = "real"});
-    here.watch(coord);
+    here.add_invariants(coord);
     coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "first")));
     co_await leat::sleep_for(1s);
     coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "second")));
     co_await leat::sleep_for(1s);
-    here.unwatch();
+    here.clear_invariants();
     CHECK_THROWS_WITH(coord.raise_requested_exception(), "first: aborted");
     std::string what;
     try {

@@ -45,7 +45,7 @@ leat::sim::world_options world_with(const fault_rates& rates) {
 totals sweep_of(std::uint64_t seeds, const fault_rates& rates, planted wrong) {
   totals sum;
   const auto body = [&](world& w) -> leat::task<> {
-    w.watch_frames();
+    w.check_frames();
     interrupted_job job(w, wrong);
     co_await job.run();
     sum.starts += job.starts();

@@ -92,7 +92,7 @@ struct file_system_options {
 class file_system final : public file_backend {
  public:
   /// `violation` is called with a sentence when a buffer was misused.
-  file_system(choices& c, const file_system_options& options,
+  file_system(decision_source& c, const file_system_options& options,
               std::function<void(std::string)> violation);
 
   // ---- For the test: at once, without faults, and on the device.
@@ -152,7 +152,7 @@ class file_system final : public file_backend {
 
   /// What has befallen operations that were answered at once, since this was last asked; empty
   /// where nothing has.
-  [[nodiscard]] std::string take_befallen() noexcept { return std::exchange(fault_text_, {}); }
+  [[nodiscard]] std::string take_fault_text() noexcept { return std::exchange(fault_text_, {}); }
 
   /// The time now, for latencies, and that on the wall, for file times.
   void set_time(time_point now, std::int64_t wall_ns) noexcept {
@@ -240,9 +240,9 @@ class file_system final : public file_backend {
   void rename(const std::string& from, const std::string& to);
   void apply_change(change c);
   [[nodiscard]] std::uint64_t bytes_used() const noexcept;
-  static void keep_sectors(choices& c, node& n);
+  static void keep_sectors(decision_source& c, node& n);
 
-  choices& decisions_;
+  decision_source& decisions_;
   const file_system_options options_;
   const std::function<void(std::string)> violation_;
   name_map names_;

@@ -11,33 +11,33 @@ namespace leat::sim {
 /// Keeps the books of what producers hand over and consumers get: nothing lost, nothing twice, and
 /// each producer's items in their order.
 ///
-///     book.offers(producer, id);            // before the push
-///     if (!co_await q.push(id)) book.refused(id);
+///     book.record_push(producer, id);            // before the push
+///     if (!co_await q.push(id)) book.record_rejected(id);
 ///     ...
-///     while (auto id = co_await q.pop()) book.gets(consumer, *id);
+///     while (auto id = co_await q.pop()) book.record_pop(consumer, *id);
 ///     ...
-///     book.settle(q.size());                // at the end
+///     book.check_complete(q.size());                // at the end
 ///
-/// Errors: violation, with a sentence that names item, producer and consumer.
+/// Errors: invariant_violation, with a sentence that names item, producer and consumer.
 /// Thread safety: thread-bound to the world's thread. Cost: O(1) a call.
-class ledger {
+class delivery_log {
  public:
   /// Ordered: what one consumer gets of one producer comes in the order in which it was offered.
   /// Say false for a queue that shuffles or sorts.
-  explicit ledger(std::string name, bool ordered = true)
+  explicit delivery_log(std::string name, bool ordered = true)
       : name_(std::move(name)), ordered_(ordered) {}
 
-  /// A producer is about to hand an item over. Ids are unique in the ledger.
-  void offers(std::uint64_t producer, std::uint64_t id);
+  /// A producer is about to hand an item over. Ids are unique in the delivery_log.
+  void record_push(std::uint64_t producer, std::uint64_t id);
 
   /// The item was not accepted: nobody may get it.
-  void refused(std::uint64_t id);
+  void record_rejected(std::uint64_t id);
 
   /// A consumer got an item.
-  void gets(std::uint64_t consumer, std::uint64_t id);
+  void record_pop(std::uint64_t consumer, std::uint64_t id);
 
   /// All that was offered and not refused has come out, but for `inside` items.
-  void settle(std::size_t inside = 0) const;
+  void check_complete(std::size_t inside = 0) const;
 
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 

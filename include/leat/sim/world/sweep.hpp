@@ -64,7 +64,7 @@ sweep_result sweep(const world::body& b, const sweep_options& options = {});
 
 /// The shortest list of choices found under which `b` fails as it does with `script`: choices that
 /// do not matter become plain ones. A failure is alike if it is an exception of the same type, a
-/// violation if it is of the same invariant. Gives `script` itself when it does not fail.
+/// invariant_violation if it is of the same invariant. Gives `script` itself when it does not fail.
 /// Cost: at most `max_runs` runs, and none begins behind 20 million steps.
 [[nodiscard]] std::vector<std::uint32_t> shrink(const world::body& b, std::uint64_t seed,
                                                 std::vector<std::uint32_t> script,

@@ -25,13 +25,13 @@ namespace leat::sim {
 class simulated_turn;
 
 /// An invariant did not hold. what() names it and the step.
-class violation : public std::logic_error {
+class invariant_violation : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
 /// A run went on for more steps than any sensible one.
-class endless : public std::runtime_error {
+class step_limit_exceeded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -52,13 +52,13 @@ struct world_options {
   memory_options memory = {};      ///< allocations of the program that fail
   /// How often a simulated thread is pre-empted between two suspension points, at a lock, while
   /// others run: probability for each step. Only where there are several threads.
-  double pre_emption = 0.1;
+  double preemption = 0.1;
   /// How often the clock on the wall is set, by up to an hour forward or back: probability each
   /// time that time moves. Timers do not notice.
   double wall_jump = 0;
-  /// Besides, each such time of these, counted from 1: see world::moves_of_time().
+  /// Besides, each such time of these, counted from 1: see world::time_advances().
   std::optional<std::uint64_t> wall_jump_plan = {};
-  std::uint64_t max_steps = 5'000'000;  ///< a longer run is `endless`
+  std::uint64_t max_steps = 5'000'000;  ///< a longer run is a step_limit_exceeded
 };
 
 /// A program's whole surroundings, made of a seed: threads, time, files, random numbers.
@@ -77,7 +77,7 @@ struct world_options {
 /// What the program does must not depend on anything else: real time, addresses, other threads.
 /// With several threads it must not call leat while it holds a lock of its own, such as a
 /// std::mutex: the thread may be pre-empted there, and to that lock all are one thread. Where it
-/// has to, set pre_emption to 0.
+/// has to, set preemption to 0.
 ///
 /// Thread safety: none; a world belongs to the thread that runs it.
 class world {
@@ -86,7 +86,7 @@ class world {
 
   explicit world(std::uint64_t seed, const world_options& options = {});
 
-  /// A world that decides as another one did; see choices.
+  /// A world that decides as another one did; see decision_source.
   world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options = {});
   world(const world&) = delete;
   world& operator=(const world&) = delete;
@@ -111,7 +111,7 @@ class world {
   [[nodiscard]] random_engine& random() noexcept { return random_; }
 
   /// The decisions of the world, also for a program that wants to take part in them.
-  [[nodiscard]] choices& decisions() noexcept { return decisions_; }
+  [[nodiscard]] decision_source& decisions() noexcept { return decisions_; }
 
   /// Virtual time; begins at time_point{}.
   [[nodiscard]] time_point now() const noexcept { return now_; }
@@ -153,14 +153,15 @@ class world {
   /// What every queue keeps to: no more items, and no more weight, than it may hold and batches
   /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
   /// can run nobody waits for what is there, nor at all once it is closed. For the life of the
-  /// world or until unwatch(), as are all invariants; of a queue that goes before, see scoped().
+  /// world or until clear_invariants(), as are all invariants; of a queue that goes before, see
+  /// scoped().
   ///
   /// Inside means: what went in is in the storage, with a batch that waits, or has been given out.
-  /// That who got it has got it, and has not got it twice, a ledger tells.
+  /// That who got it has got it, and has not got it twice, a delivery_log tells.
   template <class Queue>
     requires requires(const Queue& q) { q.statistics().waiting_pops; }
-  void watch(const Queue& q) {
-    const allocation_faults::spared own;
+  void add_invariants(const Queue& q) {
+    const allocation_faults::without_faults own;
     const std::string name = "queue '" + std::string(q.name()) + "'";
     always(name + " holds no more than its capacity", [&q] {
       const auto s = q.statistics();
@@ -194,8 +195,8 @@ class world {
   /// back, and whenever nothing can run nobody waits for what is there.
   template <class Budget>
     requires requires(const Budget& b) { b.statistics().used; }
-  void watch(const Budget& b) {
-    const allocation_faults::spared own;
+  void add_invariants(const Budget& b) {
+    const allocation_faults::without_faults own;
     const std::string name = "budget '" + std::string(b.name()) + "'";
     always(name + " is never exceeded", [&b] {
       const auto s = b.statistics();
@@ -211,8 +212,8 @@ class world {
   /// raise_requested_exception() throws. Whether join() throws it too, see where you join.
   template <class Coordinator>
     requires requires(const Coordinator& c) { c.raise_requested_exception(); }
-  void watch(const Coordinator& c) {
-    const allocation_faults::spared own;
+  void add_invariants(const Coordinator& c) {
+    const allocation_faults::without_faults own;
     const auto error = [&c]() -> std::exception_ptr {
       try {
         c.raise_requested_exception();
@@ -234,21 +235,21 @@ class world {
 
   /// When a run has ended no coroutine frame of leat that it has made is alive. For the life of the
   /// world.
-  void watch_frames() noexcept { checks_frames_ = true; }
+  void check_frames() noexcept { checks_frames_ = true; }
 
   /// Drops all invariants that were added.
-  void unwatch() noexcept;
+  void clear_invariants() noexcept;
 
   /// Invariants that end with a scope: see scoped().
-  class [[nodiscard]] watch_scope {
+  class [[nodiscard]] invariant_scope {
    public:
-    ~watch_scope() { world_.drop(first_, last_); }
-    watch_scope(const watch_scope&) = delete;
-    watch_scope& operator=(const watch_scope&) = delete;
+    ~invariant_scope() { world_.drop(first_, last_); }
+    invariant_scope(const invariant_scope&) = delete;
+    invariant_scope& operator=(const invariant_scope&) = delete;
 
    private:
     friend class world;
-    watch_scope(world& w, std::uint64_t first, std::uint64_t last) noexcept
+    invariant_scope(world& w, std::uint64_t first, std::uint64_t last) noexcept
         : world_(w), first_(first), last_(last) {}
 
     world& world_;
@@ -260,23 +261,24 @@ class world {
   /// behind its end, whatever it ends by, nobody asks any more.
   ///
   ///     leat::fifo_queue<int> q(2, "q");
-  ///     const auto watched = w.scoped([&] { w.watch(q); });
+  ///     const auto invariants = w.scoped([&] { w.add_invariants(q); });
   template <class Add>
-  watch_scope scoped(Add add) {
+  invariant_scope scoped(Add add) {
     const std::uint64_t first = added_;
     add();
-    return watch_scope(*this, first, added_);
+    return invariant_scope(*this, first, added_);
   }
 
   /// Reports a violation of an invariant of the program's own.
-  void violate(std::string sentence);
+  void report_violation(std::string sentence);
 
   // ---- Running.
 
   /// Runs the body to its end, and all that it has started. Can be called again: files and time go
   /// on.
   ///
-  /// Errors: what the body throws; deadlock; violation; endless. After one of these the tasks were
+  /// Errors: what the body throws; deadlock; invariant_violation; step_limit_exceeded. After one of
+  ///         these the tasks were
   ///         asked to stop and have ended; if they do not end, the process does. std::logic_error
   ///         where allocations are to fail and operator new does not ask.
   void run(const body& b);
@@ -288,7 +290,7 @@ class world {
   void trace(const trace_options& options = {});
 
   /// How often time has moved so far: what world_options::wall_jump_plan counts.
-  [[nodiscard]] std::uint64_t moves_of_time() const noexcept { return moves_of_time_; }
+  [[nodiscard]] std::uint64_t time_advances() const noexcept { return time_advances_; }
 
   /// The lines, one step each: when, where, what. Where some were left out one says how many.
   [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
@@ -300,7 +302,7 @@ class world {
     std::function<bool()> holds;
   };
 
-  world(choices c, std::uint64_t seed, const world_options& options);
+  world(decision_source c, std::uint64_t seed, const world_options& options);
   bool step();
   [[nodiscard]] std::size_t ready_count(std::size_t thread);
   [[nodiscard]] bool any_preempted() const noexcept;
@@ -322,7 +324,7 @@ class world {
 
   const std::uint64_t seed_;
   const world_options options_;
-  choices decisions_;
+  decision_source decisions_;
   random_engine random_;
   allocation_faults memory_;
   file_system files_;
@@ -331,7 +333,7 @@ class world {
   bool preempting_ = true;
   time_point now_{};
   std::uint64_t steps_ = 0;
-  std::uint64_t moves_of_time_ = 0;
+  std::uint64_t time_advances_ = 0;
   std::vector<std::size_t> ready_;  // at each place: the threads, and last the files
   std::size_t last_ = 0;            // the place that had the last step
   std::vector<invariant> always_;
