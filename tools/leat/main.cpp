@@ -30,24 +30,24 @@ CLI::App* add_command(CLI::App& app, program& p, const std::string& name, const 
 void program::report(const std::string& path, const problem& why) {
   out.flush();  // first what came before
   const std::string text =
-      with_shown_path(command ? with_option_names(why.text, *command) : why.text);
-  complain(text);
-  note(why.result);
+      with_display_path(command ? with_option_names(why.text, *command) : why.text);
+  print_error(text);
+  set_status(why.result);
   damaged = damaged || why.code == "data_loss";
   if (!json) return;
   tool::json line = tool::json::object();
-  if (!path.empty()) line["path"] = shown(path);
+  if (!path.empty()) line["path"] = display_path(path);
   line["error"] = {{"code", why.code}, {"message", text}};
   out.write_line(line);
 }
 
-void program::advise() const {
+void program::print_hints() const {
   if (!damaged || json || command->get_name() == "repair") return;
   const CLI::Option* const policy = command->get_option_no_throw("--on-damage");
-  const bool reads_on = policy && policy->empty();
+  const bool can_resync = policy && policy->empty();
   std::fprintf(stderr, "Try %s, or 'leat repair' for a TFRecord file without it.\n",
-               reads_on ? "'--on-damage resync' to read on behind what is damaged"
-                        : "'leat verify' for all that is damaged");
+               can_resync ? "'--on-damage resync' to read on behind what is damaged"
+                          : "'leat verify' for all that is damaged");
 }
 
 namespace {
@@ -107,14 +107,14 @@ void check_environment(const CLI::App& app) {
 }
 
 // What is wrong, and where to look.
-int refuse_usage(const CLI::App& app, const std::string& what) {
+int report_usage_error(const CLI::App& app, const std::string& what) {
   const CLI::App* at = &app;
   std::string command = "leat";
   while (!at->get_subcommands().empty()) {
     at = at->get_subcommands().front();
     command += " " + at->get_name();
   }
-  complain(with_option_names(what, *at));
+  print_error(with_option_names(what, *at));
   std::fprintf(stderr, "Try '%s --help'.\n", command.c_str());
   return static_cast<int>(status::usage);
 }
@@ -137,23 +137,23 @@ int run(int argc, char** argv) {
   } catch (const CLI::RequiredError& e) {
     const auto unknown = app.remaining(true);
     const bool named = unknown.empty() || unknown.front().starts_with('-');
-    return refuse_usage(app, named ? e.what() : unknown.front() + ": no such command");
+    return report_usage_error(app, named ? e.what() : unknown.front() + ": no such command");
   } catch (const CLI::ParseError& e) {
-    return refuse_usage(app, e.what());
+    return report_usage_error(app, e.what());
   }
   try {
     check_environment(app);
     p.command = app.get_subcommands().front();
     p.run();
   } catch (const usage_error& e) {
-    return refuse_usage(app, e.what());
+    return report_usage_error(app, e.what());
   } catch (const ended_by_signal&) {
     throw;
   } catch (...) {
     p.report({}, describe(std::current_exception()));
   }
   p.out.flush();
-  p.advise();
+  p.print_hints();
   return static_cast<int>(p.result);
 }
 
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
     tool::end_by_signal(s.number);
   } catch (...) {
     const tool::problem why = tool::describe(std::current_exception());
-    tool::complain(why.text);
+    tool::print_error(why.text);
     return static_cast<int>(why.result);
   }
 }

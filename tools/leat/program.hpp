@@ -23,13 +23,13 @@ struct program {
   bool damaged = false;        ///< a file was, and nothing was read behind that
 
   /// That much is wrong.
-  void note(status s) noexcept { result = worse(result, s); }
+  void set_status(status s) noexcept { result = worse(result, s); }
 
   /// Says what is wrong with a file, or with none of them; with --json as an object too.
   void report(const std::string& path, const problem& why);
 
   /// Says once, at the end, what can be done about files that are damaged.
-  void advise() const;
+  void print_hints() const;
 };
 
 /// A subcommand with the options that all have: --json.

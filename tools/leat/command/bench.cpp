@@ -43,7 +43,7 @@ struct pattern {
   std::size_t depth = 1;
 };
 
-struct measured {
+struct measurement {
   std::uint64_t reads = 0;
   std::uint64_t bytes = 0;
   double seconds = 0;
@@ -72,7 +72,7 @@ class blocks {
   std::size_t next_ = 0;
 };
 
-struct run {
+struct bench_run {
   leat::file& file;
   const pattern& how;
   blocks order;
@@ -81,7 +81,7 @@ struct run {
   std::uint64_t bytes = 0;
 };
 
-leat::task<> read_blocks(run& r) {
+leat::task<> read_blocks(bench_run& r) {
   std::vector<std::byte> buffer(r.how.block);
   // What was read once is cached: a second time would measure something else.
   while (steady_clock::now() < r.end && (r.how.cached || !r.order.finished())) {
@@ -115,7 +115,7 @@ leat::task<> require_measurable(std::string path, std::size_t block) {
       fmt::format("{}: to measure takes a regular file of {} or more", path, size_text(block)));
 }
 
-leat::task<measured> measure(const bench_options& options, const pattern& how) {
+leat::task<measurement> measure(const bench_options& options, const pattern& how) {
   // The first one that a scheduler is asked for stays.
   leat::scheduler& here = co_await leat::this_task::get_scheduler();
   static_cast<void>(leat::get_file_backend(here, how.backend));
@@ -124,12 +124,12 @@ leat::task<measured> measure(const bench_options& options, const pattern& how) {
   const auto begin = steady_clock::now();
   const auto lasting = std::chrono::duration_cast<steady_clock::duration>(
       std::chrono::duration<double>(options.seconds));
-  run r{file, how, blocks(file.status().size, how), begin + lasting, {}, 0};
+  bench_run r{file, how, blocks(file.status().size, how), begin + lasting, {}, 0};
   leat::task_group readers("readers");
   for (std::size_t i = 0; i < how.depth; ++i) readers.spawn(read_blocks(r));
   co_await readers.join();
   const std::chrono::duration<double> lasted = steady_clock::now() - begin;
-  measured m;
+  measurement m;
   m.reads = r.microseconds.size();
   m.bytes = r.bytes;
   m.seconds = lasted.count();
@@ -165,7 +165,7 @@ const char* name_of(leat::file_backend_choice backend) {
   return backend == leat::file_backend_choice::io_uring ? "io_uring" : "threads";
 }
 
-void print(const pattern& how, const measured& m, program& p) {
+void print(const pattern& how, const measurement& m, program& p) {
   const double seconds = std::max(m.seconds, 1e-9);
   const auto rate = static_cast<std::uint64_t>(static_cast<double>(m.bytes) / seconds);
   const double reads = static_cast<double>(m.reads) / seconds;
@@ -211,7 +211,7 @@ void run_bench(const bench_options& options, program& p) {
       }
     } catch (const leat::failure& e) {
       if (e.code() != leat::errc::unavailable) throw;
-      complain(e.what());  // no ring; threads come next
+      print_error(e.what());  // no ring; threads come next
     }
   }
 }

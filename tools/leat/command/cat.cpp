@@ -25,7 +25,7 @@ namespace {
 using index_range = std::pair<std::uint64_t, std::uint64_t>;  // first and last
 
 struct cat_options {
-  inputs files;
+  input_options files;
   std::uint64_t first = 0;
   std::uint64_t count = UINT64_MAX;  // of each file
   std::string records;               // "0,5-9"
@@ -38,7 +38,7 @@ struct cat_options {
   std::size_t values = 8;
 };
 
-std::uint64_t number_in(std::string_view text, const std::string& list) {
+std::uint64_t parse_number(std::string_view text, const std::string& list) {
   const std::optional<std::uint64_t> value = whole_number(text);
   if (!value) throw usage_error("--records " + list + ": write it as 0,5-9,100");
   return *value;
@@ -51,9 +51,9 @@ std::vector<index_range> parse_ranges(const std::string& list) {
     const std::size_t comma = std::min(list.find(',', at), list.size());
     const std::string_view part = std::string_view(list).substr(at, comma - at);
     const std::size_t dash = part.find('-');
-    const std::uint64_t first = number_in(part.substr(0, dash), list);
+    const std::uint64_t first = parse_number(part.substr(0, dash), list);
     const std::uint64_t last =
-        dash == std::string_view::npos ? first : number_in(part.substr(dash + 1), list);
+        dash == std::string_view::npos ? first : parse_number(part.substr(dash + 1), list);
     if (last < first) throw usage_error("--records " + list + ": a range goes upwards");
     ranges.emplace_back(first, last);
     at = comma + 1;
@@ -74,24 +74,25 @@ class printer {
       print_example(payload, position);
     } else {
       if (options_.keys) program_.out.write(key(position) + "\t");
-      program_.out.write(options_.raw ? std::string(payload) : escaped(payload));
+      program_.out.write(options_.raw ? std::string(payload) : escape_text(payload));
       program_.out.write(options_.null ? std::string_view("\0", 1) : std::string_view("\n"));
     }
   }
 
   void heading(const std::string& path, bool first) {
     if (!options_.headings || program_.json) return;
-    program_.out.write(fmt::format("{}==> {} <==\n", first ? "" : "\n", harmless(shown(path))));
+    program_.out.write(
+        fmt::format("{}==> {} <==\n", first ? "" : "\n", escape_controls(display_path(path))));
   }
 
   // Of what was left out as damaged.
   void report(const leat::corruption_report& r) {
     if (r.transient) return;
     program_.out.flush();  // first what came before
-    complain_(r);
-    program_.note(status::data);
+    report_corruption_(r);
+    program_.set_status(status::data);
     if (!program_.json) return;
-    program_.out.write_line(json{{"path", shown(r.path)},
+    program_.out.write_line(json{{"path", display_path(r.path)},
                                  {"index", r.index},
                                  {"offset", r.offset},
                                  {"skipped", r.skipped},
@@ -100,34 +101,34 @@ class printer {
 
  private:
   [[nodiscard]] std::string key(const leat::record_position& position) const {
-    const std::string path = shown(position.path);
-    return fmt::format("{}:{}", options_.raw ? path : harmless(path), position.offset);
+    const std::string path = display_path(position.path);
+    return fmt::format("{}:{}", options_.raw ? path : escape_controls(path), position.offset);
   }
 
   void print_json(std::string_view payload, const leat::record_position& position) {
-    json line{{"path", shown(position.path)},
+    json line{{"path", display_path(position.path)},
               {"index", position.index},
               {"offset", position.offset},
               {"size", payload.size()}};
     if (!options_.example) {
       const bool text = is_utf8(payload);
       line[text ? "text" : "base64"] = text ? std::string(payload) : base64(payload);
-    } else if (const auto example = decode_example(payload)) {
+    } else if (const auto example = try_decode_example(payload)) {
       line["example"] = to_json(*example);
     } else {
       line["error"] = {{"code", "invalid_argument"}, {"message", "this is no tf.train.Example"}};
-      program_.note(status::data);
+      program_.set_status(status::data);
     }
     program_.out.write_line(line);
   }
 
   void print_example(std::string_view payload, const leat::record_position& position) {
-    const auto example = decode_example(payload);
+    const auto example = try_decode_example(payload);
     if (!example) {
       program_.out.flush();
-      complain(fmt::format("{}, record {} at offset {}: this is no tf.train.Example",
-                           shown(position.path), position.index, position.offset));
-      program_.note(status::data);
+      print_error(fmt::format("{}, record {} at offset {}: this is no tf.train.Example",
+                              display_path(position.path), position.index, position.offset));
+      program_.set_status(status::data);
       return;
     }
     program_.out.write(fmt::format("record {}, {}\n", position.index, size_text(payload.size())));
@@ -136,13 +137,13 @@ class printer {
 
   program& program_;
   const cat_options& options_;
-  damage damage_;
-  const report_function complain_ = complain_of_damage(damage_);
+  corruption_count corruption_;
+  const report_function report_corruption_ = make_corruption_reporter(corruption_);
 };
 
 leat::task<> print_in_order(const cat_options& options, std::string path, printer& to) {
   leat::tfrecord_reader_options how =
-      options.files.reading([&to](const leat::corruption_report& r) { to.report(r); });
+      options.files.make_reader_options([&to](const leat::corruption_report& r) { to.report(r); });
   const auto reader = co_await leat::tfrecord_reader::open(std::move(path), std::move(how));
   leat::record_batch batch;
   std::uint64_t left = options.count;
@@ -159,15 +160,15 @@ leat::task<> print_in_order(const cat_options& options, std::string path, printe
 }
 
 // The index beside the file that fits, or one made for the occasion: cat leaves no files behind.
-leat::task<leat::tfrecord_index> index_of(std::string path) {
-  std::optional<leat::tfrecord_index> index = co_await index_beside(path);
+leat::task<leat::tfrecord_index> find_or_build_index(std::string path) {
+  std::optional<leat::tfrecord_index> index = co_await find_index(path);
   if (!index) index = co_await leat::build_tfrecord_index(path);
   co_return *std::move(index);
 }
 
-leat::task<> print_chosen(const cat_options& options, std::vector<index_range> ranges,
-                          std::string path, printer& to) {
-  leat::tfrecord_index index = co_await index_of(path);
+leat::task<> print_selected(const cat_options& options, std::vector<index_range> ranges,
+                            std::string path, printer& to) {
+  leat::tfrecord_index index = co_await find_or_build_index(path);
   leat::tfrecord_file_options how;
   how.max_record_size = options.files.max_record_size;
   const auto file = co_await leat::tfrecord_file::open(std::move(path), std::move(index), how);
@@ -191,14 +192,14 @@ void run_cat(const cat_options& options, program& p) {
     throw usage_error("--raw shows the bytes as they are: not together with --example or --json");
   }
   printer to(p, options);
-  const std::vector<std::string> paths = paths_of(options.files.names);
+  const std::vector<std::string> paths = expand_paths(options.files.names);
   for (const std::string& path : paths) {
     if (paths.size() > 1) to.heading(path, path == paths.front());
     try {
       if (options.records.empty()) {
         leat::sync_wait(print_in_order(options, path, to));
       } else {
-        leat::sync_wait(print_chosen(options, ranges, path, to));
+        leat::sync_wait(print_selected(options, ranges, path, to));
       }
     } catch (const ended_by_signal&) {
       throw;

@@ -50,7 +50,7 @@ std::string name_in(const std::string& path) {
 
 std::string shape_text(const leat::checkpoint_entry& e) {
   const std::string type =
-      e.type.empty() ? fmt::format("{}-byte", e.element_size) : escaped(e.type);
+      e.type.empty() ? fmt::format("{}-byte", e.element_size) : escape_text(e.type);
   if (e.type == "object" || e.type == "string") return type;
   return fmt::format("{}[{}]", type, e.count());
 }
@@ -74,14 +74,15 @@ json info_json(const checkpoint_info& c, bool verify) {
 void report_corruption(const checkpoint_info& c, program& p) {
   if (c.error.empty()) return;
   p.out.flush();
-  complain(fmt::format("{}: {}", c.path, c.error));
-  p.note(status::data);
+  print_error(fmt::format("{}: {}", c.path, c.error));
+  p.set_status(status::data);
 }
 
 void list(const std::vector<checkpoint_info>& all, const std::set<std::string>& latest, bool verify,
           program& p) {
   std::size_t width = 10;
-  for (const checkpoint_info& c : all) width = std::max(width, harmless(name_in(c.path)).size());
+  for (const checkpoint_info& c : all)
+    width = std::max(width, escape_controls(name_in(c.path)).size());
   const palette paint(p.color);
   for (const checkpoint_info& c : all) {
     if (p.json) {
@@ -89,10 +90,10 @@ void list(const std::vector<checkpoint_info>& all, const std::set<std::string>& 
     } else {
       const std::string state =
           c.error.empty() ? paint.good(verify ? "verified" : "intact  ") : paint.bad("corrupt ");
-      std::string line =
-          fmt::format("{} {:<{}}  step {:>10}  {}  {:>10}", state, harmless(name_in(c.path)), width,
-                      c.step ? std::to_string(*c.step) : "-", time_text(c.time), size_text(c.size));
-      if (!c.table.identity.empty()) line += "  " + escaped(c.table.identity);
+      std::string line = fmt::format(
+          "{} {:<{}}  step {:>10}  {}  {:>10}", state, escape_controls(name_in(c.path)), width,
+          c.step ? std::to_string(*c.step) : "-", time_text(c.time), size_text(c.size));
+      if (!c.table.identity.empty()) line += "  " + escape_text(c.table.identity);
       if (latest.contains(name_in(c.path))) line += "  (latest)";
       p.out.write(line + "\n");
     }
@@ -119,9 +120,9 @@ void show(const checkpoints_options& options, program& p) {
   } else {
     list({c}, {}, options.verify, p);
     std::size_t width = 0;
-    for (const auto& e : c.table.entries) width = std::max(width, escaped(e.name).size());
+    for (const auto& e : c.table.entries) width = std::max(width, escape_text(e.name).size());
     for (const auto& e : c.table.entries) {
-      p.out.write(fmt::format("  {:<{}}  {:<16}  {}\n", escaped(e.name), width, shape_text(e),
+      p.out.write(fmt::format("  {:<{}}  {:<16}  {}\n", escape_text(e.name), width, shape_text(e),
                               size_text(e.size)));
     }
     return;
@@ -149,8 +150,8 @@ void remove_from(leat::checkpoint_state& state, const std::set<std::string>& nam
 // does not list them, and they are not newer than the last one that was preserved. The state file
 // has the time at which the save of that one began; its file is younger, but older than what was
 // saved afterwards.
-std::set<std::string> preserved_of(const std::optional<leat::checkpoint_state>& state,
-                                   const std::vector<checkpoint_info>& all) {
+std::set<std::string> find_preserved(const std::optional<leat::checkpoint_state>& state,
+                                     const std::vector<checkpoint_info>& all) {
   if (!state || !state->last_preserved_timestamp) return {};
   const double last = *state->last_preserved_timestamp;
   std::set<std::string> listed{name_in(state->model_checkpoint_path)};
@@ -189,19 +190,19 @@ std::vector<checkpoint_info> surplus(const std::vector<checkpoint_info>& all, st
   return result;
 }
 
-std::set<std::string> latest_of(const std::optional<leat::checkpoint_state>& state) {
+std::set<std::string> find_latest(const std::optional<leat::checkpoint_state>& state) {
   if (!state) return {};
   return {name_in(state->model_checkpoint_path)};
 }
 
-void tell_preserved(const checkpoint_info& c, program& p) {
+void report_preserved(const checkpoint_info& c, program& p) {
   if (p.json) {
     json line = info_json(c, true);
     line["removed"] = false;
     p.out.write_line(line);
   } else {
     p.out.write(fmt::format("kept    {}, which the program preserves (see --prune-preserved)\n",
-                            harmless(name_in(c.path))));
+                            escape_controls(name_in(c.path))));
   }
 }
 
@@ -212,33 +213,34 @@ leat::task<> prune(const checkpoints_options& options, program& p) {
       co_await leat::get_checkpoint_state(options.directory);
   const auto all = find_checkpoints(options.directory, true);
   for (const checkpoint_info& c : all) report_corruption(c, p);
-  auto gone = surplus(all, options.keep, latest_of(state));
+  auto to_remove = surplus(all, options.keep, find_latest(state));
   if (!options.prune_preserved) {
-    const std::set<std::string> preserved = preserved_of(state, all);
+    const std::set<std::string> preserved = find_preserved(state, all);
     const auto is_preserved = [&](const checkpoint_info& c) {
       return preserved.contains(name_in(c.path));
     };
-    for (const checkpoint_info& c : gone) {
-      if (is_preserved(c)) tell_preserved(c, p);
+    for (const checkpoint_info& c : to_remove) {
+      if (is_preserved(c)) report_preserved(c, p);
     }
-    std::erase_if(gone, is_preserved);
+    std::erase_if(to_remove, is_preserved);
   }
-  if (state && !gone.empty()) {
+  if (state && !to_remove.empty()) {
     std::set<std::string> names;
-    for (const checkpoint_info& c : gone) names.insert(name_in(c.path));
+    for (const checkpoint_info& c : to_remove) names.insert(name_in(c.path));
     remove_from(*state, names);
     leat::checkpoint_state_options how;
     how.save_relative_paths = true;
     co_await leat::update_checkpoint_state(options.directory, *state, how);
   }
-  for (const checkpoint_info& c : gone) {
+  for (const checkpoint_info& c : to_remove) {
     co_await leat::remove_checkpoint(c.path);
     if (p.json) {
       json line = info_json(c, true);
       line["removed"] = true;
       p.out.write_line(line);
     } else {
-      p.out.write(fmt::format("removed {}, {}\n", harmless(name_in(c.path)), size_text(c.size)));
+      p.out.write(
+          fmt::format("removed {}, {}\n", escape_controls(name_in(c.path)), size_text(c.size)));
     }
   }
   co_await lock.release();
@@ -273,7 +275,7 @@ void run_checkpoints(const checkpoints_options& options, program& p) {
   if (all.empty()) {
     throw leat::failure(leat::errc::not_found, options.directory + ": no checkpoint in it");
   }
-  list(all, latest_of(state), options.verify, p);
+  list(all, find_latest(state), options.verify, p);
 }
 
 }  // namespace

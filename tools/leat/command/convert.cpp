@@ -27,7 +27,7 @@ namespace tool {
 namespace {
 
 struct convert_options {
-  inputs files;
+  input_options files;
   std::optional<format> from;
   std::optional<format> to;
   std::optional<leat::compression> to_compression;
@@ -43,9 +43,9 @@ struct convert_options {
   sink_options sink;
 };
 
-struct converted {
-  copied all;
-  damage lost;
+struct conversion_result {
+  copy_totals all;
+  corruption_count lost;
   std::vector<std::string> outputs;
 };
 
@@ -55,12 +55,12 @@ struct conversion {
   record_sink& sink;
   csv_sink* table;  // the sink, where it is csv
   progress& shown;
-  converted& result;
+  conversion_result& result;
 
   // Begins with what is set only for this kind of reader.
   template <class Options>
-  [[nodiscard]] Options reading(Options how) const {
-    options.files.set_reading(how, complain_of_damage(result.lost));
+  [[nodiscard]] Options add_common_options(Options how) const {
+    options.files.set_reader_options(how, make_corruption_reporter(result.lost));
     return how;
   }
 };
@@ -68,17 +68,17 @@ struct conversion {
 template <class Reader>
 leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
                             const conversion& c) {
-  const auto reader = co_await Reader::open(std::move(path), c.reading(std::move(how)));
+  const auto reader = co_await Reader::open(std::move(path), c.add_common_options(std::move(how)));
   co_await copy_records(*reader, c.sink, c.shown, c.result.all);
   const std::uint64_t left_over = reader->statistics().left_over;
   if (left_over == 0) co_return;
   c.result.lost.bytes += left_over;
   const std::string last = left_over == 1 ? "byte is" : std::to_string(left_over) + " bytes are";
-  complain(
-      fmt::format("{}: the last {} no whole record, and left out", shown(reader->path()), last));
+  print_error(fmt::format("{}: the last {} no whole record, and left out",
+                          display_path(reader->path()), last));
 }
 
-std::string_view without_byte_order_mark(std::string_view text) {
+std::string_view strip_byte_order_mark(std::string_view text) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
 
@@ -102,11 +102,11 @@ class csv_conversion {
       return std::nullopt;
     }
     for (const std::string& name : rows_.fields()) columns_.push_back({name});
-    if (const auto* const twice = find_twice(columns_)) {
+    if (const auto* const twice = find_duplicate(columns_)) {
       throw row_error(
           fmt::format("column '{}' is named twice: name them with --columns, and leave "
                       "this line out with --skip-lines",
-                      escaped(twice->name)));
+                      escape_text(twice->name)));
     }
     return std::nullopt;
   }
@@ -114,20 +114,20 @@ class csv_conversion {
   void finish() const { rows_.finish(); }
 
   // None before the line that names them.
-  const std::vector<csv_column>& columns() const noexcept { return columns_; }
+  const std::vector<csv_field>& columns() const noexcept { return columns_; }
 
  private:
   // Looks up the selected columns in the header, which is the row at hand.
   void find_selected() {
     const std::vector<std::string>& header = rows_.fields();
-    for (const csv_column& c : selected_) {
+    for (const csv_field& c : selected_) {
       const auto found = std::ranges::find(header, c.name);
       if (found == header.end()) {
         throw row_error(fmt::format("--select: the header has no column '{}', only {}",
-                                    escaped(c.name), quoted_names(header)));
+                                    escape_text(c.name), quoted_names(header)));
       }
       if (std::find(found + 1, header.end(), c.name) != header.end()) {
-        throw row_error(fmt::format("--select: the header has '{}' twice", escaped(c.name)));
+        throw row_error(fmt::format("--select: the header has '{}' twice", escape_text(c.name)));
       }
       positions_.push_back(static_cast<std::size_t>(found - header.begin()));
     }
@@ -147,8 +147,8 @@ class csv_conversion {
   }
 
   csv_rows rows_;
-  std::vector<csv_column> columns_;
-  std::vector<csv_column> selected_;
+  std::vector<csv_field> columns_;
+  std::vector<csv_field> selected_;
   std::vector<std::size_t> positions_;  // of the selected columns in a row
   std::size_t header_size_ = 0;         // fields of the header that selected_ was found in
 };
@@ -165,7 +165,7 @@ leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const leat::record_position position = batch.position(i);
     line.number = position.index + 1;
-    const std::string_view text = line.number == 1 ? without_byte_order_mark(batch[i]) : batch[i];
+    const std::string_view text = line.number == 1 ? strip_byte_order_mark(batch[i]) : batch[i];
     // Within a field a carriage return is a part of it.
     const bool returned = position.offset == line.end + 2;
     const std::optional<std::string> example = rows.add(text, returned ? "\r\n" : "\n");
@@ -180,8 +180,9 @@ leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row
 }
 
 leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
-  const std::string name = shown(path);
-  const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
+  const std::string name = display_path(path);
+  const auto reader =
+      co_await leat::line_reader::open(std::move(path), c.add_common_options(std::move(how)));
   csv_conversion rows(c.options);
   leat::line_batch batch;
   row_slot line;
@@ -197,14 +198,14 @@ leat::task<> copy_rows(std::string path, leat::line_reader_options how, const co
   }
 }
 
-format format_of(const std::string& path, const convert_options& options) {
+format find_format(const std::string& path, const convert_options& options) {
   if (options.from) return *options.from;
-  if (const auto told = tell_by_name(path).records) return *told;
+  if (const auto guess = guess_format(path).records) return *guess;
   if (options.record_size > 0) return format::fixed;
-  throw usage_error(shown(path) + ": the name does not tell what it holds: say --from");
+  throw usage_error(display_path(path) + ": the name does not tell what it holds: say --from");
 }
 
-leat::fixed_length_reader_options reading_fixed(const convert_options& options) {
+leat::fixed_length_reader_options make_fixed_length_options(const convert_options& options) {
   leat::fixed_length_reader_options how;
   how.record_size = options.record_size;
   how.header_size = options.header_size;
@@ -212,7 +213,7 @@ leat::fixed_length_reader_options reading_fixed(const convert_options& options) 
   return how;
 }
 
-leat::line_reader_options reading_lines(const convert_options& options) {
+leat::line_reader_options make_line_options(const convert_options& options) {
   leat::line_reader_options how;
   how.skip_header_lines = options.skip_lines;
   how.max_line_size = static_cast<std::size_t>(options.files.max_record_size);
@@ -223,9 +224,10 @@ leat::line_reader_options reading_lines(const convert_options& options) {
 void check_reading(const std::string& path, format what, const convert_options& options) {
   try {
     if (what == format::fixed) {
-      leat::fixed_length_reader::check_options(reading_fixed(options), shown(path));
+      leat::fixed_length_reader::check_options(make_fixed_length_options(options),
+                                               display_path(path));
     } else if (what == format::lines || what == format::csv) {
-      leat::line_reader::check_options(reading_lines(options), shown(path));
+      leat::line_reader::check_options(make_line_options(options), display_path(path));
     }
   } catch (const leat::failure& e) {
     throw usage_error(message_of(e));
@@ -233,25 +235,27 @@ void check_reading(const std::string& path, format what, const convert_options& 
 }
 
 leat::task<> copy_file(std::string path, const conversion& c) {
-  if (c.table) c.table->start_file(shown(path));
+  if (c.table) c.table->start_file(display_path(path));
   leat::tfrecord_reader_options records;
   records.max_record_size = c.options.files.max_record_size;
-  switch (format_of(path, c.options)) {
+  switch (find_format(path, c.options)) {
     case format::fixed:
-      return copy_file_with<leat::fixed_length_reader>(path, reading_fixed(c.options), c);
-    case format::lines: return copy_file_with<leat::line_reader>(path, reading_lines(c.options), c);
-    case format::csv: return copy_rows(path, reading_lines(c.options), c);
+      return copy_file_with<leat::fixed_length_reader>(path, make_fixed_length_options(c.options),
+                                                       c);
+    case format::lines:
+      return copy_file_with<leat::line_reader>(path, make_line_options(c.options), c);
+    case format::csv: return copy_rows(path, make_line_options(c.options), c);
     case format::tfrecord: break;
   }
   return copy_file_with<leat::tfrecord_reader>(path, records, c);
 }
 
 leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options,
-                         output& out, progress& shown, converted& result) {
+                         output& out, progress& shown, conversion_result& result) {
   std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
   csv_sink* table = nullptr;
   if (options.sink.records == format::csv) {
-    std::vector<csv_column> columns;
+    std::vector<csv_field> columns;
     if (options.columns) columns = parse_columns(*options.columns);
     auto made =
         std::make_unique<csv_sink>(std::move(sink), columns, options.delimiter, !options.no_header);
@@ -265,10 +269,10 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
 }
 
 // Options of a kind of file that is neither read nor written.
-void refuse_without_meaning(const convert_options& options, const std::vector<std::string>& paths) {
+void reject_unused_options(const convert_options& options, const std::vector<std::string>& paths) {
   const auto reads = [&](format what) {
     return std::ranges::any_of(
-        paths, [&](const std::string& path) { return format_of(path, options) == what; });
+        paths, [&](const std::string& path) { return find_format(path, options) == what; });
   };
   const auto require = [&options](bool used, std::initializer_list<const char*> names,
                                   std::string_view with) {
@@ -288,39 +292,40 @@ void refuse_without_meaning(const convert_options& options, const std::vector<st
 }
 
 // Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
-void complete(convert_options& options, const std::vector<std::string>& paths) {
+void infer_options(convert_options& options, const std::vector<std::string>& paths) {
   sink_options& sink = options.sink;
-  const told_by_name told = tell_by_name(sink.path);
-  sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
-  sink.compression = options.to_compression.value_or(told.compression);
+  const format_guess guess = guess_format(sink.path);
+  sink.records = options.to.value_or(guess.records.value_or(format::tfrecord));
+  sink.compression = options.to_compression.value_or(guess.compression);
   const bool to_csv = sink.records == format::csv;
   if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
   for (const std::string& path : paths) {
-    const format what = format_of(path, options);
+    const format what = find_format(path, options);
     if (what == format::fixed && options.record_size == 0) {
-      throw usage_error(shown(path) + ": records of one size need --record-size");
+      throw usage_error(display_path(path) + ": records of one size need --record-size");
     }
     if (to_csv && what != format::tfrecord && what != format::csv) {
-      throw usage_error(shown(path) +
+      throw usage_error(display_path(path) +
                         ": csv is made of tf.train.Examples or of csv: lines and fixed records "
                         "have no columns");
     }
     check_reading(path, what, options);
-    refuse_to_replace(path, sink);
+    throw_if_replaced(path, sink);
   }
-  refuse_without_meaning(options, paths);
+  reject_unused_options(options, paths);
   if (sink.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");
   }
 }
 
-void print(const converted& r, const std::vector<std::string>& paths, program& p, bool to_stdout) {
+void print(const conversion_result& r, const std::vector<std::string>& paths, program& p,
+           bool to_stdout) {
   if (p.json) {
     json inputs = json::array();
-    for (const std::string& path : paths) inputs.push_back(shown(path));
+    for (const std::string& path : paths) inputs.push_back(display_path(path));
     const json line{{"inputs", std::move(inputs)}, {"outputs", r.outputs},
                     {"records", r.all.records},    {"payload_bytes", r.all.payload_bytes},
-                    {"damaged", r.lost.places},    {"lost_bytes", r.lost.bytes}};
+                    {"damaged", r.lost.regions},   {"lost_bytes", r.lost.bytes}};
     p.out.write_line(line);
   } else if (!to_stdout) {
     p.out.write(written_text(r.all.records, r.outputs) + "\n");
@@ -328,14 +333,14 @@ void print(const converted& r, const std::vector<std::string>& paths, program& p
 }
 
 void run_convert(convert_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.files.names);
+  const std::vector<std::string> paths = expand_paths(options.files.names);
   const bool to_stdout = options.sink.path == "-";
   if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
-  complete(options, paths);
+  infer_options(options, paths);
   progress shown_progress("convert", bytes_of(paths), p.quiet);
-  converted result;
+  conversion_result result;
   run_until_signal(1, [&] { return convert_all(paths, options, p.out, shown_progress, result); });
-  if (result.lost.places > 0 || result.lost.bytes > 0) p.note(status::data);
+  if (result.lost.regions > 0 || result.lost.bytes > 0) p.set_status(status::data);
   print(result, paths, p, to_stdout);
 }
 
@@ -347,14 +352,14 @@ const std::map<std::string, leat::compression> compression_names{{"none", leat::
                                                                  {"zlib", leat::compression::zlib},
                                                                  {"gzip", leat::compression::gzip}};
 
-char delimiter_of(const std::string& text) {
+char parse_delimiter(const std::string& text) {
   if (text == "tab" || text == "\\t") return '\t';
   if (text.size() == 1 && std::string_view("\"\r\n").find(text) == std::string_view::npos) {
     return text.front();
   }
   throw CLI::ValidationError(
       "--delimiter",
-      "give one character, no quote and no line's end, or 'tab', not '" + escaped(text) + "'");
+      "give one character, no quote and no line's end, or 'tab', not '" + escape_text(text) + "'");
 }
 
 void add_input_options(CLI::App& command, convert_options& o) {
@@ -386,7 +391,7 @@ void add_input_options(CLI::App& command, convert_options& o) {
                    "Of csv that is read: a quote is a character like any other");
   command
       .add_option_function<std::string>(
-          "--delimiter", [&o](const std::string& text) { o.delimiter = delimiter_of(text); },
+          "--delimiter", [&o](const std::string& text) { o.delimiter = parse_delimiter(text); },
           "Between columns of csv: a character, or 'tab'")
       ->type_name("C");
   command.add_flag("--no-header", o.no_header,

@@ -14,36 +14,36 @@ namespace tool {
 namespace {
 
 struct count_options {
-  inputs files;
+  input_options files;
   bool no_index = false;
 };
 
-void add_numbers(json& to, const survey& s) {
+void add_numbers(json& to, const file_summary& s) {
   to["records"] = s.records;
   to["payload_bytes"] = s.payload_bytes;
   to["file_bytes"] = s.file_bytes;
 }
 
 void run_count(const count_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.files.names);
-  survey total;
+  const std::vector<std::string> paths = expand_paths(options.files.names);
+  file_summary total;
   const auto work = [&options](std::string path) {
-    return survey_file(std::move(path), options.files, !options.no_index, false);
+    return summarize_file(std::move(path), options.files, !options.no_index, false);
   };
-  const auto done = [&](const std::string& path, const survey& s) {
+  const auto done = [&](const std::string& path, const file_summary& s) {
     total.records += s.records;
     total.payload_bytes += s.payload_bytes;
     total.file_bytes += s.file_bytes;
     if (p.json) {
-      json line{{"path", shown(path)}};
+      json line{{"path", display_path(path)}};
       add_numbers(line, s);
       line["source"] = s.source;
       p.out.write_line(line);
     } else {
-      p.out.write(fmt::format("{:>12} {}\n", s.records, harmless(shown(path))));
+      p.out.write(fmt::format("{:>12} {}\n", s.records, escape_controls(display_path(path))));
     }
   };
-  file_loop<survey>(p, paths, work, done).run();
+  file_loop<file_summary>(p, paths, work, done).run();
   if (p.json) {
     json sum;
     add_numbers(sum, total);

@@ -77,7 +77,7 @@ finding kernel() {
           .details = {{"release", name.release}, {"machine", name.machine}}};
 }
 
-std::string advice_for_ring(const ring_probe& ring) {
+std::string ring_advice(const ring_probe& ring) {
   if (ring.error == ENOSYS) {
     return "the kernel has no io_uring, or a container's seccomp profile hides it: Linux 5.6 or "
            "later, and a profile that allows io_uring_setup, io_uring_enter, io_uring_register";
@@ -111,7 +111,7 @@ finding io_uring() {
   } else if (ring.error != 0) {
     f.how = state::note;
     f.text = fmt::format("refused: {}; worker threads read and write", error_text(ring.error));
-    f.advice = advice_for_ring(ring);
+    f.advice = ring_advice(ring);
   } else if (used != "io_uring") {
     f.how = state::note;
     f.text = "allowed and not used: " + leat::file_backend_reason();
@@ -260,7 +260,7 @@ constexpr std::array<file_system_name, 14> file_systems{{
     {0x01021997, "9p"},
 }};
 
-std::string file_system_of(const char* path) {
+std::string find_file_system(const char* path) {
   struct statfs s{};
   if (::statfs(path, &s) != 0) return "unknown: " + error_text(errno);
   const auto magic = static_cast<std::uint32_t>(s.f_type);
@@ -288,7 +288,7 @@ std::optional<bool> allows_direct_io(const char* path) {
 }
 
 // Of the device below a path, KiB; empty for what lies on none.
-std::string read_ahead_of(const char* path) {
+std::string find_read_ahead(const char* path) {
   struct stat s{};
   if (::stat(path, &s) != 0) return {};
   const std::string device =
@@ -298,9 +298,9 @@ std::string read_ahead_of(const char* path) {
 }
 
 finding working_directory() {
-  const std::string type = file_system_of(".");
+  const std::string type = find_file_system(".");
   const std::optional<bool> direct = allows_direct_io(".");
-  const std::string ahead = read_ahead_of(".");
+  const std::string ahead = find_read_ahead(".");
   const bool remote = type == "nfs" || type == "cifs" || type == "smb2" || type == "fuse" ||
                       type == "ceph" || type == "lustre" || type == "9p";
   std::error_code ignored;
@@ -374,7 +374,7 @@ void run_doctor(program& p) {
   json checks = json::array();
   if (!p.json) p.out.write("leat " LEAT_VERSION "\n");
   for (const finding& f : findings) {
-    if (f.how == state::problem) p.note(status::data);
+    if (f.how == state::problem) p.set_status(status::data);
     if (p.json) {
       json check{{"name", f.name}, {"state", name(f.how)}, {"text", f.text}};
       if (!f.advice.empty()) check["advice"] = f.advice;
@@ -382,7 +382,8 @@ void run_doctor(program& p) {
       checks.push_back(std::move(check));
       continue;
     }
-    p.out.write(fmt::format("{} {:<18} {}\n", painted(f.how, paint), f.name, harmless(f.text)));
+    p.out.write(
+        fmt::format("{} {:<18} {}\n", painted(f.how, paint), f.name, escape_controls(f.text)));
     if (!f.advice.empty()) p.out.write(fmt::format("{:27}-> {}\n", "", f.advice));
   }
   if (p.json) p.out.write_line(json{{"version", LEAT_VERSION}, {"checks", std::move(checks)}});

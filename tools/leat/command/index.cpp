@@ -90,19 +90,19 @@ void print(const std::string& path, const indexed& r, program& p, const palette&
     }
     p.out.write_line(line);
   } else if (r.fits()) {
-    p.out.write(fmt::format("{} {}: {}, {}\n", paint.good("ok     "), harmless(r.index_path),
+    p.out.write(fmt::format("{} {}: {}, {}\n", paint.good("ok     "), escape_controls(r.index_path),
                             r.state == "made" ? "made" : "is there already",
                             count_text(r.index.size(), "record")));
   } else if (missing) {
-    p.out.write(fmt::format("{} {}\n", paint.bad("missing"), harmless(r.index_path)));
+    p.out.write(fmt::format("{} {}\n", paint.bad("missing"), escape_controls(r.index_path)));
   } else {
     p.out.write(
-        fmt::format("{} {}\n", paint.bad("unfit  "), harmless(r.state)));  // names the index
+        fmt::format("{} {}\n", paint.bad("unfit  "), escape_controls(r.state)));  // names the index
   }
 }
 
 void run_index(const index_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.names);
+  const std::vector<std::string> paths = expand_paths(options.names);
   for (const std::string& path : paths) {
     if (is_standard_input(path)) {
       throw usage_error("index needs the names of files: in standard input no record has a place");
@@ -115,12 +115,12 @@ void run_index(const index_options& options, program& p) {
     throw usage_error("--dali prints the index: not together with --check or --json");
   }
   if (!options.output.empty() && !options.check) {
-    refuse_to_replace(paths.front(), {.path = options.output});
+    throw_if_replaced(paths.front(), {.path = options.output});
   }
   const palette paint(p.color);
   const auto work = [&options](std::string path) { return index_file(std::move(path), options); };
   const auto done = [&](const std::string& path, const indexed& r) {
-    if (!r.fits()) p.note(status::data);
+    if (!r.fits()) p.set_status(status::data);
     if (options.dali) {
       print_for_dali(r.index, p);
     } else {

@@ -23,7 +23,7 @@ namespace tool {
 namespace {
 
 struct repair_options {
-  inputs files;
+  input_options files;
   std::string output;
   bool in_place = false;
   bool roll_back = false;
@@ -54,8 +54,8 @@ old_file find_old(const std::string& path) {
 
 struct repaired {
   std::string output;
-  copied whole;
-  damage lost;
+  copy_totals whole;
+  corruption_count lost;
   std::string kept;  // the name of the damaged file; empty: it has the one it had
 };
 
@@ -110,20 +110,22 @@ leat::task<> copy_whole_records(std::string path, const repair_options& options,
     to.path = path = std::move(old.path);
     to.access = old.access;
   }
-  const auto compression = co_await compression_of(path, options.files);
+  const auto compression = co_await detect_compression(path, options.files);
   to.compression = compression.value_or(leat::compression::none);
-  leat::tfrecord_reader_options how = options.files.reading(complain_of_damage(result.lost));
+  leat::tfrecord_reader_options how =
+      options.files.make_reader_options(make_corruption_reporter(result.lost));
   how.corruption.policy = leat::corruption_policy::resync;
   const auto reader = co_await leat::tfrecord_reader::open(path, std::move(how));
   const std::unique_ptr<record_sink> sink = co_await open_sink(std::move(to), out);
   co_await copy_records(*reader, *sink, shown, result.whole);
-  if (result.whole.records == 0 && result.lost.places > 0) {
-    throw leat::failure(leat::errc::data_loss,
-                        tool::shown(path) + ": no whole record is in it, so nothing is written");
+  if (result.whole.records == 0 && result.lost.regions > 0) {
+    throw leat::failure(
+        leat::errc::data_loss,
+        tool::display_path(path) + ": no whole record is in it, so nothing is written");
   }
   if (!options.in_place) {
     co_await sink->close();
-  } else if (result.lost.places > 0) {  // a file in order already keeps its time of change
+  } else if (result.lost.regions > 0) {  // a file in order already keeps its time of change
     co_await replace(path, *sink, result);
   }
 }
@@ -132,23 +134,23 @@ void print(const std::string& path, const repaired& r, program& p) {
   const palette paint(p.color);
   const std::string records = count_text(r.whole.records, "record");
   if (p.json) {
-    json line{{"path", shown(path)},
+    json line{{"path", display_path(path)},
               {"output", r.output},
               {"records", r.whole.records},
-              {"damaged", r.lost.places},
+              {"damaged", r.lost.regions},
               {"lost_bytes", r.lost.bytes}};
     if (!r.kept.empty()) line["kept"] = r.kept;
     p.out.write_line(line);
   } else if (r.output == "-") {
     return;
-  } else if (r.lost.places == 0) {
+  } else if (r.lost.regions == 0) {
     p.out.write(fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "),
-                            harmless(r.output), records));
+                            escape_controls(r.output), records));
   } else {
-    std::string text =
-        fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"), harmless(r.output),
-                    records, size_text(r.lost.bytes), count_text(r.lost.places, "place"));
-    if (!r.kept.empty()) text += "; the file as it was is " + harmless(r.kept);
+    std::string text = fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"),
+                                   escape_controls(r.output), records, size_text(r.lost.bytes),
+                                   count_text(r.lost.regions, "place"));
+    if (!r.kept.empty()) text += "; the file as it was is " + escape_controls(r.kept);
     p.out.write(text + "\n");
   }
 }
@@ -160,7 +162,7 @@ void run_copy(const repair_options& options, const std::string& path, program& p
   if (options.in_place && is_standard_input(path)) {
     throw usage_error("standard input cannot be replaced: say --output");
   }
-  if (!options.in_place) refuse_to_replace(path, {.path = options.output});
+  if (!options.in_place) throw_if_replaced(path, {.path = options.output});
   if (options.output == "-" && p.json) {
     throw usage_error("--json and records do not go together to '-'");
   }
@@ -184,13 +186,13 @@ void run_roll_back(const std::string& path, program& p) {
     p.out.write_line(json{{"path", path}, {"rolled_back", done}});
   } else {
     p.out.write(fmt::format(
-        "{}: {}\n", harmless(path),
+        "{}: {}\n", escape_controls(path),
         done ? "the append that was interrupted is undone" : "no append was interrupted"));
   }
 }
 
 void run_repair(const repair_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.files.names);
+  const std::vector<std::string> paths = expand_paths(options.files.names);
   if (paths.size() != 1) throw usage_error("repair takes one file at a time");
   if (!options.roll_back) return run_copy(options, paths.front(), p);
   if (options.in_place || !options.output.empty() || is_standard_input(paths.front())) {

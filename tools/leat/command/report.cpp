@@ -55,14 +55,14 @@ leat::task<> find_runs(std::string directory, bool only_one, std::vector<found_r
 }
 
 // Directories may be given twice, or lie within each other: of a run the first name counts.
-void leave_out_doubles(std::vector<found_run>& runs) {
+void remove_duplicates(std::vector<found_run>& runs) {
   std::set<std::filesystem::path> seen;
-  const auto is_double = [&](const found_run& r) {
+  const auto is_duplicate = [&](const found_run& r) {
     std::error_code unknown;  // then it is told where it is read
     const std::filesystem::path real = std::filesystem::canonical(r.path, unknown);
     return !unknown && !seen.insert(real).second;
   };
-  std::erase_if(runs, is_double);
+  std::erase_if(runs, is_duplicate);
 }
 
 std::vector<found_run> find_all(const report_options& options, program& p) {
@@ -77,22 +77,22 @@ std::vector<found_run> find_all(const report_options& options, program& p) {
       p.report(directory, describe(std::current_exception()));
     }
   }
-  leave_out_doubles(runs);
+  remove_duplicates(runs);
   return runs;
 }
 
 // What is damaged is left out, and said.
-leat::event_reader_options reading(damage& sum) {
+leat::event_reader_options reading(corruption_count& sum) {
   leat::event_reader_options how;
   how.corruption.policy = leat::corruption_policy::resync;
   how.corruption.max_reports = UINT64_MAX;
-  how.corruption.on_report = complain_of_damage(sum);
+  how.corruption.on_report = make_corruption_reporter(sum);
   return how;
 }
 
 struct read_run {
   leat::event_run content;
-  damage left_out;
+  corruption_count left_out;
 };
 
 leat::task<read_run> read_one(std::string path) {
@@ -141,8 +141,8 @@ json run_json(const reported_run& run) {
   for (const auto& [tag, points] : r.series.scalars) scalars[tag] = scalar_json(points);
   json histograms = json::object();
   for (const auto& [tag, points] : r.series.histograms) histograms[tag] = histogram_json(points);
-  return {{"path", shown(run.path)},
-          {"name", escaped(run.name)},
+  return {{"path", display_path(run.path)},
+          {"name", escape_text(run.name)},
           {"files", r.files.size()},
           {"events", r.series.events},
           {"discarded", r.series.discarded},
@@ -165,12 +165,12 @@ void report_runs(const report_options& options, program& p) {
   std::vector<reported_run> runs;
   std::string lines;  // of JSON, for a file
   const auto done = [&](const std::string& path, const read_run& r) {
-    if (r.left_out.places > 0) p.note(status::data);
+    if (r.left_out.regions > 0) p.set_status(status::data);
     const auto named = std::find_if(found.begin(), found.end(),
                                     [&](const found_run& f) { return f.path == path; });
     runs.push_back({named->name, path, r.content});
     if (p.json) {
-      lines += line_of(run_json(runs.back()));
+      lines += to_line(run_json(runs.back()));
       runs.pop_back();
       if (options.output == "-") p.out.write(std::exchange(lines, {}));
     }

@@ -34,7 +34,7 @@ namespace {
 
 struct run_options {
   std::string path;
-  plan_changes changes;
+  plan_overrides overrides;
   std::uint64_t limit = UINT64_MAX;  // elements
   bool check = false;
   bool verbose = false;
@@ -49,7 +49,7 @@ leat::task<std::string> read_text(std::string path) {
   co_return any ? std::string(leat::as_text(batch[0])) : std::string();
 }
 
-void report_mistake(const mistake& m, const run_options& options, program& p) {
+void report_toml_error(const toml_error& m, const run_options& options, program& p) {
   std::string place = options.path;
   if (m.where.line > 0) place += fmt::format(":{}:{}", m.where.line, m.where.column);
   p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
@@ -57,17 +57,17 @@ void report_mistake(const mistake& m, const run_options& options, program& p) {
 
 // The plan, or none, and what is wrong with it is said.
 std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
-  const std::string text = leat::sync_wait(read_text(path_of(options.path)));
-  mistakes found;
+  const std::string text = leat::sync_wait(read_text(resolve_path(options.path)));
+  toml_errors found;
   pipeline_plan plan;
   try {
-    plan = make_plan(parse_toml(text), options.changes, found);
-    if (found.empty()) static_cast<void>(compose(plan, {}, {}, {}));
-  } catch (const mistake& m) {
+    plan = make_plan(parse_toml(text), options.overrides, found);
+    if (found.empty()) static_cast<void>(build_pipeline(plan, {}, {}, {}));
+  } catch (const toml_error& m) {
     found.push_back(m);
   }
   if (found.empty()) return plan;
-  for (const mistake& m : found) report_mistake(m, options, p);
+  for (const toml_error& m : found) report_toml_error(m, options, p);
   return std::nullopt;
 }
 
@@ -85,9 +85,9 @@ leat::task<> check_ranks(const source_plan& source) {
   if (ranks == 1) co_return;
   const std::vector<std::string> files = co_await leat::match_files(source.files());
   if (files.empty() || files.size() >= ranks) co_return;
-  throw mistake{source.where,
-                fmt::format("[source]: {} for {} ranks: one would have nothing to read",
-                            count_text(files.size(), "file"), ranks)};
+  throw toml_error{source.where,
+                   fmt::format("[source]: {} for {} ranks: one would have nothing to read",
+                               count_text(files.size(), "file"), ranks)};
 }
 
 // Bytes of all files in all epochs, of what this rank reads; 0 if that is not known.
@@ -105,19 +105,19 @@ leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
 }
 
 // Bytes of a record in a file besides its own.
-std::uint64_t framing_of(const source_plan& source) {
+std::uint64_t framing_size(const source_plan& source) {
   if (source.format == "lines") return 1;
   return source.format == "tfrecord" || source.format == "indexed" ? 16 : 0;
 }
 
-std::size_t threads_of(const pipeline_plan& plan, const program& p) {
+std::size_t count_threads(const pipeline_plan& plan, const program& p) {
   if (p.jobs > 0) return p.jobs;
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   return plan.threads.value_or(std::min(plan.workers(), processors));
 }
 
 // The workers' threads: all but the first, which is the consumer's.
-std::vector<leat::scheduler*> workers_of(const leat::runtime& rt) {
+std::vector<leat::scheduler*> get_workers(const leat::runtime& rt) {
   std::vector<leat::scheduler*> all = leat::schedulers_of(rt);
   all.erase(all.begin());
   return all;
@@ -137,8 +137,9 @@ class pipeline_run {
     }
     pipeline_plan plan = plan_;
     co_await read_headers(plan);
-    composed_pipeline p = compose(plan, workers_of(rt), complain_of_damage(report_.lost), log);
-    if (live_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan.source);
+    batched_pipeline p =
+        build_pipeline(plan, get_workers(rt), make_corruption_reporter(report_.lost), log);
+    if (status_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan.source);
     sink_ = co_await open_batch_sink(plan_, program_);
     co_await std::visit([this](auto& typed) { return run_to_end(typed); }, p);
   }
@@ -153,8 +154,8 @@ class pipeline_run {
     const leat::time_point begin = sched.now();
     std::exception_ptr error;
     try {
-      const live_line shown([&](double seconds) { return line(*stages.front(), seconds); },
-                            program_.quiet);
+      const status_line shown([&](double seconds) { return line(*stages.front(), seconds); },
+                              program_.quiet);
       co_await take_all(p);
     } catch (...) {
       error = std::current_exception();
@@ -169,7 +170,7 @@ class pipeline_run {
     report_.elements = elements_;
     report_.records = records_;
     report_.dropped = p.dropped();
-    report_.judge(stages, elapsed);
+    report_.add_stages(stages, elapsed);
   }
 
   template <class Pipeline>
@@ -196,7 +197,7 @@ class pipeline_run {
     add(plan_.is_batched() ? 1 : count, count);
   }
 
-  leat::task<> take(const column_batch& batch) {
+  leat::task<> take(const column_output& batch) {
     if (sink_) co_await sink_->take(batch);
     add(1, batch.records);
   }
@@ -226,7 +227,7 @@ class pipeline_run {
   [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
     double share = 0;
     if (total_ > 0) {
-      const std::uint64_t bytes = source.bytes() + source.records() * framing_of(plan_.source);
+      const std::uint64_t bytes = source.bytes() + source.records() * framing_size(plan_.source);
       share = static_cast<double>(bytes) / static_cast<double>(total_);
     }
     if (options_.limit < UINT64_MAX) {
@@ -251,7 +252,7 @@ void run_pipeline(const run_options& options, program& p) {
   const bool to_stdout =
       plan->output.what == output_plan::kind::write && plan->output.sink.path == "-";
   if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
-  const std::size_t threads = threads_of(*plan, p);
+  const std::size_t threads = count_threads(*plan, p);
   if (options.check) {
     print_plan(*plan, threads, p);
     return;
@@ -260,11 +261,11 @@ void run_pipeline(const run_options& options, program& p) {
   try {
     run_one_until_signal(static_cast<unsigned>(threads) + 1,
                          [&](const leat::runtime& rt) { return run.run(rt); });
-  } catch (const mistake& m) {
-    report_mistake(m, options, p);
+  } catch (const toml_error& m) {
+    report_toml_error(m, options, p);
     return;
   }
-  if (run.report().lost.places > 0) p.note(status::data);
+  if (run.report().lost.regions > 0) p.set_status(status::data);
   print_report(run.report(), *plan, options.verbose, p);
 }
 
@@ -277,12 +278,12 @@ void add_run(CLI::App& app, program& p) {
   as_path(command->add_option("PIPELINE", options->path, "The file; '-' is standard input"))
       ->required()
       ->type_name("");
-  as_path(command->add_option("FILE", options->changes.files,
+  as_path(command->add_option("FILE", options->overrides.files,
                               "Files or patterns to read instead of those of its source"))
       ->type_name("");
   const auto output_flag = [&](const char* name, output_plan::kind kind, const char* what) {
     return command->add_flag_callback(
-        name, [options, kind] { options->changes.output = kind; }, what);
+        name, [options, kind] { options->overrides.output = kind; }, what);
   };
   CLI::Option* const count =
       output_flag("--count", output_plan::kind::count, "Only count, whatever its output is");
@@ -291,8 +292,8 @@ void add_run(CLI::App& app, program& p) {
   as_path(command->add_option_function<std::string>(
               "-o,--output",
               [options](const std::string& path) {
-                options->changes.output = output_plan::kind::write;
-                options->changes.path = path;
+                options->overrides.output = output_plan::kind::write;
+                options->overrides.path = path;
               },
               "Write, whatever its output is, to this file; '-' is standard output"))
       ->excludes(count)

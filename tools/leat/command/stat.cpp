@@ -22,31 +22,31 @@ namespace tool {
 namespace {
 
 struct stat_options {
-  inputs files;
+  input_options files;
   std::uint64_t samples = 100;  // records that are decoded
 };
 
 // What the decoded records have in common.
 struct content {
-  std::uint64_t looked_at = 0;
+  std::uint64_t sampled = 0;
   std::uint64_t examples = 0;
-  struct feature_facts {
+  struct feature_info {
     std::map<std::string, std::uint64_t> kinds;  // how often
     std::size_t fewest = SIZE_MAX;
     std::size_t most = 0;
   };
-  std::map<std::string, feature_facts> features;
+  std::map<std::string, feature_info> features;
 };
 
-struct file_facts {
-  survey what;
+struct file_info {
+  file_summary what;
   std::string index;  // "present", "none", or why there is none that fits
   content sample;
 };
 
-void look_at(std::string_view record, content& c) {
-  ++c.looked_at;
-  const auto example = decode_example(record);
+void add_record(std::string_view record, content& c) {
+  ++c.sampled;
+  const auto example = try_decode_example(record);
   if (!example) return;
   ++c.examples;
   for (const auto& [name, value] : example->features) {
@@ -58,17 +58,17 @@ void look_at(std::string_view record, content& c) {
   }
 }
 
-leat::task<content> sample_of(std::string path, const stat_options& options) {
+leat::task<content> read_sample(std::string path, const stat_options& options) {
   content c;
   if (options.samples == 0) co_return c;
   const auto reader =
-      co_await leat::tfrecord_reader::open(std::move(path), options.files.reading());
+      co_await leat::tfrecord_reader::open(std::move(path), options.files.make_reader_options());
   leat::record_batch batch;
   for (bool more = true; more;) {
     more = co_await reader->read_batch(batch);
     for (const leat::byte_view record : batch) {
-      look_at(leat::as_text(record), c);
-      if (c.looked_at == options.samples) co_return c;
+      add_record(leat::as_text(record), c);
+      if (c.sampled == options.samples) co_return c;
     }
   }
   co_return c;
@@ -87,41 +87,41 @@ leat::task<std::string> index_state(std::string path) {
   co_return state;
 }
 
-leat::task<file_facts> facts_of(std::string path, const stat_options& options) {
-  file_facts facts;
-  facts.what = co_await survey_file(path, options.files, true, true);
+leat::task<file_info> read_file_info(std::string path, const stat_options& options) {
+  file_info facts;
+  facts.what = co_await summarize_file(path, options.files, true, true);
   if (is_standard_input(path)) co_return facts;  // can be read once
   facts.index = co_await index_state(path);
-  facts.sample = co_await sample_of(std::move(path), options);
+  facts.sample = co_await read_sample(std::move(path), options);
   co_return facts;
 }
 
-std::string kinds_text(const content::feature_facts& f) {
+std::string kinds_text(const content::feature_info& f) {
   std::string text;
   for (const auto& [kind, count] : f.kinds) text += (text.empty() ? "" : " or ") + kind;
   return text;
 }
 
-std::string counts_text(const content::feature_facts& f) {
+std::string counts_text(const content::feature_info& f) {
   if (f.fewest == f.most) return count_text(f.most, "value");
   return fmt::format("{} to {}", f.fewest, count_text(f.most, "value"));
 }
 
 std::string sample_text(const content& c) {
-  if (c.looked_at == 0) return {};
+  if (c.sampled == 0) return {};
   std::string text = "  content      ";
-  if (c.examples < c.looked_at) {
+  if (c.examples < c.sampled) {
     return text + fmt::format("{} of the first {} are a tf.train.Example\n", c.examples,
-                              count_text(c.looked_at, "record"));
+                              count_text(c.sampled, "record"));
   }
   text += fmt::format("tf.train.Example, {} in the first {}\n",
-                      count_text(c.features.size(), "feature"), count_text(c.looked_at, "record"));
+                      count_text(c.features.size(), "feature"), count_text(c.sampled, "record"));
   for (const auto& [name, facts] : c.features) {
     std::uint64_t present = 0;
     for (const auto& [kind, count] : facts.kinds) present += count;
-    text +=
-        fmt::format("    {:<24} {:<6} {}", escaped(name), kinds_text(facts), counts_text(facts));
-    if (present < c.looked_at) text += fmt::format(", in {} of {}", present, c.looked_at);
+    text += fmt::format("    {:<24} {:<6} {}", escape_text(name), kinds_text(facts),
+                        counts_text(facts));
+    if (present < c.sampled) text += fmt::format(", in {} of {}", present, c.sampled);
     text += "\n";
   }
   return text;
@@ -132,9 +132,9 @@ std::string exact_text(std::uint64_t bytes) {
   return bytes < 1024 ? size_text(bytes) : fmt::format("{} ({})", size_text(bytes), bytes);
 }
 
-std::string facts_text(const std::string& path, const file_facts& f, const palette& paint) {
-  const survey& s = f.what;
-  std::string text = paint.strong(harmless(shown(path))) + "\n";
+std::string facts_text(const std::string& path, const file_info& f, const palette& paint) {
+  const file_summary& s = f.what;
+  std::string text = paint.strong(escape_controls(display_path(path))) + "\n";
   const auto line = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<12} {}\n", name, value);
   };
@@ -148,7 +148,7 @@ std::string facts_text(const std::string& path, const file_facts& f, const palet
                      s.sizes.smallest(), size_text(s.sizes.largest()), s.sizes.mean(),
                      size_text(s.sizes.quantile(0.5)), size_text(s.sizes.quantile(0.99))));
   }
-  if (!f.index.empty()) line("index", harmless(f.index));
+  if (!f.index.empty()) line("index", escape_controls(f.index));
   return text + sample_text(f.sample);
 }
 
@@ -158,12 +158,12 @@ json sample_json(const content& c) {
     add_member(features, name,
                {{"kinds", facts.kinds}, {"fewest", facts.fewest}, {"most", facts.most}});
   }
-  return {{"records", c.looked_at}, {"examples", c.examples}, {"features", std::move(features)}};
+  return {{"records", c.sampled}, {"examples", c.examples}, {"features", std::move(features)}};
 }
 
-json facts_json(const std::string& path, const file_facts& f) {
-  const survey& s = f.what;
-  json object{{"path", shown(path)},
+json facts_json(const std::string& path, const file_info& f) {
+  const file_summary& s = f.what;
+  json object{{"path", display_path(path)},
               {"records", s.records},
               {"payload_bytes", s.payload_bytes},
               {"file_bytes", s.file_bytes},
@@ -177,22 +177,24 @@ json facts_json(const std::string& path, const file_facts& f) {
                 {"p90", s.sizes.quantile(0.9)},
                 {"p99", s.sizes.quantile(0.99)}}}};
   if (!f.index.empty()) object["index"] = f.index;
-  if (f.sample.looked_at > 0) object["sample"] = sample_json(f.sample);
+  if (f.sample.sampled > 0) object["sample"] = sample_json(f.sample);
   return object;
 }
 
 void run_stat(const stat_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.files.names);
+  const std::vector<std::string> paths = expand_paths(options.files.names);
   const palette paint(p.color);
-  const auto work = [&options](std::string path) { return facts_of(std::move(path), options); };
-  const auto done = [&](const std::string& path, const file_facts& f) {
+  const auto work = [&options](std::string path) {
+    return read_file_info(std::move(path), options);
+  };
+  const auto done = [&](const std::string& path, const file_info& f) {
     if (p.json) {
       p.out.write_line(facts_json(path, f));
     } else {
       p.out.write(facts_text(path, f, paint));
     }
   };
-  file_loop<file_facts>(p, paths, work, done).run();
+  file_loop<file_info>(p, paths, work, done).run();
 }
 
 }  // namespace

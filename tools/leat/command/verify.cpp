@@ -15,22 +15,23 @@ namespace tool {
 namespace {
 
 struct verify_options {
-  inputs files;
+  input_options files;
   std::size_t most = 20;  // places that are listed of a file
 };
 
-struct verdict {
+struct verification {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;  // of whole records, with their frames
-  damage lost;
+  corruption_count lost;
   std::uint64_t transient = 0;
   std::vector<leat::corruption_report> places;  // the first of them
 };
 
-leat::task<verdict> verify_file(std::string path, const verify_options& options, progress& shown) {
-  verdict v;
+leat::task<verification> verify_file(std::string path, const verify_options& options,
+                                     progress& shown) {
+  verification v;
   leat::tfrecord_reader_options reading =
-      options.files.reading([&v, &options](const leat::corruption_report& r) {
+      options.files.make_reader_options([&v, &options](const leat::corruption_report& r) {
         if (!v.lost.add(r)) {
           ++v.transient;
         } else if (v.places.size() < options.most) {
@@ -51,12 +52,13 @@ leat::task<verdict> verify_file(std::string path, const verify_options& options,
   co_return v;
 }
 
-std::string verdict_text(const std::string& path, const verdict& v, const palette& paint) {
-  std::string text = v.lost.places == 0 ? paint.good("ok     ") : paint.bad("damaged");
-  text += fmt::format(" {}: {}, {}", harmless(shown(path)), count_text(v.records, "record"),
-                      size_text(v.bytes));
-  if (v.lost.places > 0) {
-    text += fmt::format("; damaged in {}, {} lost", count_text(v.lost.places, "place"),
+std::string verification_text(const std::string& path, const verification& v,
+                              const palette& paint) {
+  std::string text = v.lost.regions == 0 ? paint.good("ok     ") : paint.bad("damaged");
+  text += fmt::format(" {}: {}, {}", escape_controls(display_path(path)),
+                      count_text(v.records, "record"), size_text(v.bytes));
+  if (v.lost.regions > 0) {
+    text += fmt::format("; damaged in {}, {} lost", count_text(v.lost.regions, "place"),
                         size_text(v.lost.bytes));
   }
   if (v.transient > 0) {
@@ -68,14 +70,14 @@ std::string verdict_text(const std::string& path, const verdict& v, const palett
     text += fmt::format("          record {} at offset {}: {}; {} lost\n", r.index, r.offset,
                         r.what, size_text(r.skipped));
   }
-  if (v.lost.places > v.places.size()) {
+  if (v.lost.regions > v.places.size()) {
     text += fmt::format("          and {} more; --list says how many are shown\n",
-                        v.lost.places - v.places.size());
+                        v.lost.regions - v.places.size());
   }
   return text;
 }
 
-json verdict_json(const std::string& path, const verdict& v) {
+json verification_json(const std::string& path, const verification& v) {
   json places = json::array();
   for (const leat::corruption_report& r : v.places) {
     json place{{"index", r.index}, {"offset", r.offset}, {"message", r.what}};
@@ -84,27 +86,27 @@ json verdict_json(const std::string& path, const verdict& v) {
     place["lost_bytes"] = r.skipped;
     places.push_back(std::move(place));
   }
-  return {{"path", shown(path)},      {"ok", v.lost.places == 0},   {"records", v.records},
-          {"bytes", v.bytes},         {"damaged", v.lost.places},   {"lost_bytes", v.lost.bytes},
-          {"transient", v.transient}, {"places", std::move(places)}};
+  return {{"path", display_path(path)}, {"ok", v.lost.regions == 0},  {"records", v.records},
+          {"bytes", v.bytes},           {"damaged", v.lost.regions},  {"lost_bytes", v.lost.bytes},
+          {"transient", v.transient},   {"places", std::move(places)}};
 }
 
 void run_verify(const verify_options& options, program& p) {
-  const std::vector<std::string> paths = paths_of(options.files.names);
+  const std::vector<std::string> paths = expand_paths(options.files.names);
   const palette paint(p.color);
   progress shown_progress("verify", bytes_of(paths), p.quiet);
   const auto work = [&](std::string path) {
     return verify_file(std::move(path), options, shown_progress);
   };
-  const auto done = [&](const std::string& path, const verdict& v) {
-    if (v.lost.places > 0) p.note(status::data);
+  const auto done = [&](const std::string& path, const verification& v) {
+    if (v.lost.regions > 0) p.set_status(status::data);
     if (p.json) {
-      p.out.write_line(verdict_json(path, v));
+      p.out.write_line(verification_json(path, v));
     } else {
-      p.out.write(verdict_text(path, v, paint));
+      p.out.write(verification_text(path, v, paint));
     }
   };
-  file_loop<verdict>(p, paths, work, done).run();
+  file_loop<verification>(p, paths, work, done).run();
 }
 
 }  // namespace

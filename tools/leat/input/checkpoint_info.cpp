@@ -90,7 +90,7 @@ void verify_values(const checkpoint_bytes& file, const leat::checkpoint_table& t
         leat::errc::data_loss,
         fmt::format("the checksum of '{}' at offset {} is wrong: expected {:#010x}, "
                     "actual {:#010x}",
-                    escaped(e.name), e.offset, e.checksum, checksum));
+                    escape_text(e.name), e.offset, e.checksum, checksum));
   }
 }
 

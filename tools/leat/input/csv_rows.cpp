@@ -69,9 +69,9 @@ void csv_rows::finish() const {
   if (quoted_) throw row_error("the file ends within a quoted field");
 }
 
-const csv_column* find_twice(const std::vector<csv_column>& columns) {
+const csv_field* find_duplicate(const std::vector<csv_field>& columns) {
   std::set<std::string_view> names;
-  for (const csv_column& c : columns) {
+  for (const csv_field& c : columns) {
     if (!names.insert(c.name).second) return &c;
   }
   return nullptr;
@@ -81,19 +81,19 @@ std::string quoted_names(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
-    text += fmt::format("{}'{}'", i > 0 ? ", " : "", escaped(names[i]));
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", escape_text(names[i]));
   }
   return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
 }
 
-std::vector<csv_column> parse_columns(const std::string& text, std::string_view option) {
+std::vector<csv_field> parse_columns(const std::string& text, std::string_view option) {
   static const std::map<std::string, std::optional<dtype>, std::less<>> types{
       {"", std::nullopt},
       {":bytes", dtype::string},
       {":int64", dtype::int64},
       {":float", dtype::float32},
   };
-  std::vector<csv_column> columns;
+  std::vector<csv_field> columns;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view part = std::string_view(text).substr(at, comma - at);
@@ -108,7 +108,7 @@ std::vector<csv_column> parse_columns(const std::string& text, std::string_view 
     columns.push_back({name, found->second});
     at = comma + 1;
   }
-  if (const csv_column* const twice = find_twice(columns)) {
+  if (const csv_field* const twice = find_duplicate(columns)) {
     throw usage_error(fmt::format("{} {}: '{}' is named twice", option, text, twice->name));
   }
   return columns;
@@ -117,7 +117,7 @@ std::vector<csv_column> parse_columns(const std::string& text, std::string_view 
 namespace {
 
 template <class Number>
-Number number_in(const std::string& text, const csv_column& column) {
+Number parse_number(const std::string& text, const csv_field& column) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -129,13 +129,13 @@ Number number_in(const std::string& text, const csv_column& column) {
 
 // A feature of one value, or of none.
 template <class Number>
-void add_number(leat::example_builder& to, const csv_column& column, const std::string& text) {
+void add_number(leat::example_builder& to, const csv_field& column, const std::string& text) {
   std::vector<Number> values;
-  if (!text.empty()) values.push_back(number_in<Number>(text, column));
+  if (!text.empty()) values.push_back(parse_number<Number>(text, column));
   to.add(column.name, values);
 }
 
-void add_field(leat::example_builder& to, const csv_column& column, const std::string& text) {
+void add_field(leat::example_builder& to, const csv_field& column, const std::string& text) {
   if (column.type == dtype::int64) {
     add_number<std::int64_t>(to, column, text);
   } else if (column.type == dtype::float32) {
@@ -147,7 +147,7 @@ void add_field(leat::example_builder& to, const csv_column& column, const std::s
 
 }  // namespace
 
-std::string to_example(const std::vector<csv_column>& columns,
+std::string to_example(const std::vector<csv_field>& columns,
                        const std::vector<std::string>& fields) {
   if (fields.size() != columns.size()) {
     throw row_error(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));

@@ -43,25 +43,25 @@ class csv_rows {
 };
 
 /// A column of a table, as a feature of a tf.train.Example.
-struct csv_column {
+struct csv_field {
   std::string name;
   std::optional<leat::dtype> type = {};  ///< none: it was not said, and what is read is bytes
 };
 
 /// A column whose name another one before it has; none is null.
-[[nodiscard]] const csv_column* find_twice(const std::vector<csv_column>& columns);
+[[nodiscard]] const csv_field* find_duplicate(const std::vector<csv_field>& columns);
 
 /// "age:int64,name,weight:float", the value of `option`.
 /// Errors: usage_error, also for a name that occurs twice.
-[[nodiscard]] std::vector<csv_column> parse_columns(const std::string& text,
-                                                    std::string_view option = "--columns");
+[[nodiscard]] std::vector<csv_field> parse_columns(const std::string& text,
+                                                   std::string_view option = "--columns");
 
 /// "'a', 'b', 'c'": the first few of some names.
 [[nodiscard]] std::string quoted_names(const std::vector<std::string>& names);
 
 /// A row as a tf.train.Example. A number that is left empty is a feature without values.
 /// Errors: row_error for another number of fields, or one that is no number.
-[[nodiscard]] std::string to_example(const std::vector<csv_column>& columns,
+[[nodiscard]] std::string to_example(const std::vector<csv_field>& columns,
                                      const std::vector<std::string>& fields);
 
 }  // namespace tool

@@ -21,7 +21,7 @@ std::string value_text(float value, std::size_t) { return fmt::format("{}", valu
 std::string value_text(std::int64_t value, std::size_t) { return fmt::format("{}", value); }
 std::string value_text(std::string_view value, std::size_t most) {
   const std::string_view shown = value.substr(0, bytes_for(most));
-  std::string text = '"' + escaped(shown) + '"';
+  std::string text = '"' + escape_text(shown) + '"';
   if (shown.size() < value.size()) text += fmt::format("... ({} bytes)", value.size());
   return text;
 }
@@ -66,7 +66,7 @@ json features_json(const decltype(leat::decoded_example::features)& all) {
 
 }  // namespace
 
-std::optional<leat::decoded_example> decode_example(std::string_view record) {
+std::optional<leat::decoded_example> try_decode_example(std::string_view record) {
   try {
     return leat::decode_example(leat::as_bytes(record));
   } catch (const leat::decode_error&) {
@@ -86,13 +86,14 @@ std::string_view kind_of(const values& v) noexcept { return v ? kind_of(v->type(
 
 std::string to_text(const leat::decoded_example& e, std::size_t most) {
   std::vector<std::pair<std::string, const values*>> lines;
-  for (const auto& [name, value] : e.features) lines.emplace_back(escaped(name), &value);
+  for (const auto& [name, value] : e.features) lines.emplace_back(escape_text(name), &value);
   for (const auto& [name, list] : e.feature_lists) {
     for (std::size_t i = 0; i < list.size() && i < most; ++i) {
-      lines.emplace_back(fmt::format("{}[{}]", escaped(name), i), &list[i]);
+      lines.emplace_back(fmt::format("{}[{}]", escape_text(name), i), &list[i]);
     }
     if (list.size() > most) {
-      lines.emplace_back(fmt::format("{}[...]  ({} in all)", escaped(name), list.size()), nullptr);
+      lines.emplace_back(fmt::format("{}[...]  ({} in all)", escape_text(name), list.size()),
+                         nullptr);
     }
   }
   std::size_t width = 0;

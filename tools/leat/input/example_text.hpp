@@ -13,7 +13,7 @@
 namespace tool {
 
 /// Reads a tf.train.Example or SequenceExample. Empty for what is neither.
-[[nodiscard]] std::optional<leat::decoded_example> decode_example(std::string_view record);
+[[nodiscard]] std::optional<leat::decoded_example> try_decode_example(std::string_view record);
 
 /// "bytes", "float" or "int64"; of values also "empty".
 [[nodiscard]] std::string_view kind_of(leat::dtype type) noexcept;

@@ -50,7 +50,7 @@ std::uint64_t size_distribution::quantile(double part) const noexcept {
 
 namespace {
 
-void take(const leat::tfrecord_index& index, bool sizes, survey& s) {
+void add_index(const leat::tfrecord_index& index, bool sizes, file_summary& s) {
   s.records = index.size();
   s.payload_bytes = index.payload_size();
   s.file_bytes = index.fingerprint().size;
@@ -58,8 +58,8 @@ void take(const leat::tfrecord_index& index, bool sizes, survey& s) {
   for (std::uint64_t i = 0; i < index.size(); ++i) s.sizes.add(index[i].size);
 }
 
-leat::task<> read_all(std::string path, const inputs& how, survey& s) {
-  leat::tfrecord_reader_options options = how.reading();
+leat::task<> read_all(std::string path, const input_options& how, file_summary& s) {
+  leat::tfrecord_reader_options options = how.make_reader_options();
   options.checks = leat::tfrecord_checks::header_only;
   const auto reader = co_await leat::tfrecord_reader::open(std::move(path), std::move(options));
   s.file_bytes = reader->status().size;
@@ -76,7 +76,7 @@ leat::task<> read_all(std::string path, const inputs& how, survey& s) {
 
 }  // namespace
 
-leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path) {
+leat::task<std::optional<leat::tfrecord_index>> find_index(std::string path) {
   try {
     co_return co_await leat::load_tfrecord_index(std::move(path));
   } catch (const leat::failure& e) {
@@ -85,9 +85,10 @@ leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path) {
   co_return std::nullopt;
 }
 
-leat::task<survey> survey_file(std::string path, const inputs& how, bool use_index, bool sizes) {
-  survey s;
-  const auto compression = co_await compression_of(path, how);
+leat::task<file_summary> summarize_file(std::string path, const input_options& how, bool use_index,
+                                        bool sizes) {
+  file_summary s;
+  const auto compression = co_await detect_compression(path, how);
   s.compression = compression.value_or(leat::compression::none);
   if (compression != leat::compression::none) {
     s.source = "records";
@@ -96,12 +97,12 @@ leat::task<survey> survey_file(std::string path, const inputs& how, bool use_ind
   }
   std::optional<leat::tfrecord_index> index;
   s.source = "index";
-  if (use_index) index = co_await index_beside(path);
+  if (use_index) index = co_await find_index(path);
   if (!index) {
     s.source = "headers";
     index = co_await leat::build_tfrecord_index(std::move(path));
   }
-  take(*index, sizes, s);
+  add_index(*index, sizes, s);
   co_return s;
 }
 

@@ -42,10 +42,10 @@ class size_distribution {
 
 /// The index beside a file, if one fits; none, whatever keeps it from being used: the headers tell
 /// the same.
-[[nodiscard]] leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path);
+[[nodiscard]] leat::task<std::optional<leat::tfrecord_index>> find_index(std::string path);
 
 /// What there is to say of a file without a look at its payloads.
-struct survey {
+struct file_summary {
   std::uint64_t records = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;  ///< as it lies on the device; 0 where that is not known
@@ -56,7 +56,7 @@ struct survey {
 
 /// Looks at a file in the cheapest way: at its index, else at its headers, else at all of it.
 /// `sizes`: the distribution is wanted too. `use_index`: index files are believed.
-[[nodiscard]] leat::task<survey> survey_file(std::string path, const inputs& how, bool use_index,
-                                             bool sizes);
+[[nodiscard]] leat::task<file_summary> summarize_file(std::string path, const input_options& how,
+                                                      bool use_index, bool sizes);
 
 }  // namespace tool

@@ -40,13 +40,13 @@ class file_loop {
     const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t most = program_.jobs > 0 ? program_.jobs : processors;
     const auto threads = static_cast<unsigned>(std::clamp<std::size_t>(paths_.size(), 1, most));
-    run_until_signal(threads, [this] { return take_turns(); });
+    run_until_signal(threads, [this] { return process_files(); });
   }
 
  private:
   using outcome = std::variant<std::monostate, Result, problem>;
 
-  leat::task<> take_turns() {
+  leat::task<> process_files() {
     for (;;) {
       // relaxed: each number is given once, whatever the order.
       const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
@@ -63,19 +63,20 @@ class file_loop {
         if (leat::to_error_code(error) == leat::errc::cancelled) std::rethrow_exception(error);
         o = describe(error);
       }
-      tell(i, std::move(o));
+      report(i, std::move(o));
     }
   }
 
-  void tell(std::size_t i, outcome o) {
+  void report(std::size_t i, outcome o) {
     const std::lock_guard lock(mutex_);
     outcomes_[i] = std::move(o);
-    for (; told_ < paths_.size() && outcomes_[told_].index() > 0; ++told_) {
-      const outcome next = std::exchange(outcomes_[told_], {});  // memory stays bounded
+    for (; reported_count_ < paths_.size() && outcomes_[reported_count_].index() > 0;
+         ++reported_count_) {
+      const outcome next = std::exchange(outcomes_[reported_count_], {});  // memory stays bounded
       if (const auto* result = std::get_if<Result>(&next)) {
-        done_(paths_[told_], *result);
+        done_(paths_[reported_count_], *result);
       } else {
-        program_.report(paths_[told_], std::get<problem>(next));
+        program_.report(paths_[reported_count_], std::get<problem>(next));
       }
     }
   }
@@ -86,8 +87,8 @@ class file_loop {
   const done_function done_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
-  std::vector<outcome> outcomes_;  // guarded by mutex_
-  std::size_t told_ = 0;           // guarded by mutex_
+  std::vector<outcome> outcomes_;   // guarded by mutex_
+  std::size_t reported_count_ = 0;  // guarded by mutex_
 };
 
 }  // namespace tool

@@ -51,22 +51,22 @@ const compression_choices& compressions() {
   return all;
 }
 
-bool damage::add(const leat::corruption_report& r) noexcept {
+bool corruption_count::add(const leat::corruption_report& r) noexcept {
   if (r.transient) return false;
-  ++places;
+  ++regions;
   bytes += r.skipped;
   return true;
 }
 
-report_function complain_of_damage(damage& sum) {
+report_function make_corruption_reporter(corruption_count& sum) {
   return [&sum](const leat::corruption_report& r) {
     if (!sum.add(r)) return;
-    complain(fmt::format("{}, record {} at offset {}: {} ({} left out)", shown(r.path), r.index,
-                         r.offset, r.what, size_text(r.skipped)));
+    print_error(fmt::format("{}, record {} at offset {}: {} ({} left out)", display_path(r.path),
+                            r.index, r.offset, r.what, size_text(r.skipped)));
   };
 }
 
-void inputs::add_to(CLI::App& command, bool with_policy) {
+void input_options::add_to(CLI::App& command, bool with_policy) {
   this->command = &command;
   as_path(command.add_option("FILE", names,
                              "Files; '-' is standard input, and so is none.\n"
@@ -92,35 +92,35 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
   add_max_held_to(command);
 }
 
-void inputs::add_max_held_to(CLI::App& command) {
+void input_options::add_max_held_to(CLI::App& command) {
   as_size(command.add_option("--max-held", max_held,
                              "In what is compressed, or a pipe, a search behind damage passes\n"
                              "over larger records; 16 MiB unless told otherwise"));
 }
 
-report_function inputs::worded(report_function on_report) const {
+report_function input_options::wrap_report_function(report_function on_report) const {
   if (!on_report) return on_report;
-  return [command = command, tell = std::move(on_report)](const leat::corruption_report& r) {
+  return [command = command, on_report = std::move(on_report)](const leat::corruption_report& r) {
     leat::corruption_report report = r;
     report.what = with_option_names(r.what, *command);
-    tell(report);
+    on_report(report);
   };
 }
 
-leat::tfrecord_reader_options inputs::reading(report_function on_report) const {
+leat::tfrecord_reader_options input_options::make_reader_options(report_function on_report) const {
   leat::tfrecord_reader_options options;
   options.max_record_size = max_record_size;
-  set_reading(options, std::move(on_report));
+  set_reader_options(options, std::move(on_report));
   return options;
 }
 
-std::vector<std::string> paths_of(const std::vector<std::string>& names) {
-  if (names.empty()) return {path_of("-")};
+std::vector<std::string> expand_paths(const std::vector<std::string>& names) {
+  if (names.empty()) return {resolve_path("-")};
   std::vector<std::string> paths;
   for (const std::string& name : names) {
     std::error_code ignored;
     if (name == "-") {
-      paths.push_back(path_of(name));
+      paths.push_back(resolve_path(name));
     } else if (!has_wildcard(name) || std::filesystem::exists(name, ignored)) {
       paths.push_back(name);
     } else {
@@ -136,7 +136,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
   return leat::sync_wait(leat::exclude_tfrecord_indexes(std::move(paths)));
 }
 
-std::string path_of(std::string name) {
+std::string resolve_path(std::string name) {
   if (name != "-") return name;
   // Opened by its path anew, what stands in the place of a closed one could be read: as empty.
   const int flags = ::fcntl(STDIN_FILENO, F_GETFL);
@@ -148,24 +148,25 @@ std::string path_of(std::string name) {
 
 bool is_standard_input(std::string_view path) { return path == standard_input; }
 
-std::string shown(std::string_view path) {
+std::string display_path(std::string_view path) {
   return std::string(is_standard_input(path) ? "-" : path);
 }
 
-std::string with_shown_path(std::string message) {
+std::string with_display_path(std::string message) {
   const std::size_t end = std::string_view(standard_input).size();
   const bool is_one = message.starts_with(standard_input) && message.find_first_of(":,") == end;
-  return is_one ? shown(standard_input) + message.substr(end) : message;
+  return is_one ? display_path(standard_input) + message.substr(end) : message;
 }
 
 CLI::Option* as_path(CLI::Option* option) {
-  const auto refuse = [](const std::string& path) {
+  const auto reject_empty = [](const std::string& path) {
     return path.empty() ? std::string("give a path, not ''") : std::string();
   };
-  return option->check(CLI::Validator(refuse, ""))->type_name("PATH");
+  return option->check(CLI::Validator(reject_empty, ""))->type_name("PATH");
 }
 
-leat::task<std::optional<leat::compression>> compression_of(std::string path, const inputs& how) {
+leat::task<std::optional<leat::compression>> detect_compression(std::string path,
+                                                                const input_options& how) {
   if (how.compression) co_return how.compression;
   leat::file f = co_await leat::file::open(std::move(path));
   if (!f.status().is_regular) co_return std::nullopt;
@@ -179,7 +180,7 @@ namespace {
 
 // By its name or by the first bytes of gzip. Those of zlib may be a length as well.
 bool is_compressed(const std::string& path) {
-  if (tell_by_name(path).compression != leat::compression::none) return true;
+  if (guess_format(path).compression != leat::compression::none) return true;
   std::ifstream file(path, std::ios::binary);
   return file.get() == 0x1f && file.get() == 0x8b;
 }

@@ -20,8 +20,8 @@
 namespace tool {
 
 /// What was left out as damaged.
-struct damage {
-  std::uint64_t places = 0;
+struct corruption_count {
+  std::uint64_t regions = 0;
   std::uint64_t bytes = 0;
 
   /// Counts a report; one that was transient does not count: false.
@@ -37,7 +37,7 @@ using compression_choices = std::map<std::string, std::optional<leat::compressio
 [[nodiscard]] const compression_choices& compressions();
 
 /// The files of a command line, and how they are read.
-struct inputs {
+struct input_options {
   std::vector<std::string> names;
   std::optional<leat::compression> compression;  ///< empty: told by the first bytes
   std::uint64_t max_record_size = std::uint64_t{1} << 30;
@@ -53,46 +53,47 @@ struct inputs {
 
   /// Sets what all readers have in common. Each report goes to `on_report`.
   template <class Options>
-  void set_reading(Options& how, report_function on_report) const {
+  void set_reader_options(Options& how, report_function on_report) const {
     how.compression_type = compression;
     how.corruption.policy = on_damage;
     how.corruption.max_reports = UINT64_MAX;
     how.corruption.max_held = max_held;
     how.inflate.max_ratio = max_ratio;
-    how.corruption.on_report = worded(std::move(on_report));
+    how.corruption.on_report = wrap_report_function(std::move(on_report));
   }
 
   /// Gives each report with the names of the command's options.
-  [[nodiscard]] report_function worded(report_function on_report) const;
+  [[nodiscard]] report_function wrap_report_function(report_function on_report) const;
 
   /// Options of a reader of TFRecord files.
-  [[nodiscard]] leat::tfrecord_reader_options reading(report_function on_report = {}) const;
+  [[nodiscard]] leat::tfrecord_reader_options make_reader_options(
+      report_function on_report = {}) const;
 };
 
 /// Complains of each report and counts it in `sum`, which must live as long as what is returned.
-[[nodiscard]] report_function complain_of_damage(damage& sum);
+[[nodiscard]] report_function make_corruption_reporter(corruption_count& sum);
 
 /// The paths that the names stand for: "-" is standard input, what is no file but has wildcards is
 /// matched. Errors: leat::failure not_found for a pattern without a match.
-[[nodiscard]] std::vector<std::string> paths_of(const std::vector<std::string>& names);
+[[nodiscard]] std::vector<std::string> expand_paths(const std::vector<std::string>& names);
 
 /// The path that a name stands for: "-" is standard input. Errors: std::system_error if that is
 /// closed.
-[[nodiscard]] std::string path_of(std::string name);
+[[nodiscard]] std::string resolve_path(std::string name);
 
 /// What stands for standard input as a path.
 [[nodiscard]] bool is_standard_input(std::string_view path);
 
 /// The name under which people know a path.
-[[nodiscard]] std::string shown(std::string_view path);
+[[nodiscard]] std::string display_path(std::string_view path);
 
 /// A message of leat that begins with a path, with the name under which people know that.
-[[nodiscard]] std::string with_shown_path(std::string message);
+[[nodiscard]] std::string with_display_path(std::string message);
 
 /// The compression of a file: the one that was named, or what its first bytes tell. Empty for what
 /// can only be read in sequence, such as a pipe.
-[[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path,
-                                                                          const inputs& how);
+[[nodiscard]] leat::task<std::optional<leat::compression>> detect_compression(
+    std::string path, const input_options& how);
 
 /// Bytes of all files, for a progress bar; 0 if one is compressed, because its contents have
 /// another size.

@@ -76,17 +76,17 @@ json column_json(const leat::ragged_tensor& t) {
           {"values", values_json(t.values)}};
 }
 
-std::size_t memory_of(const tensor& t) { return t.size(); }
-std::size_t memory_of(const leat::sparse_tensor& t) {
+std::size_t byte_size(const tensor& t) { return t.size(); }
+std::size_t byte_size(const leat::sparse_tensor& t) {
   return t.values.byte_size() + t.indices.byte_size();
 }
-std::size_t memory_of(const leat::ragged_tensor& t) {
+std::size_t byte_size(const leat::ragged_tensor& t) {
   std::size_t bytes = t.values.byte_size();
   for (const tensor& level : t.row_splits) bytes += level.byte_size();
   return bytes;
 }
 
-std::string quoted_where_needed(std::string_view field, char delimiter) {
+std::string quote_if_needed(std::string_view field, char delimiter) {
   const char special[] = {delimiter, '"', '\r', '\n'};
   if (field.find_first_of(std::string_view(special, sizeof special)) == std::string_view::npos) {
     return std::string(field);
@@ -106,13 +106,13 @@ struct value_range {
   std::size_t count;
 };
 
-value_range values_of(const tensor& t, std::size_t record, std::size_t records) {
+value_range find_values(const tensor& t, std::size_t record, std::size_t records) {
   const std::size_t each = t.count() / records;
   return {t, record * each, each};
 }
 
 // Indices rise: (record, position).
-value_range values_of(const leat::sparse_tensor& t, std::size_t record, std::size_t) {
+value_range find_values(const leat::sparse_tensor& t, std::size_t record, std::size_t) {
   const auto indices = t.indices.values<std::int64_t>();
   const auto rank = static_cast<std::size_t>(t.indices.shape()[1]);
   const auto first_of = [&](std::size_t wanted) {
@@ -131,7 +131,7 @@ value_range values_of(const leat::sparse_tensor& t, std::size_t record, std::siz
   return {t.values, first, first_of(record + 1) - first};
 }
 
-[[noreturn]] value_range values_of(const leat::ragged_tensor&, std::size_t, std::size_t) {
+[[noreturn]] value_range find_values(const leat::ragged_tensor&, std::size_t, std::size_t) {
   throw leat::failure(leat::errc::unimplemented, "a ragged column has no form as a feature");
 }
 
@@ -153,15 +153,15 @@ void add_feature(leat::example_builder& to, const std::string& name, const value
 
 }  // namespace
 
-std::size_t column_batch::bytes() const noexcept {
+std::size_t column_output::bytes() const noexcept {
   std::size_t sum = 0;
   for (const column& c : columns) {
-    sum += std::visit([](const auto& value) { return memory_of(value); }, c.value);
+    sum += std::visit([](const auto& value) { return byte_size(value); }, c.value);
   }
   return sum;
 }
 
-json to_json(const column_batch& batch) {
+json to_json(const column_output& batch) {
   json columns = json::object();
   for (const auto& [name, value] : batch.columns) {
     add_member(columns, name, std::visit([](const auto& v) { return column_json(v); }, value));
@@ -169,32 +169,32 @@ json to_json(const column_batch& batch) {
   return columns;
 }
 
-std::string csv_header(const std::vector<column_facts>& columns, char delimiter) {
+std::string csv_header(const std::vector<column_info>& columns, char delimiter) {
   std::string line;
-  for (const column_facts& c : columns) {
+  for (const column_info& c : columns) {
     if (&c != &columns.front()) line += delimiter;
-    line += quoted_where_needed(c.name, delimiter);
+    line += quote_if_needed(c.name, delimiter);
   }
   return line;
 }
 
-std::string csv_line(const column_batch& batch, std::size_t record, char delimiter) {
+std::string csv_line(const column_output& batch, std::size_t record, char delimiter) {
   std::string line;
-  for (const column_batch::column& c : batch.columns) {
+  for (const column_output::column& c : batch.columns) {
     if (&c != &batch.columns.front()) line += delimiter;
     line += visit_values(std::get<tensor>(c.value), [&](const auto& all) {
-      return quoted_where_needed(fmt::format("{}", all[record]), delimiter);
+      return quote_if_needed(fmt::format("{}", all[record]), delimiter);
     });
   }
   if (line.empty()) return "\"\"";  // an empty line would be none
   return line;
 }
 
-std::string example_of(const column_batch& batch, std::size_t record) {
+std::string make_example(const column_output& batch, std::size_t record) {
   leat::example_builder example;
   for (const auto& [name, value] : batch.columns) {
     const value_range r = std::visit(
-        [&](const auto& v) -> value_range { return values_of(v, record, batch.records); }, value);
+        [&](const auto& v) -> value_range { return find_values(v, record, batch.records); }, value);
     add_feature(example, name, r);
   }
   return example.serialize();

@@ -18,25 +18,25 @@ namespace {
 using leat::dtype;
 
 // What an empty field holds.
-leat::tensor nothing() {
+leat::tensor empty_text() {
   const std::string_view empty;
   return leat::tensor::of({}, std::span(&empty, 1));
 }
 
 }  // namespace
 
-csv_sink::csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_column>& columns,
+csv_sink::csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_field>& columns,
                    char delimiter, bool header)
     : to_(std::move(to)),
       delimiter_(delimiter),
-      others_left_out_(!columns.empty()),
+      ignores_other_features_(!columns.empty()),
       header_due_(header) {
   name_columns(columns);
 }
 
-void csv_sink::name_columns(const std::vector<csv_column>& columns) {
+void csv_sink::name_columns(const std::vector<csv_field>& columns) {
   if (!columns_.empty()) return;
-  for (const csv_column& c : columns) columns_.push_back({c.name, c.type});
+  for (const csv_field& c : columns) columns_.push_back({c.name, c.type});
 }
 
 void csv_sink::start_file(std::string source) {
@@ -45,9 +45,9 @@ void csv_sink::start_file(std::string source) {
 }
 
 leat::task<> csv_sink::write(leat::byte_view record) {
-  const auto example = decode_example(leat::as_text(record));
-  if (!example) refuse("is no tf.train.Example, of which csv is made");
-  const column_batch row = row_of(*example);
+  const auto example = try_decode_example(leat::as_text(record));
+  if (!example) throw_record_error("is no tf.train.Example, of which csv is made");
+  const column_output row = make_row(*example);
   const std::string line = csv_line(row, 0, delimiter_);
   co_await write_header();
   co_await to_->write(leat::as_bytes(line));
@@ -59,64 +59,67 @@ leat::task<> csv_sink::close() {
   co_await to_->close();
 }
 
-column_batch csv_sink::row_of(const leat::decoded_example& example) {
+column_output csv_sink::make_row(const leat::decoded_example& example) {
   if (example.is_sequence) {
-    refuse("is a tf.train.SequenceExample: csv has one value of each column, and no lists");
+    throw_record_error(
+        "is a tf.train.SequenceExample: csv has one value of each column, and no lists");
   }
   if (columns_.empty()) {
     for (const auto& [name, v] : example.features) columns_.push_back({name, std::nullopt});
   }
-  if (columns_.empty()) refuse("has no features: csv has a column for each");
-  column_batch row{1, {}};
+  if (columns_.empty()) throw_record_error("has no features: csv has a column for each");
+  column_output row{1, {}};
   for (column& c : columns_) {
     const auto found = example.features.find(c.name);
     if (found == example.features.end()) {
       std::vector<std::string> names;
       for (const auto& [name, v] : example.features) names.push_back(name);
-      refuse(fmt::format("has no '{}', {}", escaped(c.name),
-                         names.empty() ? "and no other feature" : "only " + quoted_names(names)));
+      throw_record_error(
+          fmt::format("has no '{}', {}", escape_text(c.name),
+                      names.empty() ? "and no other feature" : "only " + quoted_names(names)));
     }
-    row.columns.push_back({c.name, value_of(c, found->second)});
+    row.columns.push_back({c.name, to_value(c, found->second)});
   }
-  if (others_left_out_ || example.features.size() == columns_.size()) return row;
+  if (ignores_other_features_ || example.features.size() == columns_.size()) return row;
   for (const auto& [name, v] : example.features) {
     const auto same = [&](const column& c) { return c.name == name; };
     if (std::any_of(columns_.begin(), columns_.end(), same)) continue;
-    refuse(fmt::format("has a '{}', the first one has none: --columns says which are written",
-                       escaped(name)));
+    throw_record_error(fmt::format(
+        "has a '{}', the first one has none: --columns says which are written", escape_text(name)));
   }
   return row;
 }
 
 // An empty text has a value, and is an empty field too; no other may be that.
-leat::tensor csv_sink::value_of(column& c, const values& v) const {
+leat::tensor csv_sink::to_value(column& c, const values& v) const {
   const std::size_t count = v ? v->count() : 0;
   if (count > 1) {
-    refuse(
-        fmt::format("has {} values of '{}': csv has one of each column", count, escaped(c.name)));
+    throw_record_error(fmt::format("has {} values of '{}': csv has one of each column", count,
+                                   escape_text(c.name)));
   }
   if (v && !c.type) c.type = v->type();
   c.was_empty = c.was_empty || count == 0;
   if (c.was_empty && c.type == dtype::string) {
-    refuse(fmt::format("{} '{}': of texts csv cannot tell that from an empty one",
-                       count == 0 ? "has no value of" : "has a text, one before it no value of",
-                       escaped(c.name)));
+    throw_record_error(
+        fmt::format("{} '{}': of texts csv cannot tell that from an empty one",
+                    count == 0 ? "has no value of" : "has a text, one before it no value of",
+                    escape_text(c.name)));
   }
   if (v && v->type() != c.type) {
-    refuse(fmt::format("has '{}' as {}, the column is {}", escaped(c.name), kind_of(v),
-                       kind_of(*c.type)));
+    throw_record_error(fmt::format("has '{}' as {}, the column is {}", escape_text(c.name),
+                                   kind_of(v), kind_of(*c.type)));
   }
-  return count == 0 ? nothing() : *v;
+  return count == 0 ? empty_text() : *v;
 }
 
-void csv_sink::refuse(const std::string& why) const {
+void csv_sink::throw_record_error(const std::string& why) const {
   throw leat::failure(leat::errc::failed_precondition,
                       fmt::format("{}, record {} {}", source_, records_, why));
 }
 
 leat::task<> csv_sink::write_header() {
   if (!std::exchange(header_due_, false) || columns_.empty()) co_return;
-  std::vector<column_facts> facts(columns_.size());
+  std::vector<column_info> facts(columns_.size());
   for (std::size_t i = 0; i < facts.size(); ++i) facts[i].name = columns_[i].name;
   const std::string header = csv_header(facts, delimiter_);
   co_await to_->write(leat::as_bytes(header));

@@ -21,11 +21,11 @@ class csv_sink final : public record_sink {
  public:
   /// `columns`: what is written of each record, in this order; none: all of the first one's, and
   /// the others have no more. `header`: the first line names them.
-  csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_column>& columns, char delimiter,
+  csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_field>& columns, char delimiter,
            bool header);
 
   /// Says what the columns are, unless that is known.
-  void name_columns(const std::vector<csv_column>& columns);
+  void name_columns(const std::vector<csv_field>& columns);
 
   /// The records that follow come from `source`: errors name it, and count from its first record.
   void start_file(std::string source);
@@ -44,15 +44,15 @@ class csv_sink final : public record_sink {
     bool was_empty = false;
   };
 
-  [[nodiscard]] column_batch row_of(const leat::decoded_example& example);
-  [[nodiscard]] leat::tensor value_of(column& c, const values& v) const;
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[nodiscard]] column_output make_row(const leat::decoded_example& example);
+  [[nodiscard]] leat::tensor to_value(column& c, const values& v) const;
+  [[noreturn]] void throw_record_error(const std::string& why) const;
   leat::task<> write_header();
 
   const std::unique_ptr<record_sink> to_;
   std::vector<column> columns_;
   const char delimiter_;
-  const bool others_left_out_;  // features that are no columns
+  const bool ignores_other_features_;  // features that are no columns
   bool header_due_;
   std::string source_;
   std::uint64_t records_ = 0;  // of source_

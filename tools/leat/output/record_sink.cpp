@@ -168,19 +168,20 @@ class plain_sink final : public record_sink {
     }
     if (options_.records == format::lines) {
       if (std::find(record.begin(), record.end(), std::byte{'\n'}) != record.end()) {
-        refuse("holds a line's end: lines cannot tell where it ends");
+        throw_record_error("holds a line's end: lines cannot tell where it ends");
       }
       if (!record.empty() && record.back() == std::byte{'\r'}) {
-        refuse(
+        throw_record_error(
             "ends with a carriage return: who reads lines takes it for a part of the line's end");
       }
     }
     if (options_.records == format::fixed) {
-      if (record.empty()) refuse("is empty: nobody could tell how many such records there are");
+      if (record.empty())
+        throw_record_error("is empty: nobody could tell how many such records there are");
       if (records_ == 0) size_ = record.size();
       if (record.size() != size_) {
-        refuse(fmt::format("has {} bytes, those before it {}: they are not of one size",
-                           record.size(), size_));
+        throw_record_error(fmt::format("has {} bytes, those before it {}: they are not of one size",
+                                       record.size(), size_));
       }
     }
     buffer_.insert(buffer_.end(), record.begin(), record.end());
@@ -189,7 +190,7 @@ class plain_sink final : public record_sink {
     }
   }
 
-  [[noreturn]] void refuse(const std::string& why) const {
+  [[noreturn]] void throw_record_error(const std::string& why) const {
     throw leat::failure(leat::errc::failed_precondition,
                         fmt::format("{}: record {} {}", options_.path, records_, why));
   }
@@ -317,27 +318,27 @@ leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, o
 
 }  // namespace
 
-told_by_name tell_by_name(std::string_view path) {
-  told_by_name told;
+format_guess guess_format(std::string_view path) {
+  format_guess guess;
   for (const auto& [suffix, compression] : compression_suffixes) {
     if (!path.ends_with(suffix)) continue;
-    told.compression = compression;
+    guess.compression = compression;
     path.remove_suffix(suffix.size());
     break;
   }
   for (const auto& [suffix, records] : format_suffixes) {
-    if (path.ends_with(suffix)) told.records = records;
+    if (path.ends_with(suffix)) guess.records = records;
   }
-  return told;
+  return guess;
 }
 
-void refuse_to_replace(const std::string& path, const sink_options& sink) {
+void throw_if_replaced(const std::string& path, const sink_options& sink) {
   if (sink.path == "-") return;
   std::error_code ignored;
   const std::filesystem::path target = std::filesystem::canonical(path, ignored);
   for (const std::string& name : {path, target.string()}) {  // a link, and where it leads
     if (name.empty() || !(is_written(name, sink) || is_written_index(name, sink))) continue;
-    throw usage_error(shown(path) + ": the output would replace it; choose another name");
+    throw usage_error(display_path(path) + ": the output would replace it; choose another name");
   }
 }
 

@@ -22,11 +22,11 @@ namespace tool {
 enum class format { tfrecord, lines, fixed, csv };
 
 /// What the name of a file tells: "a.csv.gz" holds csv, compressed with gzip.
-struct told_by_name {
+struct format_guess {
   std::optional<format> records;  ///< empty: the name does not tell
   leat::compression compression = leat::compression::none;
 };
-[[nodiscard]] told_by_name tell_by_name(std::string_view path);
+[[nodiscard]] format_guess guess_format(std::string_view path);
 
 /// Whose a file is, and who may do what with it.
 struct file_access {
@@ -58,7 +58,7 @@ struct sink_options {
 /// Refuses to write over what is read: `path` must be none of the files of a sink, nor an index
 /// beside one. Of a set whose number of files is not known yet it must have no name at all.
 /// Errors: usage_error.
-void refuse_to_replace(const std::string& path, const sink_options& sink);
+void throw_if_replaced(const std::string& path, const sink_options& sink);
 
 /// Takes records. What it writes has its name when it is closed, and not before: dropped without
 /// that it leaves nothing.
@@ -80,14 +80,14 @@ class record_sink {
 [[nodiscard]] leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out);
 
 /// What went from readers to a sink.
-struct copied {
+struct copy_totals {
   std::uint64_t records = 0;
   std::uint64_t payload_bytes = 0;
 };
 
 /// Writes the records of a reader to a sink, and adds them to `sum`.
 template <class Reader>
-leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copied& sum) {
+leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copy_totals& sum) {
   typename Reader::batch_type batch;
   for (bool more = true; more;) {
     more = co_await from.read_batch(batch);

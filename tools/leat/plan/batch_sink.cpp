@@ -26,7 +26,7 @@ class printing_sink final : public batch_sink {
     for (const leat::byte_view r : records) print(leat::as_text(r));
   }
 
-  leat::task<> take(const column_batch& batch) override {
+  leat::task<> take(const column_output& batch) override {
     program_.out.write_line(
         {{"batch", batches_++}, {"records", batch.records}, {"columns", to_json(batch)}});
     co_return;
@@ -37,7 +37,7 @@ class printing_sink final : public batch_sink {
  private:
   void print(std::string_view record) {
     if (!program_.json) {
-      program_.out.write(escaped(record) + "\n");
+      program_.out.write(escape_text(record) + "\n");
     } else if (is_utf8(record)) {
       program_.out.write_line({{"text", record}});
     } else {
@@ -62,12 +62,12 @@ class writing_sink final : public batch_sink {
     for (const leat::byte_view r : records) co_await to_->write(r);
   }
 
-  leat::task<> take(const column_batch& batch) override {
+  leat::task<> take(const column_output& batch) override {
     co_await write_header();
     for (std::size_t i = 0; i < batch.records; ++i) {
       const std::string record = output_.sink.records == format::csv
                                      ? csv_line(batch, i, output_.delimiter)
-                                     : example_of(batch, i);
+                                     : make_example(batch, i);
       co_await to_->write(leat::as_bytes(record));
     }
   }
@@ -81,7 +81,7 @@ class writing_sink final : public batch_sink {
 
  private:
   leat::task<> write_header() {
-    const std::vector<column_facts> columns = std::exchange(columns_, {});
+    const std::vector<column_info> columns = std::exchange(columns_, {});
     if (columns.empty()) co_return;
     const std::string header = csv_header(columns, output_.delimiter);
     co_await to_->write(leat::as_bytes(header));
@@ -89,13 +89,13 @@ class writing_sink final : public batch_sink {
 
   const std::unique_ptr<record_sink> to_;
   const output_plan output_;
-  std::vector<column_facts> columns_;  // whose names are still to be written
+  std::vector<column_info> columns_;  // whose names are still to be written
 };
 
-leat::task<> refuse_own_input(const pipeline_plan& plan) {
+leat::task<> reject_own_input(const pipeline_plan& plan) {
   if (plan.output.sink.path == "-") co_return;
   const std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
-  for (const std::string& path : inputs) refuse_to_replace(path, plan.output.sink);
+  for (const std::string& path : inputs) throw_if_replaced(path, plan.output.sink);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& pla
   if (plan.output.what == output_plan::kind::print) {
     co_return std::make_unique<printing_sink>(p, plan.is_batched());
   }
-  co_await refuse_own_input(plan);
+  co_await reject_own_input(plan);
   std::unique_ptr<record_sink> to = co_await open_sink(plan.output.sink, p.out);
   co_return std::make_unique<writing_sink>(std::move(to), plan);
 }

@@ -23,7 +23,7 @@ class batch_sink {
   virtual ~batch_sink() = default;
 
   [[nodiscard]] virtual leat::task<> take(std::span<const leat::byte_view> records) = 0;
-  [[nodiscard]] virtual leat::task<> take(const column_batch& batch) = 0;
+  [[nodiscard]] virtual leat::task<> take(const column_output& batch) = 0;
   [[nodiscard]] virtual leat::task<> close() = 0;
   /// The files that there are once it is closed.
   [[nodiscard]] virtual std::vector<std::string> paths() const { return {}; }

@@ -15,11 +15,13 @@ namespace tool {
 namespace {
 
 // What a pipeline may be on the way.
-using any_pipeline = std::variant<
-    leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
-    leat::pipeline<leat::record_selection>, leat::pipeline<leat::owned_record_batch>,
-    leat::pipeline<leat::owned_line_batch>, leat::pipeline<std::vector<leat::owned_record_batch>>,
-    leat::pipeline<std::vector<leat::owned_line_batch>>, leat::pipeline<std::vector<column_batch>>>;
+using any_pipeline =
+    std::variant<leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
+                 leat::pipeline<leat::record_selection>, leat::pipeline<leat::owned_record_batch>,
+                 leat::pipeline<leat::owned_line_batch>,
+                 leat::pipeline<std::vector<leat::owned_record_batch>>,
+                 leat::pipeline<std::vector<leat::owned_line_batch>>,
+                 leat::pipeline<std::vector<column_output>>>;
 
 template <class Pipeline>
 using element = typename Pipeline::value_type;
@@ -31,26 +33,26 @@ constexpr bool is_rows =
     std::is_same_v<T, leat::owned_record_batch> || std::is_same_v<T, leat::owned_line_batch>;
 
 // Refused by make_plan() already.
-[[noreturn]] void misplaced() {
+[[noreturn]] void throw_misplaced_stage() {
   throw leat::failure(leat::errc::internal, "a stage that does not fit the one before it");
 }
 
 // Gives all parts of a pipeline a place in the file for what the library refuses.
 template <class Make>
-any_pipeline placed(text_place where, Make make) {
+any_pipeline with_error_position(text_position where, Make make) {
   try {
     return make();
   } catch (const leat::failure& e) {
-    throw mistake{where, message_of(e)};
+    throw toml_error{where, message_of(e)};
   }
 }
 
 template <class Reader>
-any_pipeline begin(leat::file_source<Reader> source, leat::pipeline_options options) {
+any_pipeline open_source(leat::file_source<Reader> source, leat::pipeline_options options) {
   return leat::read_files(std::move(source), std::move(options));
 }
 
-any_pipeline begin(indexed_source source, leat::pipeline_options options) {
+any_pipeline open_source(indexed_source source, leat::pipeline_options options) {
   leat::indexed_reader_options& how = source.reader;
   how.num_epochs = source.num_epochs;
   how.shuffle = source.shuffle;
@@ -61,12 +63,12 @@ any_pipeline begin(indexed_source source, leat::pipeline_options options) {
   return leat::read_indexed(std::move(source.files), std::move(how), std::move(options));
 }
 
-any_pipeline extended(any_pipeline&& p, const leat::shuffle_stage_options& stage) {
+any_pipeline append_stage(any_pipeline&& p, const leat::shuffle_stage_options& stage) {
   return std::visit([&](auto&& before) -> any_pipeline { return std::move(before).shuffle(stage); },
                     std::move(p));
 }
 
-any_pipeline extended(any_pipeline&& p, const prefetch_plan& stage) {
+any_pipeline append_stage(any_pipeline&& p, const prefetch_plan& stage) {
   return std::visit(
       [&](auto&& before) -> any_pipeline {
         return std::move(before).prefetch(stage.runs, stage.name);
@@ -74,28 +76,28 @@ any_pipeline extended(any_pipeline&& p, const prefetch_plan& stage) {
       std::move(p));
 }
 
-any_pipeline extended(any_pipeline&& p, const leat::batch_stage_options& stage) {
+any_pipeline append_stage(any_pipeline&& p, const leat::batch_stage_options& stage) {
   return std::visit(
       [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
         if constexpr (is_view<element<Pipeline>>) {
           return std::move(before).batch(stage);
         } else {
-          misplaced();
+          throw_misplaced_stage();
         }
       },
       std::move(p));
 }
 
-std::string place_of(const leat::owned_record_batch& rows, std::size_t i) {
+std::string format_position(const leat::owned_record_batch& rows, std::size_t i) {
   return leat::format_record_position(rows.position(i));
 }
-std::string place_of(const leat::owned_line_batch& rows, std::size_t i) {
+std::string format_position(const leat::owned_line_batch& rows, std::size_t i) {
   return leat::format_line_position(rows.position(i));
 }
 
 // The columns of a batch; an error that names the stage, the file and the place there.
 template <class Rows>
-column_batch decoded(const decoder_plan& stage, const Rows& rows) {
+column_output decode_batch(const decoder_plan& stage, const Rows& rows) {
   std::vector<leat::byte_view> records;
   records.reserve(rows.size());
   for (const auto row : rows) {
@@ -104,33 +106,34 @@ column_batch decoded(const decoder_plan& stage, const Rows& rows) {
   try {
     return {records.size(), stage.decode(records)};
   } catch (const leat::decode_error& e) {
-    throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " +
-                                                   message_of(e.at(place_of(rows, e.record()))));
+    throw leat::failure(
+        leat::errc::data_loss,
+        "stage '" + stage.name + "': " + message_of(e.at(format_position(rows, e.record()))));
   } catch (const leat::failure& e) {
     throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " + message_of(e));
   }
 }
 
-any_pipeline extended(any_pipeline&& p, const decoder_plan& stage) {
+any_pipeline append_stage(any_pipeline&& p, const decoder_plan& stage) {
   return std::visit(
       [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
         using rows = element<Pipeline>;
         if constexpr (is_rows<rows>) {
-          return std::move(before).map(stage.name,
-                                       [stage](const rows& batch) { return decoded(stage, batch); },
-                                       {.workers = stage.workers});
+          return std::move(before).map(
+              stage.name, [stage](const rows& batch) { return decode_batch(stage, batch); },
+              {.workers = stage.workers});
         } else {
-          misplaced();
+          throw_misplaced_stage();
         }
       },
       std::move(p));
 }
 
-composed_pipeline finished(any_pipeline&& p) {
+batched_pipeline to_batched(any_pipeline&& p) {
   return std::visit(
-      []<class Pipeline>(Pipeline&& before) -> composed_pipeline {
+      []<class Pipeline>(Pipeline&& before) -> batched_pipeline {
         if constexpr (is_view<element<Pipeline>>) {
-          return std::move(before).batch({.batch_size = rows_at_a_time, .name = "output"});
+          return std::move(before).batch({.batch_size = default_batch_size, .name = "output"});
         } else {
           return std::move(before);
         }
@@ -140,28 +143,28 @@ composed_pipeline finished(any_pipeline&& p) {
 
 }  // namespace
 
-composed_pipeline compose(const pipeline_plan& plan, std::vector<leat::scheduler*> workers,
-                          const report_function& on_report,
-                          const std::shared_ptr<leat::quarantine_log>& log) {
+batched_pipeline build_pipeline(const pipeline_plan& plan, std::vector<leat::scheduler*> workers,
+                                const report_function& on_report,
+                                const std::shared_ptr<leat::quarantine_log>& log) {
   leat::pipeline_options options = plan.options;
   options.workers = std::move(workers);
   std::optional<any_pipeline> p;
-  p.emplace(placed(plan.source.where, [&] {
+  p.emplace(with_error_position(plan.source.where, [&] {
     return std::visit(
         [&](auto source) {
           source.reader.corruption.on_report = on_report;
           source.reader.corruption.log = log;
-          return begin(std::move(source), std::move(options));
+          return open_source(std::move(source), std::move(options));
         },
         plan.source.from);
   }));
   for (const stage_plan& stage : plan.stages) {
-    p.emplace(placed(stage.where, [&] {
-      return std::visit([&](const auto& what) { return extended(*std::move(p), what); },
+    p.emplace(with_error_position(stage.where, [&] {
+      return std::visit([&](const auto& what) { return append_stage(*std::move(p), what); },
                         stage.what);
     }));
   }
-  return finished(*std::move(p));
+  return to_batched(*std::move(p));
 }
 
 }  // namespace tool

@@ -16,21 +16,21 @@
 namespace tool {
 
 /// A pipeline whose elements can be taken: batches of records, of lines or of columns.
-using composed_pipeline = std::variant<leat::pipeline<std::vector<leat::owned_record_batch>>,
-                                       leat::pipeline<std::vector<leat::owned_line_batch>>,
-                                       leat::pipeline<std::vector<column_batch>>>;
+using batched_pipeline = std::variant<leat::pipeline<std::vector<leat::owned_record_batch>>,
+                                      leat::pipeline<std::vector<leat::owned_line_batch>>,
+                                      leat::pipeline<std::vector<column_output>>>;
 
 /// In how large batches records and lines come that a plan does not batch.
-inline constexpr std::size_t rows_at_a_time = 64;
+inline constexpr std::size_t default_batch_size = 64;
 
 /// Makes the pipeline of a plan.
 ///
 /// `on_report` is called for what is left out as damaged, and `log` has it too, if there is one.
 ///
 /// Errors: a mistake, where the library refuses a part of the plan.
-[[nodiscard]] composed_pipeline compose(const pipeline_plan& plan,
-                                        std::vector<leat::scheduler*> workers,
-                                        const report_function& on_report,
-                                        const std::shared_ptr<leat::quarantine_log>& log);
+[[nodiscard]] batched_pipeline build_pipeline(const pipeline_plan& plan,
+                                              std::vector<leat::scheduler*> workers,
+                                              const report_function& on_report,
+                                              const std::shared_ptr<leat::quarantine_log>& log);
 
 }  // namespace tool

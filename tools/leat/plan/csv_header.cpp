@@ -31,14 +31,14 @@ leat::task<std::optional<std::string>> header_line(std::string path,
 }
 
 // UTF-8 byte order marks are no part of a name.
-std::string_view without_mark(std::string_view line) {
+std::string_view strip_byte_order_mark(std::string_view line) {
   constexpr std::string_view mark = "\xef\xbb\xbf";
   return line.starts_with(mark) ? line.substr(mark.size()) : line;
 }
 
 std::string excerpt(std::string_view line) {
   constexpr std::size_t most = 80;
-  return line.size() <= most ? escaped(line) : escaped(line.substr(0, most)) + "...";
+  return line.size() <= most ? escape_text(line) : escape_text(line.substr(0, most)) + "...";
 }
 
 struct file_header {
@@ -48,25 +48,25 @@ struct file_header {
 
 // That of all files, which have to have the same one.
 leat::task<std::optional<file_header>> common_header(
-    const leat::file_source<leat::line_reader>& source, text_place stage) {
+    const leat::file_source<leat::line_reader>& source, text_position stage) {
   std::optional<file_header> first;
   for (std::string& path : co_await leat::match_files(source.files)) {
     std::error_code unknown;  // then opening it says more
     if (std::filesystem::exists(path, unknown) &&
         !std::filesystem::is_regular_file(path, unknown)) {
-      throw mistake{stage, fmt::format("header = true reads the header before the records, and "
-                                       "cannot do so from '{}': give the header line",
-                                       escaped(shown(path)))};
+      throw toml_error{stage, fmt::format("header = true reads the header before the records, and "
+                                          "cannot do so from '{}': give the header line",
+                                          escape_text(display_path(path)))};
     }
     std::optional<std::string> line = co_await header_line(path, source.reader);
     if (!line) continue;
     if (!first) {
       first.emplace(file_header{std::move(path), std::move(*line)});
-    } else if (without_mark(*line) != without_mark(first->line)) {
-      throw leat::failure(
-          leat::errc::data_loss,
-          fmt::format("{}: another header than that of {}: '{}' and '{}'", path, first->path,
-                      excerpt(without_mark(*line)), excerpt(without_mark(first->line))));
+    } else if (strip_byte_order_mark(*line) != strip_byte_order_mark(first->line)) {
+      throw leat::failure(leat::errc::data_loss,
+                          fmt::format("{}: another header than that of {}: '{}' and '{}'", path,
+                                      first->path, excerpt(strip_byte_order_mark(*line)),
+                                      excerpt(strip_byte_order_mark(first->line))));
     }
   }
   co_return first;
@@ -84,7 +84,7 @@ leat::task<> read_headers(pipeline_plan& plan) {
     try {
       decoder->decode = decoder->for_header(header->line);
     } catch (const leat::failure& e) {
-      throw mistake{stage.where, fmt::format("{}: {}", header->path, message_of(e))};
+      throw toml_error{stage.where, fmt::format("{}: {}", header->path, message_of(e))};
     }
   }
 }

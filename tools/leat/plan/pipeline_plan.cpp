@@ -19,7 +19,7 @@ bool is_batch(element_kind kind) {
   return kind != element_kind::records && kind != element_kind::lines;
 }
 
-leat::shuffle_stage_options read_shuffle(section& s, std::string& text) {
+leat::shuffle_stage_options read_shuffle(toml_table& s, std::string& text) {
   leat::shuffle_stage_options o;
   s.read("name", o.name);
   if (s.require("capacity", "the elements from which it draws")) s.read("capacity", o.capacity, 1);
@@ -28,9 +28,9 @@ leat::shuffle_stage_options read_shuffle(section& s, std::string& text) {
   return o;
 }
 
-leat::batch_stage_options read_batch(section& s, element_kind& kind, std::string& text) {
+leat::batch_stage_options read_batch(toml_table& s, element_kind& kind, std::string& text) {
   if (is_batch(kind)) {
-    s.refuse(fmt::format("these are {} already: one batch stage is enough", name_of(kind)));
+    s.add_error(fmt::format("these are {} already: one batch stage is enough", name_of(kind)));
   }
   leat::batch_stage_options o;
   s.read("name", o.name);
@@ -42,7 +42,7 @@ leat::batch_stage_options read_batch(section& s, element_kind& kind, std::string
   return o;
 }
 
-prefetch_plan read_prefetch(section& s, std::string& text) {
+prefetch_plan read_prefetch(toml_table& s, std::string& text) {
   prefetch_plan o;
   s.read("name", o.name);
   if (s.require("runs", "how many runs of elements it may be ahead")) s.read("runs", o.runs, 1);
@@ -50,19 +50,19 @@ prefetch_plan read_prefetch(section& s, std::string& text) {
   return o;
 }
 
-decoder_plan read_columns(section& s, const std::string& what, element_kind& kind,
+decoder_plan read_columns(toml_table& s, const std::string& what, element_kind& kind,
                           std::string& text) {
   if (kind == element_kind::columns) {
-    s.refuse("these are columns already: one such stage is enough");
+    s.add_error("these are columns already: one such stage is enough");
   } else if (!is_batch(kind)) {
-    s.refuse("it makes columns of whole batches: put a stage of kind \"batch\" before it");
+    s.add_error("it makes columns of whole batches: put a stage of kind \"batch\" before it");
   }
   decoder_plan plan = read_decoder(s, what, kind, text);
   kind = element_kind::columns;
   return plan;
 }
 
-void read_options(section& s, pipeline_plan& plan) {
+void read_options(toml_table& s, pipeline_plan& plan) {
   static const std::map<std::string, leat::ordering, std::less<>> orders{
       {"deterministic", leat::ordering::deterministic}, {"free", leat::ordering::free}};
   s.read("name", plan.options.name);
@@ -71,7 +71,7 @@ void read_options(section& s, pipeline_plan& plan) {
   if (s.has("memory_budget")) s.read_size("memory_budget", plan.options.memory_budget.emplace(0));
   static_cast<void>(s.find("memory_budget"));
   s.read("threads", plan.threads, 0, 1024);
-  s.refuse_others();
+  s.reject_unknown_keys();
 }
 
 // How elements lie in a file, where the name does not say it.
@@ -85,45 +85,46 @@ format default_format(element_kind kind) {
 }
 
 // Whether columns can be written in a way.
-void check_columns(section& s, const std::vector<column_facts>& columns, format to) {
+void check_columns(toml_table& s, const std::vector<column_info>& columns, format to) {
   if (to != format::csv && to != format::tfrecord) {
-    s.refuse(
+    s.add_error(
         "columns are written as csv or, as Examples, as tfrecord: say format, or choose a "
         "path that ends so");
     return;
   }
-  using form = column_facts::form;
-  for (const column_facts& c : columns) {
+  using form = column_info::form;
+  for (const column_info& c : columns) {
     if (to == format::csv && c.shape != form::scalar) {
-      s.refuse(
+      s.add_error(
           fmt::format("column '{}' is {}: csv has one value for each record; write tfrecord, "
                       "or print",
-                      escaped(c.name), c.text));
+                      escape_text(c.name), c.text));
     }
     if (to == format::tfrecord && (c.shape == form::other || !can_be_feature(c.type))) {
-      s.refuse(fmt::format("column '{}' is {}: an Example cannot hold it; print it",
-                           escaped(c.name), c.text));
+      s.add_error(fmt::format("column '{}' is {}: an Example cannot hold it; print it",
+                              escape_text(c.name), c.text));
     }
   }
 }
 
-void read_writing(section& s, const plan_changes& changes, const pipeline_plan& plan,
+void read_writing(toml_table& s, const plan_overrides& overrides, const pipeline_plan& plan,
                   output_plan& to) {
   static const std::map<std::string, format, std::less<>> formats{{"tfrecord", format::tfrecord},
                                                                   {"lines", format::lines},
                                                                   {"fixed", format::fixed},
                                                                   {"csv", format::csv}};
   sink_options& sink = to.sink;
-  if (changes.path.empty() && s.require("path", "the file that is made")) s.read("path", sink.path);
+  if (overrides.path.empty() && s.require("path", "the file that is made"))
+    s.read("path", sink.path);
   static_cast<void>(s.find("path"));
-  if (!changes.path.empty()) sink.path = changes.path;
-  const told_by_name told = tell_by_name(sink.path);
-  std::optional<format> records = told.records;
+  if (!overrides.path.empty()) sink.path = overrides.path;
+  const format_guess guess = guess_format(sink.path);
+  std::optional<format> records = guess.records;
   s.choose("format", records, formats);
-  sink.records = records.value_or(default_format(plan.gives()));
-  std::optional<leat::compression> compression = told.compression;
+  sink.records = records.value_or(default_format(plan.output_kind()));
+  std::optional<leat::compression> compression = guess.compression;
   s.choose("compression", compression, compressions());
-  if (!compression) s.refuse("compression", "what is written is not told by its first bytes");
+  if (!compression) s.add_error("compression", "what is written is not told by its first bytes");
   sink.compression = compression.value_or(leat::compression::none);
   s.read("level", sink.level, 0, 9);
   s.read("shards", sink.shards, 1, 10000);
@@ -134,31 +135,31 @@ void read_writing(section& s, const plan_changes& changes, const pipeline_plan& 
   std::string delimiter(1, to.delimiter);
   s.read("delimiter", delimiter);
   if (delimiter.size() != 1 || delimiter.find_first_of("\"\r\n") == 0) {
-    s.refuse("delimiter", "give one character, such as \";\" or \"\\t\"");
+    s.add_error("delimiter", "give one character, such as \";\" or \"\\t\"");
   } else {
     to.delimiter = delimiter.front();
   }
-  if (plan.gives() == element_kind::columns) check_columns(s, plan.columns(), sink.records);
+  if (plan.output_kind() == element_kind::columns) check_columns(s, plan.columns(), sink.records);
   if (sink.is_sharded() && (sink.records != format::tfrecord || sink.path == "-")) {
-    s.refuse("only TFRecord files are divided, and not on standard output");
+    s.add_error("only TFRecord files are divided, and not on standard output");
   }
   if (sink.index && !sink.can_have_index()) {
-    s.refuse("index", "index files are for TFRecord files that are not compressed");
+    s.add_error("index", "index files are for TFRecord files that are not compressed");
   }
 }
 
 // A stage that reads headers needs a source that leaves them out.
-void check_header(section& s, const pipeline_plan& plan) {
+void check_header(toml_table& s, const pipeline_plan& plan) {
   const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
   if (!decoder || !decoder->for_header) return;
   const auto* const source = std::get_if<leat::file_source<leat::line_reader>>(&plan.source.from);
   if (source && source->reader.skip_header_lines == 0) {
-    s.refuse("header = true wants skip_header_lines = 1 or more in [source]");
+    s.add_error("header = true wants skip_header_lines = 1 or more in [source]");
   }
 }
 
 // The same table may be there, or not.
-const toml_value* table_named(const toml_value& document, std::string_view name) {
+const toml_value* find_table(const toml_value& document, std::string_view name) {
   static const toml_value none{toml_value::table(), {}};
   for (const toml_value::entry& e : *document.as<toml_value::table>()) {
     if (e.key == name) return &e.value;
@@ -183,14 +184,14 @@ const std::string& stage_plan::name() const {
   return std::visit([](const auto& stage) -> const std::string& { return stage.name; }, what);
 }
 
-element_kind pipeline_plan::gives() const noexcept {
-  if (!stages.empty()) return stages.back().gives;
+element_kind pipeline_plan::output_kind() const noexcept {
+  if (!stages.empty()) return stages.back().output_kind;
   return source.format == "lines" ? element_kind::lines : element_kind::records;
 }
 
-bool pipeline_plan::is_batched() const noexcept { return is_batch(gives()); }
+bool pipeline_plan::is_batched() const noexcept { return is_batch(output_kind()); }
 
-std::vector<column_facts> pipeline_plan::columns() const {
+std::vector<column_info> pipeline_plan::columns() const {
   for (const stage_plan& stage : stages) {
     if (const auto* const d = std::get_if<decoder_plan>(&stage.what)) return d->columns;
   }
@@ -205,31 +206,31 @@ std::size_t pipeline_plan::workers() const noexcept {
   return sum;
 }
 
-stage_plan read_stage(section& s, element_kind input) {
+stage_plan read_stage(toml_table& s, element_kind input) {
   static const std::map<std::string, int> kinds{{"shuffle", 0},      {"batch", 0},
                                                 {"prefetch", 0},     {"parse_csv", 0},
                                                 {"decode_raw", 0},   {"parse_sequence_example", 0},
                                                 {"parse_example", 0}};
   stage_plan stage;
   stage.where = s.where();
-  stage.gives = input;
+  stage.output_kind = input;
   const std::string* const kind = s.choose_name("kind", kinds);
   if (!kind) return stage;
   s.rename(s.title() + " of kind '" + *kind + "'");
   if (*kind == "shuffle") {
     stage.what = read_shuffle(s, stage.text);
   } else if (*kind == "batch") {
-    stage.what = read_batch(s, stage.gives, stage.text);
+    stage.what = read_batch(s, stage.output_kind, stage.text);
   } else if (*kind == "prefetch") {
     stage.what = read_prefetch(s, stage.text);
   } else {
-    stage.what = read_columns(s, *kind, stage.gives, stage.text);
+    stage.what = read_columns(s, *kind, stage.output_kind, stage.text);
   }
-  s.refuse_others();
+  s.reject_unknown_keys();
   return stage;
 }
 
-output_plan read_output(section& s, const plan_changes& changes, const pipeline_plan& plan) {
+output_plan read_output(toml_table& s, const plan_overrides& overrides, const pipeline_plan& plan) {
   static const std::map<std::string, output_plan::kind, std::less<>> kinds{
       {"count", output_plan::kind::count},
       {"print", output_plan::kind::print},
@@ -237,37 +238,38 @@ output_plan read_output(section& s, const plan_changes& changes, const pipeline_
   output_plan to;
   s.choose("kind", to.what, kinds);
   const auto declared = to.what;
-  if (changes.output) to.what = *changes.output;
-  if (to.what == output_plan::kind::write) read_writing(s, changes, plan, to);
+  if (overrides.output) to.what = *overrides.output;
+  if (to.what == output_plan::kind::write) read_writing(s, overrides, plan, to);
   // What the command line replaces is not looked at.
-  if (to.what == declared) s.refuse_others();
+  if (to.what == declared) s.reject_unknown_keys();
   return to;
 }
 
-pipeline_plan make_plan(const toml_value& document, const plan_changes& changes, mistakes& found) {
+pipeline_plan make_plan(const toml_value& document, const plan_overrides& overrides,
+                        toml_errors& found) {
   pipeline_plan plan;
-  section whole(document, std::string(document_title), found);
+  toml_table whole(document, std::string(document_title), found);
   const auto part = [&](const char* name) {
     static_cast<void>(whole.find(name));
-    return section(*table_named(document, name), fmt::format("[{}]", name), found);
+    return toml_table(*find_table(document, name), fmt::format("[{}]", name), found);
   };
-  section options = part("pipeline");
+  toml_table options = part("pipeline");
   read_options(options, plan);
   if (whole.require("source", "a table [source]")) {
-    section source = part("source");
-    plan.source = read_source(source, changes.files);
+    toml_table source = part("source");
+    plan.source = read_source(source, overrides.files);
   }
-  element_kind kind = plan.gives();
-  for (section& s : whole.tables("stage", "stage")) {
+  element_kind kind = plan.output_kind();
+  for (toml_table& s : whole.tables("stage", "stage")) {
     plan.stages.push_back(read_stage(s, kind));
-    kind = plan.stages.back().gives;
+    kind = plan.stages.back().output_kind;
     check_header(s, plan);
   }
-  section output = part("output");
-  plan.output = read_output(output, changes, plan);
-  whole.refuse_others();
-  std::multimap<text_place, std::string> in_order;  // those of one place as they were found
-  for (mistake& m : found) in_order.emplace(m.where, std::move(m.text));
+  toml_table output = part("output");
+  plan.output = read_output(output, overrides, plan);
+  whole.reject_unknown_keys();
+  std::multimap<text_position, std::string> in_order;  // those of one place as they were found
+  for (toml_error& m : found) in_order.emplace(m.where, std::move(m.text));
   found.clear();
   for (auto& [where, text] : in_order) found.push_back({where, std::move(text)});
   return plan;

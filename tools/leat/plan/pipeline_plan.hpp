@@ -47,7 +47,7 @@ struct source_plan {
   any from;
   std::string format = "tfrecord";
   std::string quarantine;  ///< file for what is left out as damaged; none: empty
-  text_place where;
+  text_position where;
 
   [[nodiscard]] const std::vector<std::string>& files() const;
   [[nodiscard]] std::size_t readers() const noexcept;
@@ -57,10 +57,10 @@ struct source_plan {
 /// A decoder: makes columns of a batch of records, in any thread.
 struct decoder_plan {
   using function =
-      std::function<std::vector<column_batch::column>(std::span<const leat::byte_view>)>;
+      std::function<std::vector<column_output::column>(std::span<const leat::byte_view>)>;
   std::string name;
   std::size_t workers = 0;
-  std::vector<column_facts> columns;
+  std::vector<column_info> columns;
   function decode;
   /// Creates `decode` from the header line of the files; empty if that is not needed.
   /// Errors: leat::failure, if the header lacks a column.
@@ -80,8 +80,8 @@ struct stage_plan {
   std::variant<leat::shuffle_stage_options, leat::batch_stage_options, prefetch_plan, decoder_plan>
       what;
   std::string text;  ///< "capacity 500"
-  element_kind gives = element_kind::records;
-  text_place where;
+  element_kind output_kind = element_kind::records;
+  text_position where;
 
   [[nodiscard]] const std::string& name() const;
 };
@@ -103,17 +103,17 @@ struct pipeline_plan {
   std::vector<stage_plan> stages;
   output_plan output;
 
-  [[nodiscard]] element_kind gives() const noexcept;
+  [[nodiscard]] element_kind output_kind() const noexcept;
   /// True: elements are batches; else records or lines.
   [[nodiscard]] bool is_batched() const noexcept;
   /// Of the columns that come out; none where these are records or lines.
-  [[nodiscard]] std::vector<column_facts> columns() const;
+  [[nodiscard]] std::vector<column_info> columns() const;
   /// Workers of all stages.
   [[nodiscard]] std::size_t workers() const noexcept;
 };
 
 /// What a command line says in the place of the file.
-struct plan_changes {
+struct plan_overrides {
   std::vector<std::string> files;
   std::optional<output_plan::kind> output;
   std::string path;  ///< of the output
@@ -121,8 +121,8 @@ struct plan_changes {
 
 /// Makes a plan of a document; what is wrong is added to `found`, and the plan is of no use then.
 /// Nothing is opened.
-[[nodiscard]] pipeline_plan make_plan(const toml_value& document, const plan_changes& changes,
-                                      mistakes& found);
+[[nodiscard]] pipeline_plan make_plan(const toml_value& document, const plan_overrides& overrides,
+                                      toml_errors& found);
 
 /// Reads the header line of the files if a decoder of the plan needs it, and sets its `decode`.
 ///
@@ -131,12 +131,12 @@ struct plan_changes {
 [[nodiscard]] leat::task<> read_headers(pipeline_plan& plan);
 
 // Parts of it. Each reads a table of the document.
-[[nodiscard]] source_plan read_source(section& s, const std::vector<std::string>& files);
-[[nodiscard]] stage_plan read_stage(section& s, element_kind input);
+[[nodiscard]] source_plan read_source(toml_table& s, const std::vector<std::string>& files);
+[[nodiscard]] stage_plan read_stage(toml_table& s, element_kind input);
 /// `kind`: "parse_csv", "parse_example" or "decode_raw".
-[[nodiscard]] decoder_plan read_decoder(section& s, const std::string& kind, element_kind input,
+[[nodiscard]] decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind input,
                                         std::string& text);
-[[nodiscard]] output_plan read_output(section& s, const plan_changes& changes,
+[[nodiscard]] output_plan read_output(toml_table& s, const plan_overrides& overrides,
                                       const pipeline_plan& plan);
 
 }  // namespace tool

@@ -22,28 +22,29 @@
 namespace tool {
 namespace {
 
-using form = column_facts::form;
+using form = column_info::form;
 using leat::dtype;
-using columns = std::vector<column_batch::column>;
+using columns = std::vector<column_output::column>;
 using dtype_choices = std::map<std::string, dtype, std::less<>>;
 
 // The types of that name.
-dtype_choices choices_of(std::initializer_list<dtype> types) {
+dtype_choices make_dtype_choices(std::initializer_list<dtype> types) {
   dtype_choices all;
   for (const dtype type : types) all.emplace(leat::to_string(type), type);
   return all;
 }
 
 const dtype_choices csv_types =
-    choices_of({dtype::int32, dtype::int64, dtype::float32, dtype::float64, dtype::string});
-const dtype_choices feature_types = choices_of({dtype::float32, dtype::int64, dtype::string});
-const dtype_choices raw_types = choices_of(
+    make_dtype_choices({dtype::int32, dtype::int64, dtype::float32, dtype::float64, dtype::string});
+const dtype_choices feature_types =
+    make_dtype_choices({dtype::float32, dtype::int64, dtype::string});
+const dtype_choices raw_types = make_dtype_choices(
     {dtype::boolean, dtype::uint8, dtype::int8, dtype::uint16, dtype::int16, dtype::uint32,
      dtype::int32, dtype::uint64, dtype::int64, dtype::float32, dtype::float64});
-const dtype_choices split_types = choices_of({dtype::int32, dtype::int64});
+const dtype_choices split_types = make_dtype_choices({dtype::int32, dtype::int64});
 
 // The dtype of a column, which has to be said.
-dtype type_of(section& s, const dtype_choices& types) {
+dtype read_dtype(toml_table& s, const dtype_choices& types) {
   const std::string* const name = s.choose_name("dtype", types);
   return name ? types.find(*name)->second : types.begin()->second;
 }
@@ -77,7 +78,7 @@ void append_texts(const toml_value& v, std::vector<std::string>& to, bool& wrong
 }
 
 // The value, or the list of values, under "default", as a tensor of a shape.
-std::optional<leat::tensor> default_of(section& s, dtype type, const leat::shape& shape) {
+std::optional<leat::tensor> read_default(toml_table& s, dtype type, const leat::shape& shape) {
   const toml_value* const v = s.find("default");
   if (!v) return std::nullopt;
   bool wrong = false;
@@ -103,41 +104,41 @@ std::optional<leat::tensor> default_of(section& s, dtype type, const leat::shape
     }
   }
   if (wrong) {
-    s.refuse("default", fmt::format("give {} of type {}", count_text(shape.count(), "value"),
-                                    leat::to_string(type)));
+    s.add_error("default", fmt::format("give {} of type {}", count_text(shape.count(), "value"),
+                                       leat::to_string(type)));
   }
   return made;
 }
 
 // Sizes, each known.
-leat::shape shape_of(section& s, std::string_view key) {
+leat::shape read_shape(toml_table& s, std::string_view key) {
   std::vector<std::int64_t> sizes;
   s.read(key, sizes);
   try {
     return leat::shape(std::span<const std::int64_t>(sizes));
   } catch (const leat::failure& e) {
-    s.refuse(key, message_of(e));
+    s.add_error(key, message_of(e));
     return {};
   }
 }
 
 // Under which name a column is found, and in messages.
-std::string column_name(section& s, std::string_view what) {
+std::string column_name(toml_table& s, std::string_view what) {
   std::string name;
   if (s.require("name", "the name of the " + std::string(what))) s.read("name", name);
-  if (!name.empty()) s.rename(s.title() + " '" + escaped(name) + "'");
+  if (!name.empty()) s.rename(s.title() + " '" + escape_text(name) + "'");
   return name;
 }
 
 // ---- CSV
 
-leat::csv_column read_csv_column(section& s, std::vector<column_facts>& facts) {
+leat::csv_column read_csv_column(toml_table& s, std::vector<column_info>& facts) {
   leat::csv_column column;
   column.name = column_name(s, "column");
-  const dtype type = type_of(s, csv_types);
-  const auto value = default_of(s, type, {});
+  const dtype type = read_dtype(s, csv_types);
+  const auto value = read_default(s, type, {});
   column.default_value = value ? *value : leat::tensor(type, {0});
-  s.refuse_others();
+  s.reject_unknown_keys();
   facts.push_back({column.name, type, form::scalar, std::string(leat::to_string(type))});
   return column;
 }
@@ -153,15 +154,15 @@ columns named_columns(leat::tensor_tuple from) {
 }
 
 // Where the names of the fields are.
-struct header_place {
+struct header_location {
   bool in_files = false;
   std::optional<std::string> text;
 
   [[nodiscard]] bool is_known() const noexcept { return in_files || text; }
 };
 
-header_place read_header(section& s, element_kind input) {
-  header_place header;
+header_location read_header(toml_table& s, element_kind input) {
+  header_location header;
   const toml_value* const v = s.find("header");
   if (!v) return header;
   if (const auto* const text = v->as<std::string>()) {
@@ -169,27 +170,28 @@ header_place read_header(section& s, element_kind input) {
   } else if (const bool* const in_files = v->as<bool>()) {
     header.in_files = *in_files;
     if (*in_files && input != element_kind::lines && input != element_kind::line_batches) {
-      s.refuse("header", "only a source of format \"lines\" has a header: give the header line");
+      s.add_error("header", "only a source of format \"lines\" has a header: give the header line");
     }
   } else {
-    s.refuse_value("header", *v, "true, false or the header line");
+    s.add_value_error("header", *v, "true, false or the header line");
   }
   return header;
 }
 
-leat::csv_options read_csv_options(section& s, bool has_header) {
+leat::csv_options read_csv_options(toml_table& s, bool has_header) {
   leat::csv_options options;
   std::string delimiter(1, options.delimiter);
   s.read("delimiter", delimiter);
-  if (delimiter.size() != 1) s.refuse("delimiter", "give one character, such as \";\" or \"\\t\"");
+  if (delimiter.size() != 1)
+    s.add_error("delimiter", "give one character, such as \";\" or \"\\t\"");
   options.delimiter = delimiter.empty() ? ',' : delimiter.front();
   s.read("quotes", options.quotes);
   s.read("na_value", options.na_value);
-  if (has_header && s.has("select")) s.refuse("select", "with header, names select the fields");
+  if (has_header && s.has("select")) s.add_error("select", "with header, names select the fields");
   std::vector<std::int64_t> select;
   s.read("select", select);
   for (const std::int64_t field : select) {
-    if (field < 0) s.refuse("select", "fields are counted from 0");
+    if (field < 0) s.add_error("select", "fields are counted from 0");
     options.select.push_back(static_cast<std::size_t>(field));
   }
   return options;
@@ -201,17 +203,17 @@ decoder_plan::function decode_with(leat::csv_decoder decoder) {
           std::span<const leat::byte_view> lines) { return named_columns(shared->decode(lines)); };
 }
 
-void read_csv(section& s, decoder_plan& plan, element_kind input, std::string& text) {
-  const std::size_t mistakes = s.mistakes_so_far();
-  const header_place header = read_header(s, input);
+void read_csv(toml_table& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t errors_before = s.error_count();
+  const header_location header = read_header(s, input);
   leat::csv_options options = read_csv_options(s, header.is_known());
   static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
   std::vector<leat::csv_column> wanted;
-  for (section& column : s.tables("columns", "column")) {
+  for (toml_table& column : s.tables("columns", "column")) {
     wanted.push_back(read_csv_column(column, plan.columns));
   }
   text = count_text(wanted.size(), "column") + (header.is_known() ? " by header" : "");
-  if (s.mistakes_so_far() > mistakes) return;  // the decoder would say them once more
+  if (s.error_count() > errors_before) return;  // the decoder would say them once more
   if (header.text) {
     plan.decode = decode_with(
         leat::csv_decoder::for_header(*header.text, std::move(wanted), std::move(options)));
@@ -229,59 +231,59 @@ void read_csv(section& s, decoder_plan& plan, element_kind input, std::string& t
 // Of the name of a column with the numbers of steps.
 constexpr std::string_view length_suffix = ".length";
 
-using feature_reader = leat::feature (*)(section& s, column_facts& facts);
+using feature_reader = leat::feature (*)(toml_table& s, column_info& facts);
 using feature_readers = std::map<std::string, feature_reader, std::less<>>;
 
-void say(column_facts& facts, dtype type, form shape, std::string text) {
+void set_info(column_info& facts, dtype type, form shape, std::string text) {
   facts.type = type;
   facts.shape = shape;
   facts.text = fmt::format("{} {}", leat::to_string(type), text);
 }
 
-leat::feature read_fixed_len(section& s, column_facts& facts) {
+leat::feature read_fixed_len(toml_table& s, column_info& facts) {
   leat::fixed_len_feature f;
-  f.type = type_of(s, feature_types);
-  const leat::shape shape = shape_of(s, "shape");
+  f.type = read_dtype(s, feature_types);
+  const leat::shape shape = read_shape(s, "shape");
   f.shape = shape;
-  f.default_value = default_of(s, f.type, shape);
-  say(facts, f.type, shape.rank() == 0 ? form::scalar : form::dense,
-      leat::to_string(f.shape.batch_of(leat::unknown_dimension)));
+  f.default_value = read_default(s, f.type, shape);
+  set_info(facts, f.type, shape.rank() == 0 ? form::scalar : form::dense,
+           leat::to_string(f.shape.batch_of(leat::unknown_dimension)));
   return f;
 }
 
-leat::feature read_var_len(section& s, column_facts& facts) {
+leat::feature read_var_len(toml_table& s, column_info& facts) {
   leat::var_len_feature f;
-  f.type = type_of(s, feature_types);
-  say(facts, f.type, form::list, "sparse [?,?]");
+  f.type = read_dtype(s, feature_types);
+  set_info(facts, f.type, form::list, "sparse [?,?]");
   return f;
 }
 
-leat::feature read_sparse(section& s, column_facts& facts) {
+leat::feature read_sparse(toml_table& s, column_info& facts) {
   leat::sparse_feature f;
-  f.type = type_of(s, feature_types);
+  f.type = read_dtype(s, feature_types);
   if (s.require("index_keys", "the features that have the indices")) {
     s.read("index_keys", f.index_keys);
   }
   if (s.require("value_key", "the feature that has the values")) s.read("value_key", f.value_key);
   if (s.require("size", "the dimensions of one record")) s.read("size", f.size);
   s.read("already_sorted", f.already_sorted);
-  say(facts, f.type, form::other, fmt::format("sparse, {} dimensions", f.size.size() + 1));
+  set_info(facts, f.type, form::other, fmt::format("sparse, {} dimensions", f.size.size() + 1));
   return f;
 }
 
-leat::feature read_sequence(section& s, column_facts& facts) {
+leat::feature read_sequence(toml_table& s, column_info& facts) {
   leat::fixed_len_sequence_feature f;
-  f.type = type_of(s, feature_types);
-  f.shape = shape_of(s, "shape");
+  f.type = read_dtype(s, feature_types);
+  f.shape = read_shape(s, "shape");
   f.allow_missing = true;  // it is how a sequence of none is written
   s.read("allow_missing", f.allow_missing);
-  f.default_value = default_of(s, f.type, {});
-  say(facts, f.type, form::other,
-      leat::to_string(f.shape.batch_of(leat::unknown_dimension).batch_of(-1)));
+  f.default_value = read_default(s, f.type, {});
+  set_info(facts, f.type, form::other,
+           leat::to_string(f.shape.batch_of(leat::unknown_dimension).batch_of(-1)));
   return f;
 }
 
-leat::ragged_partition read_partition(section& s) {
+leat::ragged_partition read_partition(toml_table& s) {
   using kind = leat::ragged_partition::kind;
   static const std::map<std::string, kind, std::less<>> kinds{
       {"row_splits", kind::row_splits},       {"row_lengths", kind::row_lengths},
@@ -295,74 +297,74 @@ leat::ragged_partition read_partition(section& s) {
   } else if (s.require("key", "the feature that has the numbers")) {
     s.read("key", p.key);
   }
-  s.refuse_others();
+  s.reject_unknown_keys();
   return p;
 }
 
-leat::feature read_ragged(section& s, column_facts& facts) {
+leat::feature read_ragged(toml_table& s, column_info& facts) {
   leat::ragged_feature f;
-  f.type = type_of(s, feature_types);
+  f.type = read_dtype(s, feature_types);
   if (s.has("value_key")) s.read("value_key", f.value_key.emplace());
   static_cast<void>(s.find("value_key"));
-  for (section& p : s.tables("partitions", "partition")) f.partitions.push_back(read_partition(p));
+  for (toml_table& p : s.tables("partitions", "partition"))
+    f.partitions.push_back(read_partition(p));
   s.choose("row_splits_type", f.row_splits_type, split_types);
-  say(facts, f.type, form::other, "ragged");
+  set_info(facts, f.type, form::other, "ragged");
   return f;
 }
 
-const feature_readers features_of_records{{"fixed_len", read_fixed_len},
-                                          {"var_len", read_var_len},
-                                          {"sparse", read_sparse},
-                                          {"fixed_len_sequence", read_sequence},
-                                          {"ragged", read_ragged}};
+const feature_readers record_feature_readers{{"fixed_len", read_fixed_len},
+                                             {"var_len", read_var_len},
+                                             {"sparse", read_sparse},
+                                             {"fixed_len_sequence", read_sequence},
+                                             {"ragged", read_ragged}};
 
-leat::feature read_lists(section& s, column_facts& facts) {
+leat::feature read_lists(toml_table& s, column_info& facts) {
   leat::feature f = read_var_len(s, facts);
-  say(facts, facts.type, form::other, "sparse [?,?,?]");
+  set_info(facts, facts.type, form::other, "sparse [?,?,?]");
   return f;
 }
 
-const feature_readers features_of_steps{{"fixed_len_sequence", read_sequence},
-                                        {"var_len", read_lists}};
+const feature_readers step_feature_readers{{"fixed_len_sequence", read_sequence},
+                                           {"var_len", read_lists}};
 
 // Without a kind it is the one called `usual`.
-void read_feature(section& s, const feature_readers& kinds, std::string_view usual,
-                  std::string_view what, leat::feature_map& to, std::vector<column_facts>& facts) {
-  column_facts column;
+void read_feature(toml_table& s, const feature_readers& kinds, std::string_view default_kind,
+                  std::string_view what, leat::feature_map& to, std::vector<column_info>& facts) {
+  column_info column;
   column.name = column_name(s, what);
-  feature_reader read = kinds.find(usual)->second;
+  feature_reader read = kinds.find(default_kind)->second;
   s.choose("kind", read, kinds);
   leat::feature f = read(s, column);
-  s.refuse_others();
-  if (!to.emplace(column.name, std::move(f)).second) s.refuse("name", "it is there already");
+  s.reject_unknown_keys();
+  if (!to.emplace(column.name, std::move(f)).second) s.add_error("name", "it is there already");
   facts.push_back(std::move(column));
 }
 
 // In the order of the declaration.
-columns take_columns(const leat::parsed_features& parsed, const std::vector<column_facts>& wanted) {
+columns take_columns(const leat::parsed_features& parsed, const std::vector<column_info>& wanted) {
   columns all;
-  for (const column_facts& c : wanted)
-    all.push_back({c.name, parsed.values().find(c.name)->second});
+  for (const column_info& c : wanted) all.push_back({c.name, parsed.values().find(c.name)->second});
   return all;
 }
 
-void read_example(section& s, decoder_plan& plan, element_kind input, std::string& text) {
-  const std::size_t mistakes = s.mistakes_so_far();
+void read_example(toml_table& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t errors_before = s.error_count();
   const std::map<std::string, bool, std::less<>> encodings{{"binary", false}, {"json", true}};
   bool is_json = false;
   s.choose("encoding", is_json, encodings);
   if (!is_json && (input == element_kind::lines || input == element_kind::line_batches)) {
-    s.refuse(
+    s.add_error(
         "lines hold no serialized Examples: say encoding = \"json\", or choose another format "
         "of the source");
   }
   static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
   leat::feature_map features;
-  for (section& f : s.tables("features", "feature")) {
-    read_feature(f, features_of_records, "fixed_len", "feature", features, plan.columns);
+  for (toml_table& f : s.tables("features", "feature")) {
+    read_feature(f, record_feature_readers, "fixed_len", "feature", features, plan.columns);
   }
   text = count_text(features.size(), "feature");
-  if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
+  if (s.error_count() > errors_before) return;  // the parser would say them once more
   const auto parser = std::make_shared<leat::example_parser>(std::move(features));
   plan.decode = [parser, is_json, wanted = plan.columns](std::span<const leat::byte_view> records) {
     if (!is_json) return take_columns(parser->parse(records), wanted);
@@ -379,51 +381,54 @@ void read_example(section& s, decoder_plan& plan, element_kind input, std::strin
 }
 
 // The numbers of steps are columns too: "NAME.length".
-void read_sequence_example(section& s, decoder_plan& plan, element_kind input, std::string& text) {
-  const std::size_t mistakes = s.mistakes_so_far();
+void read_sequence_example(toml_table& s, decoder_plan& plan, element_kind input,
+                           std::string& text) {
+  const std::size_t errors_before = s.error_count();
   if (input == element_kind::lines || input == element_kind::line_batches) {
-    s.refuse("lines hold no serialized SequenceExamples: choose another format of the source");
+    s.add_error("lines hold no serialized SequenceExamples: choose another format of the source");
   }
   leat::feature_map context;
   leat::feature_map steps;
-  std::vector<column_facts> of_context;
-  std::vector<column_facts> of_steps;
-  std::vector<column_facts> lengths;
-  for (section& f : s.tables("context", "context feature")) {
-    read_feature(f, features_of_records, "fixed_len", "context feature", context, of_context);
+  std::vector<column_info> context_columns;
+  std::vector<column_info> step_columns;
+  std::vector<column_info> lengths;
+  for (toml_table& f : s.tables("context", "context feature")) {
+    read_feature(f, record_feature_readers, "fixed_len", "context feature", context,
+                 context_columns);
   }
-  for (section& f : s.tables("sequences", "sequence")) {
-    read_feature(f, features_of_steps, "fixed_len_sequence", "sequence", steps, of_steps);
+  for (toml_table& f : s.tables("sequences", "sequence")) {
+    read_feature(f, step_feature_readers, "fixed_len_sequence", "sequence", steps, step_columns);
   }
   for (const auto& [name, f] : steps) {
     if (context.contains(name)) {
-      s.refuse("sequences", fmt::format("'{}' is a name of the context already", name));
+      s.add_error("sequences", fmt::format("'{}' is a name of the context already", name));
     }
   }
   if (!s.has("context") && !s.has("sequences")) {
-    s.refuse("give context or sequences: lists of tables {name, dtype, shape, default}");
+    s.add_error("give context or sequences: lists of tables {name, dtype, shape, default}");
   }
-  for (const column_facts& c : of_steps) {
+  for (const column_info& c : step_columns) {
     if (!std::holds_alternative<leat::fixed_len_sequence_feature>(steps.find(c.name)->second))
       continue;
     lengths.push_back({c.name, dtype::int64, form::scalar, "int64 [?]"});
   }
-  for (const auto* all : {&of_context, &of_steps}) {
+  for (const auto* all : {&context_columns, &step_columns}) {
     plan.columns.insert(plan.columns.end(), all->begin(), all->end());
   }
-  for (const column_facts& c : lengths) {
+  for (const column_info& c : lengths) {
     plan.columns.push_back(c);
     plan.columns.back().name += length_suffix;
   }
   text =
       count_text(context.size(), "context feature") + ", " + count_text(steps.size(), "sequence");
-  if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
+  if (s.error_count() > errors_before) return;  // the parser would say them once more
   const auto parser =
       std::make_shared<leat::sequence_example_parser>(std::move(context), std::move(steps));
-  plan.decode = [parser, of_context, of_steps, lengths](std::span<const leat::byte_view> records) {
+  plan.decode = [parser, context_columns, step_columns,
+                 lengths](std::span<const leat::byte_view> records) {
     const leat::parsed_sequences parsed = parser->parse(records);
-    columns all = take_columns(parsed.context, of_context);
-    for (auto& c : take_columns(parsed.sequences, of_steps)) all.push_back(std::move(c));
+    columns all = take_columns(parsed.context, context_columns);
+    for (auto& c : take_columns(parsed.sequences, step_columns)) all.push_back(std::move(c));
     for (auto& c : take_columns(parsed.lengths, lengths)) {
       c.name += length_suffix;
       all.push_back(std::move(c));
@@ -434,17 +439,17 @@ void read_sequence_example(section& s, decoder_plan& plan, element_kind input, s
 
 // ---- Raw
 
-void read_raw(section& s, decoder_plan& plan, std::string& text) {
+void read_raw(toml_table& s, decoder_plan& plan, std::string& text) {
   const std::map<std::string, std::endian, std::less<>> orders{{"little", std::endian::little},
                                                                {"big", std::endian::big}};
   leat::raw_options options;
-  const dtype type = type_of(s, raw_types);
+  const dtype type = read_dtype(s, raw_types);
   s.choose("byte_order", options.order, orders);
   if (s.has("fixed_length")) s.read_size("fixed_length", options.fixed_length.emplace(0));
   static_cast<void>(s.find("fixed_length"));
   if (options.fixed_length && *options.fixed_length % leat::size_of(type) != 0) {
-    s.refuse("fixed_length", fmt::format("give a multiple of {}, the bytes of one {}",
-                                         leat::size_of(type), leat::to_string(type)));
+    s.add_error("fixed_length", fmt::format("give a multiple of {}, the bytes of one {}",
+                                            leat::size_of(type), leat::to_string(type)));
   }
   std::string column = "values";
   s.read("column", column);
@@ -460,7 +465,7 @@ void read_raw(section& s, decoder_plan& plan, std::string& text) {
 
 }  // namespace
 
-decoder_plan read_decoder(section& s, const std::string& kind, element_kind input,
+decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind input,
                           std::string& text) {
   decoder_plan plan;
   plan.name = kind;
@@ -477,7 +482,7 @@ decoder_plan read_decoder(section& s, const std::string& kind, element_kind inpu
       read_raw(s, plan, text);
     }
   } catch (const leat::failure& e) {
-    s.refuse(message_of(e));  // of the decoder
+    s.add_error(message_of(e));  // of the decoder
   }
   if (plan.workers > 0) text += ", " + count_text(plan.workers, "worker");
   return plan;

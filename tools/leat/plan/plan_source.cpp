@@ -9,10 +9,10 @@
 namespace tool {
 namespace {
 
-using choices_of_checks = std::map<std::string, leat::tfrecord_checks, std::less<>>;
-const choices_of_checks checks{{"all", leat::tfrecord_checks::all},
-                               {"header_only", leat::tfrecord_checks::header_only},
-                               {"none", leat::tfrecord_checks::none}};
+using check_choices = std::map<std::string, leat::tfrecord_checks, std::less<>>;
+const check_choices checks{{"all", leat::tfrecord_checks::all},
+                           {"header_only", leat::tfrecord_checks::header_only},
+                           {"none", leat::tfrecord_checks::none}};
 const std::map<std::string, leat::shard_by, std::less<>> shares{
     {"records", leat::shard_by::records}, {"files", leat::shard_by::files}};
 const std::map<std::string, leat::shard_remainder, std::less<>> shard_remainders{
@@ -23,7 +23,7 @@ const std::map<std::string, leat::shard_remainder, std::less<>> shard_remainders
 constexpr std::int64_t max_read = std::int64_t{1} << 30;  // read_options::chunk_size
 constexpr std::int64_t max_depth = 1024;
 
-void read_damage(section& s, leat::corruption_options& to) {
+void read_corruption(toml_table& s, leat::corruption_options& to) {
   to.max_reports = UINT64_MAX;
   s.choose("on_damage", to.policy, damage_policies());
   s.read("max_reports", to.max_reports, 0);
@@ -31,13 +31,13 @@ void read_damage(section& s, leat::corruption_options& to) {
 
 // What readers of all formats have, but for files in any order.
 template <class Options>
-void read_reading(section& s, Options& to) {
+void read_reading(toml_table& s, Options& to) {
   to.compression_type.reset();
   s.choose("compression", to.compression_type, compressions());
   s.read("max_ratio", to.inflate.max_ratio, 1);
   s.read_size("max_output", to.inflate.max_output);
   s.read_size("free_output", to.inflate.free_output, 0);
-  read_damage(s, to.corruption);
+  read_corruption(s, to.corruption);
   s.read_size("max_held", to.corruption.max_held, 0);
   s.read_size("chunk_size", to.read.chunk_size, 1, max_read);
   s.read("depth", to.read.depth, 1, max_depth);
@@ -45,31 +45,31 @@ void read_reading(section& s, Options& to) {
   s.read("regular_only", to.read.regular_only);
 }
 
-void read_format(section& s, leat::tfrecord_reader_options& to) {
+void read_format(toml_table& s, leat::tfrecord_reader_options& to) {
   s.choose("checks", to.checks, checks);
   s.read_size("max_record_size", to.max_record_size, 0);
   s.read("tolerate_truncated_tail", to.tolerate_truncated_tail);
 }
 
-void read_format(section& s, leat::line_reader_options& to) {
+void read_format(toml_table& s, leat::line_reader_options& to) {
   s.read("skip_header_lines", to.skip_header_lines, 0);
   s.read_size("max_line_size", to.max_line_size, 0);
 }
 
-void read_format(section& s, leat::fixed_length_reader_options& to) {
+void read_format(toml_table& s, leat::fixed_length_reader_options& to) {
   if (s.require("record_size", "the bytes of a record")) s.read_size("record_size", to.record_size);
   s.read_size("header_size", to.header_size, 0);
   s.read_size("footer_size", to.footer_size, 0);
   s.read_size("hop_size", to.hop_size, 0);
 }
 
-void read_format(section& s, leat::whole_file_reader_options& to) {
+void read_format(toml_table& s, leat::whole_file_reader_options& to) {
   s.read_size("max_file_size", to.max_file_size, 0);
 }
 
 // What all sources have.
 template <class Source>
-void read_common(section& s, Source& to) {
+void read_common(toml_table& s, Source& to) {
   s.read("name", to.name);
   s.read("files", to.files);
   const toml_value* const epochs = s.find("num_epochs");
@@ -77,7 +77,7 @@ void read_common(section& s, Source& to) {
   if (text && *text == "endless") {
     to.num_epochs.reset();
   } else if (text) {
-    s.refuse("num_epochs", "give a whole number of 1 or more, or \"endless\"");
+    s.add_error("num_epochs", "give a whole number of 1 or more, or \"endless\"");
   } else {
     s.read("num_epochs", to.num_epochs, 1);
   }
@@ -85,11 +85,11 @@ void read_common(section& s, Source& to) {
   s.read("seed", to.seed, 0);
   s.read("world_size", to.world_size, 1, std::int64_t{1} << 32);
   s.read("rank", to.rank, 0);
-  if (to.rank >= to.world_size) s.refuse("rank", "it is to be below world_size");
+  if (to.rank >= to.world_size) s.add_error("rank", "it is to be below world_size");
 }
 
 template <class Reader>
-leat::file_source<Reader> read_files_of(section& s) {
+leat::file_source<Reader> read_file_source(toml_table& s) {
   leat::file_source<Reader> source;
   read_common(s, source);
   s.read("interleave", source.interleave, 1, 1024);
@@ -100,7 +100,7 @@ leat::file_source<Reader> read_files_of(section& s) {
   return source;
 }
 
-indexed_source read_indexed_of(section& s) {
+indexed_source read_indexed_source(toml_table& s) {
   indexed_source source;
   leat::indexed_reader_options& to = source.reader;
   read_common(s, source);
@@ -114,24 +114,26 @@ indexed_source read_indexed_of(section& s) {
   s.read_size("max_record_size", to.file.max_record_size, 0);
   s.read("depth", to.file.depth, 1, max_depth);
   s.read_size("max_gap", to.file.max_gap, 0);
-  read_damage(s, to.corruption);
+  read_corruption(s, to.corruption);
   if (to.corruption.policy == leat::corruption_policy::skip_file) {
-    s.refuse("on_damage", "an index leads to each record: fail, skip or resync");
+    s.add_error("on_damage", "an index leads to each record: fail, skip or resync");
   }
   return source;
 }
 
 }  // namespace
 
-source_plan read_source(section& s, const std::vector<std::string>& files) {
+source_plan read_source(toml_table& s, const std::vector<std::string>& files) {
   using any = source_plan::any;
-  using reader_of = any (*)(section&);
-  static const std::map<std::string, reader_of, std::less<>> formats{
-      {"tfrecord", [](section& t) -> any { return read_files_of<leat::tfrecord_reader>(t); }},
-      {"lines", [](section& t) -> any { return read_files_of<leat::line_reader>(t); }},
-      {"fixed", [](section& t) -> any { return read_files_of<leat::fixed_length_reader>(t); }},
-      {"whole_files", [](section& t) -> any { return read_files_of<leat::whole_file_reader>(t); }},
-      {"indexed", [](section& t) -> any { return read_indexed_of(t); }},
+  using source_reader = any (*)(toml_table&);
+  static const std::map<std::string, source_reader, std::less<>> formats{
+      {"tfrecord", [](toml_table& t) -> any { return read_file_source<leat::tfrecord_reader>(t); }},
+      {"lines", [](toml_table& t) -> any { return read_file_source<leat::line_reader>(t); }},
+      {"fixed",
+       [](toml_table& t) -> any { return read_file_source<leat::fixed_length_reader>(t); }},
+      {"whole_files",
+       [](toml_table& t) -> any { return read_file_source<leat::whole_file_reader>(t); }},
+      {"indexed", [](toml_table& t) -> any { return read_indexed_source(t); }},
   };
   source_plan plan;
   plan.where = s.where();
@@ -144,11 +146,11 @@ source_plan read_source(section& s, const std::vector<std::string>& files) {
   plan.format = *format;
   plan.from = formats.find(plan.format)->second(s);
   s.read("quarantine", plan.quarantine);
-  s.refuse_others();
+  s.reject_unknown_keys();
   std::visit(
       [&](auto& source) {
         if (!files.empty()) source.files = files;
-        for (std::string& file : source.files) file = path_of(std::move(file));
+        for (std::string& file : source.files) file = resolve_path(std::move(file));
       },
       plan.from);
   return plan;

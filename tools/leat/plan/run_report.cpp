@@ -15,7 +15,7 @@ namespace {
 
 using stage_row = std::array<std::string, 3>;  // name, what, what it gives
 
-std::string_view order_of(const pipeline_plan& plan) {
+std::string_view order_name(const pipeline_plan& plan) {
   return plan.options.order == leat::ordering::free ? "free" : "deterministic";
 }
 
@@ -28,7 +28,7 @@ std::string output_text(const pipeline_plan& plan) {
   return "write " + plan.output.sink.path;
 }
 
-std::vector<stage_row> rows_of(const pipeline_plan& plan) {
+std::vector<stage_row> make_rows(const pipeline_plan& plan) {
   std::vector<stage_row> rows;
   const element_kind first =
       plan.source.format == "lines" ? element_kind::lines : element_kind::records;
@@ -36,22 +36,22 @@ std::vector<stage_row> rows_of(const pipeline_plan& plan) {
                   fmt::format("{} {}", plan.source.format, fmt::join(plan.source.files(), " ")),
                   std::string(name_of(first))});
   for (const stage_plan& s : plan.stages) {
-    rows.push_back({s.name(), s.text, std::string(name_of(s.gives))});
+    rows.push_back({s.name(), s.text, std::string(name_of(s.output_kind))});
   }
   return rows;
 }
 
 json plan_json(const pipeline_plan& plan, std::size_t threads) {
   json stages = json::array();
-  for (const auto& [name, what, gives] : rows_of(plan)) {
-    stages.push_back({{"name", name}, {"what", what}, {"gives", gives}});
+  for (const auto& [name, what, output_kind] : make_rows(plan)) {
+    stages.push_back({{"name", name}, {"what", what}, {"gives", output_kind}});
   }
   json columns = json::array();
-  for (const column_facts& c : plan.columns()) {
+  for (const column_info& c : plan.columns()) {
     columns.push_back({{"name", c.name}, {"is", c.text}});
   }
   return {{"pipeline", plan.options.name},
-          {"order", order_of(plan)},
+          {"order", order_name(plan)},
           {"threads", threads},
           {"stages", std::move(stages)},
           {"columns", std::move(columns)},
@@ -80,7 +80,7 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
   total["records"] = r.records;
   total["bytes_read"] = r.stages.front().bytes;
   total["dropped"] = r.dropped;
-  total["damaged"] = r.lost.places;
+  total["damaged"] = r.lost.regions;
   total["lost_bytes"] = r.lost.bytes;
   total["left_over_bytes"] = r.stages.front().left_over;
   total["outputs"] = r.outputs;
@@ -93,14 +93,14 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
 // "points: 63 batches, 2000 records, 40.0 KiB read in 0.12 s, 16000 records/s. The bottleneck ..."
 std::string summary(const run_report& r, const pipeline_plan& plan) {
   std::string text =
-      fmt::format("{}: {}, {} read in {:.2f} s", escaped(plan.options.name), counts_text(r, plan),
-                  size_text(r.stages.front().bytes), r.seconds);
+      fmt::format("{}: {}, {} read in {:.2f} s", escape_text(plan.options.name),
+                  counts_text(r, plan), size_text(r.stages.front().bytes), r.seconds);
   if (r.seconds > 0) {
     text += fmt::format(", {:.0f} records/s", static_cast<double>(r.records) / r.seconds);
   }
   if (r.dropped > 0) text += fmt::format(", {} dropped", r.dropped);
-  if (r.lost.places > 0) {
-    text += fmt::format(", damaged in {}", count_text(r.lost.places, "place"));
+  if (r.lost.regions > 0) {
+    text += fmt::format(", damaged in {}", count_text(r.lost.regions, "place"));
   }
   if (const std::uint64_t left_over = r.stages.front().left_over; left_over > 0) {
     text += fmt::format(", {} at the ends of files left out: no whole record",
@@ -113,13 +113,14 @@ std::string stage_text(const run_report::stage& s, std::size_t width) {
   return fmt::format(
       "{:<{}}  {:>10} out  {}  busy {:3.0f} %, waited for input {:3.0f} %, for room "
       "{:3.0f} %",
-      escaped(s.name), width, s.records, count_text(s.tasks, "task"), 100 * s.busy,
+      escape_text(s.name), width, s.records, count_text(s.tasks, "task"), 100 * s.busy,
       100 * s.waited_for_input, 100 * s.waited_for_room);
 }
 
 }  // namespace
 
-void run_report::judge(std::span<const leat::stage_metrics* const> of, leat::duration elapsed) {
+void run_report::add_stages(std::span<const leat::stage_metrics* const> of,
+                            leat::duration elapsed) {
   seconds = std::chrono::duration<double>(elapsed).count();
   verdict = leat::describe_bottleneck(of, elapsed);
   for (const leat::stage_metrics* const s : of) {
@@ -144,11 +145,11 @@ void print_report(const run_report& r, const pipeline_plan& plan, bool verbose, 
     p.out.write(written_text(r.records, r.outputs) + "\n");
   }
   p.out.flush();
-  if (!p.quiet) complain(summary(r, plan));
+  if (!p.quiet) print_error(summary(r, plan));
   if (!verbose) return;
   std::size_t width = 0;
-  for (const run_report::stage& s : r.stages) width = std::max(width, escaped(s.name).size());
-  for (const run_report::stage& s : r.stages) complain(stage_text(s, width));
+  for (const run_report::stage& s : r.stages) width = std::max(width, escape_text(s.name).size());
+  for (const run_report::stage& s : r.stages) print_error(stage_text(s, width));
 }
 
 void print_plan(const pipeline_plan& plan, std::size_t threads, program& p) {
@@ -156,23 +157,23 @@ void print_plan(const pipeline_plan& plan, std::size_t threads, program& p) {
     p.out.write_line(plan_json(plan, threads));
     return;
   }
-  p.out.write(fmt::format("{}: {} order, {} for workers\n", escaped(plan.options.name),
-                          order_of(plan), count_text(threads, "thread")));
-  const std::vector<stage_row> rows = rows_of(plan);
+  p.out.write(fmt::format("{}: {} order, {} for workers\n", escape_text(plan.options.name),
+                          order_name(plan), count_text(threads, "thread")));
+  const std::vector<stage_row> rows = make_rows(plan);
   std::array<std::size_t, 2> widths{std::string_view("output").size(), 0};
   for (const stage_row& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], escaped(row[i]).size());
+      widths[i] = std::max(widths[i], escape_text(row[i]).size());
     }
   }
-  for (const auto& [name, what, gives] : rows) {
-    p.out.write(fmt::format("  {:<{}}  {:<{}}  {}\n", escaped(name), widths[0], escaped(what),
-                            widths[1], gives));
+  for (const auto& [name, what, output_kind] : rows) {
+    p.out.write(fmt::format("  {:<{}}  {:<{}}  {}\n", escape_text(name), widths[0],
+                            escape_text(what), widths[1], output_kind));
   }
-  for (const column_facts& c : plan.columns()) {
-    p.out.write(fmt::format("    {}: {}\n", escaped(c.name), c.text));
+  for (const column_info& c : plan.columns()) {
+    p.out.write(fmt::format("    {}: {}\n", escape_text(c.name), c.text));
   }
-  p.out.write(fmt::format("  {:<{}}  {}\n", "output", widths[0], escaped(output_text(plan))));
+  p.out.write(fmt::format("  {:<{}}  {}\n", "output", widths[0], escape_text(output_text(plan))));
 }
 
 }  // namespace tool

@@ -30,14 +30,14 @@ struct run_report {
   std::uint64_t elements = 0;  ///< batches, or records where there are none
   std::uint64_t records = 0;
   std::uint64_t dropped = 0;
-  damage lost;
+  corruption_count lost;
   std::vector<std::string> outputs;
   double seconds = 0;
   std::vector<stage> stages;
   std::string verdict;
 
   /// Takes the figures of the stages, and what limits them.
-  void judge(std::span<const leat::stage_metrics* const> of, leat::duration elapsed);
+  void add_stages(std::span<const leat::stage_metrics* const> of, leat::duration elapsed);
 };
 
 /// The counts on standard output, or all of it with --json; and on standard error one line that

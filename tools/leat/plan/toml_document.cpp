@@ -11,7 +11,7 @@
 namespace tool {
 namespace {
 
-text_place place_of(const toml::source_region& region) {
+text_position to_position(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
 }
 
@@ -49,7 +49,7 @@ class key_scanner {
         std::isalnum(byte) || byte >= 0x80 || c == '_' || c == '-' || c == ' ' || c == '\t';
     if (c == '.') {
       if (++dots_ >= max_key_parts) {
-        throw mistake{where_, fmt::format("a dotted key has more than {} parts", max_key_parts)};
+        throw toml_error{where_, fmt::format("a dotted key has more than {} parts", max_key_parts)};
       }
     } else if (!in_key) {
       dots_ = 0;
@@ -94,7 +94,7 @@ class key_scanner {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t dots_ = 0;  // of the current key
-  text_place where_{1, 1};
+  text_position where_{1, 1};
 };
 
 toml_value value_of(const toml::node& node, std::size_t depth);
@@ -102,7 +102,7 @@ toml_value value_of(const toml::node& node, std::size_t depth);
 toml_value::table table_of(const toml::table& from, std::size_t depth) {
   toml_value::table entries;
   for (const auto& [key, node] : from) {
-    entries.push_back({std::string(key.str()), place_of(key.source()), value_of(node, depth)});
+    entries.push_back({std::string(key.str()), to_position(key.source()), value_of(node, depth)});
   }
   std::ranges::sort(entries, {}, &toml_value::entry::where);
   return entries;
@@ -110,10 +110,10 @@ toml_value::table table_of(const toml::table& from, std::size_t depth) {
 
 toml_value value_of(const toml::node& node, std::size_t depth) {
   toml_value v;
-  v.where = place_of(node.source());
+  v.where = to_position(node.source());
   if (depth > max_nesting) {
-    throw mistake{v.where,
-                  fmt::format("tables and lists are nested more than {} deep", max_nesting)};
+    throw toml_error{v.where,
+                     fmt::format("tables and lists are nested more than {} deep", max_nesting)};
   }
   if (const toml::table* const table = node.as_table()) {
     v.value = table_of(*table, depth + 1);
@@ -139,7 +139,7 @@ toml_value parse_toml(std::string_view text) {
     key_scanner(text).check();
     return value_of(toml::parse(text), 0);
   } catch (const toml::parse_error& e) {
-    throw mistake{place_of(e.source()), std::string(e.description())};
+    throw toml_error{to_position(e.source()), std::string(e.description())};
   }
 }
 

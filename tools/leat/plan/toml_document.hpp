@@ -9,16 +9,16 @@
 namespace tool {
 
 /// A place in a text, both from 1; line 0: none in particular.
-struct text_place {
+struct text_position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  friend auto operator<=>(const text_place&, const text_place&) = default;
+  friend auto operator<=>(const text_position&, const text_position&) = default;
 };
 
 /// What is wrong with a text, and where.
-struct mistake {
-  text_place where;
+struct toml_error {
+  text_position where;
   std::string text;
 };
 
@@ -30,7 +30,7 @@ struct toml_value {
   struct date {};                    // or a time: nothing here takes one
 
   std::variant<date, bool, std::int64_t, double, std::string, list, table> value;
-  text_place where;
+  text_position where;
 
   template <class T>
   [[nodiscard]] const T* as() const noexcept {
@@ -41,7 +41,7 @@ struct toml_value {
 /// A key of a table with its value.
 struct toml_value::entry {
   std::string key;
-  text_place where;  // of the key
+  text_position where;  // of the key
   toml_value value;
 };
 

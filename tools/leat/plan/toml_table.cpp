@@ -15,14 +15,14 @@ namespace tool {
 namespace {
 
 // A value as messages show it.
-std::string shown_value(const toml_value& v) {
+std::string describe_value(const toml_value& v) {
   struct visitor {
     std::string operator()(const toml_value::date&) const { return "a date or time"; }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(std::int64_t n) const { return fmt::format("{}", n); }
     std::string operator()(double n) const { return fmt::format("{}", n); }
     std::string operator()(const std::string& text) const {
-      return fmt::format("\"{}\"", escaped(std::string_view(text).substr(0, 40)));
+      return fmt::format("\"{}\"", escape_text(std::string_view(text).substr(0, 40)));
     }
     std::string operator()(const toml_value::list&) const { return "a list"; }
     std::string operator()(const toml_value::table&) const { return "a table"; }
@@ -71,12 +71,12 @@ std::optional<std::vector<T>> all_of(const toml_value& v) {
 
 }  // namespace
 
-section::section(const toml_value& table, std::string title, mistakes& found)
-    : value_(table), title_(std::move(title)), mistakes_(found) {
-  if (!table.as<toml_value::table>()) refuse("a table is wanted, not " + shown_value(table));
+toml_table::toml_table(const toml_value& table, std::string title, toml_errors& found)
+    : value_(table), title_(std::move(title)), errors_(found) {
+  if (!table.as<toml_value::table>()) add_error("a table is wanted, not " + describe_value(table));
 }
 
-const toml_value* section::look_up(std::string_view key) const noexcept {
+const toml_value* toml_table::find_entry(std::string_view key) const noexcept {
   const auto* const entries = value_.as<toml_value::table>();
   if (!entries) return nullptr;
   for (const toml_value::entry& e : *entries) {
@@ -85,75 +85,75 @@ const toml_value* section::look_up(std::string_view key) const noexcept {
   return nullptr;
 }
 
-bool section::has(std::string_view key) const noexcept { return look_up(key) != nullptr; }
+bool toml_table::has(std::string_view key) const noexcept { return find_entry(key) != nullptr; }
 
-const toml_value* section::find(std::string_view key) {
-  known_.emplace(key);
-  return look_up(key);
+const toml_value* toml_table::find(std::string_view key) {
+  requested_keys_.emplace(key);
+  return find_entry(key);
 }
 
-const toml_value* section::require(std::string_view key, std::string_view what) {
+const toml_value* toml_table::require(std::string_view key, std::string_view what) {
   const toml_value* const v = find(key);
   const bool is_table = value_.as<toml_value::table>() != nullptr;
-  if (!v && is_table) refuse(fmt::format("'{}' is missing: give {}", key, what));
+  if (!v && is_table) add_error(fmt::format("'{}' is missing: give {}", key, what));
   return v;
 }
 
-void section::read(std::string_view key, bool& to) {
+void toml_table::read(std::string_view key, bool& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   if (const bool* const b = v->as<bool>()) {
     to = *b;
   } else {
-    refuse_value(key, *v, "true or false");
+    add_value_error(key, *v, "true or false");
   }
 }
 
-void section::read(std::string_view key, std::string& to) {
+void toml_table::read(std::string_view key, std::string& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   if (const std::string* const text = v->as<std::string>()) {
     to = *text;
   } else {
-    refuse_value(key, *v, "a text");
+    add_value_error(key, *v, "a text");
   }
 }
 
-void section::read(std::string_view key, std::vector<std::string>& to) {
+void toml_table::read(std::string_view key, std::vector<std::string>& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   if (auto all = all_of<std::string>(*v)) {
     to = *std::move(all);
   } else {
-    refuse_value(key, *v, "a list of texts");
+    add_value_error(key, *v, "a list of texts");
   }
 }
 
-void section::read(std::string_view key, std::vector<std::int64_t>& to) {
+void toml_table::read(std::string_view key, std::vector<std::int64_t>& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   if (auto all = all_of<std::int64_t>(*v)) {
     to = *std::move(all);
   } else {
-    refuse_value(key, *v, "a list of whole numbers");
+    add_value_error(key, *v, "a list of whole numbers");
   }
 }
 
-std::optional<std::int64_t> section::number(std::string_view key, std::int64_t least,
-                                            std::int64_t most) {
+std::optional<std::int64_t> toml_table::number(std::string_view key, std::int64_t least,
+                                               std::int64_t most) {
   const toml_value* const v = find(key);
   if (!v) return std::nullopt;
   const std::int64_t* const n = v->as<std::int64_t>();
   if (n && *n >= least && *n <= most) return *n;
   const bool bounded = most != std::numeric_limits<std::int64_t>::max();
-  refuse_value(key, *v,
-               bounded ? fmt::format("a whole number from {} to {}", least, most)
-                       : fmt::format("a whole number of {} or more", least));
+  add_value_error(key, *v,
+                  bounded ? fmt::format("a whole number from {} to {}", least, most)
+                          : fmt::format("a whole number of {} or more", least));
   return std::nullopt;
 }
 
-std::optional<std::int64_t> section::size(std::string_view key, std::int64_t least,
-                                          std::int64_t most) {
+std::optional<std::int64_t> toml_table::size(std::string_view key, std::int64_t least,
+                                             std::int64_t most) {
   const toml_value* const v = find(key);
   if (!v) return std::nullopt;
   std::optional<double> bytes;
@@ -165,12 +165,12 @@ std::optional<std::int64_t> section::size(std::string_view key, std::int64_t lea
   if (bytes && *bytes >= static_cast<double>(least) && *bytes <= static_cast<double>(most)) {
     return static_cast<std::int64_t>(*bytes);
   }
-  refuse_value(key, *v,
-               fmt::format("{} to {} bytes, as a number or such as \"16 MiB\"", least, most));
+  add_value_error(key, *v,
+                  fmt::format("{} to {} bytes, as a number or such as \"16 MiB\"", least, most));
   return std::nullopt;
 }
 
-void section::read_duration(std::string_view key, std::optional<leat::time_span>& to) {
+void toml_table::read_duration(std::string_view key, std::optional<leat::time_span>& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   std::optional<double> seconds;
@@ -179,47 +179,47 @@ void section::read_duration(std::string_view key, std::optional<leat::time_span>
   if (seconds && *seconds > 0 && *seconds < most) {
     to = std::chrono::duration_cast<leat::duration>(std::chrono::duration<double>(*seconds));
   } else {
-    refuse_value(key, *v, "a time with its unit, such as \"30 s\" or \"500 ms\"");
+    add_value_error(key, *v, "a time with its unit, such as \"30 s\" or \"500 ms\"");
   }
 }
 
-std::vector<section> section::tables(std::string_view key, std::string_view what) {
-  std::vector<section> all;
+std::vector<toml_table> toml_table::tables(std::string_view key, std::string_view what) {
+  std::vector<toml_table> all;
   const toml_value* const v = find(key);
   if (!v) return all;
   const auto* const list = v->as<toml_value::list>();
   if (!list) {
-    refuse_value(key, *v, fmt::format("a list of tables, one for each {}", what));
+    add_value_error(key, *v, fmt::format("a list of tables, one for each {}", what));
     return all;
   }
   const std::string before = title_ == document_title ? std::string() : title_ + ", ";
   for (std::size_t i = 0; i < list->size(); ++i) {
-    all.emplace_back((*list)[i], fmt::format("{}{} {}", before, what, i + 1), mistakes_);
+    all.emplace_back((*list)[i], fmt::format("{}{} {}", before, what, i + 1), errors_);
   }
   return all;
 }
 
-void section::refuse_others() {
+void toml_table::reject_unknown_keys() {
   const auto* const entries = value_.as<toml_value::table>();
   if (!entries) return;
   for (const toml_value::entry& e : *entries) {
-    if (known_.contains(e.key)) continue;
-    mistakes_.push_back({e.where, fmt::format("{}: unknown key '{}'; known are {}", title_,
-                                              escaped(e.key), fmt::join(known_, ", "))});
+    if (requested_keys_.contains(e.key)) continue;
+    errors_.push_back({e.where, fmt::format("{}: unknown key '{}'; known are {}", title_,
+                                            escape_text(e.key), fmt::join(requested_keys_, ", "))});
   }
 }
 
-void section::refuse(std::string_view key, std::string_view why) {
-  const toml_value* const v = look_up(key);
-  mistakes_.push_back({v ? v->where : value_.where, fmt::format("{}: {}: {}", title_, key, why)});
+void toml_table::add_error(std::string_view key, std::string_view why) {
+  const toml_value* const v = find_entry(key);
+  errors_.push_back({v ? v->where : value_.where, fmt::format("{}: {}: {}", title_, key, why)});
 }
 
-void section::refuse(const std::string& why) {
-  mistakes_.push_back({value_.where, fmt::format("{}: {}", title_, why)});
+void toml_table::add_error(const std::string& why) {
+  errors_.push_back({value_.where, fmt::format("{}: {}", title_, why)});
 }
 
-const std::string* section::choose_one(std::string_view key,
-                                       const std::vector<std::string_view>& names) {
+const std::string* toml_table::choose_one(std::string_view key,
+                                          const std::vector<std::string_view>& names) {
   std::string wanted;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) wanted += i + 1 == names.size() ? " or " : ", ";
@@ -229,13 +229,14 @@ const std::string* section::choose_one(std::string_view key,
   if (!v) return nullptr;
   const std::string* const name = v->as<std::string>();
   if (name && std::ranges::find(names, *name) != names.end()) return name;
-  refuse_value(key, *v, wanted);
+  add_value_error(key, *v, wanted);
   return nullptr;
 }
 
-void section::refuse_value(std::string_view key, const toml_value& v, std::string_view wanted) {
-  mistakes_.push_back(
-      {v.where, fmt::format("{}: {}: give {}, not {}", title_, key, wanted, shown_value(v))});
+void toml_table::add_value_error(std::string_view key, const toml_value& v,
+                                 std::string_view wanted) {
+  errors_.push_back(
+      {v.where, fmt::format("{}: {}: give {}, not {}", title_, key, wanted, describe_value(v))});
 }
 
 }  // namespace tool

@@ -16,7 +16,7 @@
 
 namespace tool {
 
-using mistakes = std::vector<mistake>;
+using toml_errors = std::vector<toml_error>;
 
 /// The title of a whole document.
 inline constexpr std::string_view document_title = "the file";
@@ -24,13 +24,13 @@ inline constexpr std::string_view document_title = "the file";
 /// A table of a TOML document that is read key by key. What is wrong is noted, and reading goes on,
 /// so that all mistakes are said at once: what is read into keeps its value then.
 ///
-///     section s(value, "[source]", found);
+///     toml_table s(value, "[source]", found);
 ///     s.read("interleave", source.interleave, 1, 1024);
-///     s.refuse_others();
-class section {
+///     s.reject_unknown_keys();
+class toml_table {
  public:
-  /// `title`: what messages call it. Both arguments must outlive the section.
-  section(const toml_value& table, std::string title, mistakes& found);
+  /// `title`: what messages call it. Both arguments must outlive the table.
+  toml_table(const toml_value& table, std::string title, toml_errors& found);
 
   [[nodiscard]] bool has(std::string_view key) const noexcept;
   /// The value of a key; null where it is missing.
@@ -75,26 +75,26 @@ class section {
   }
 
   /// The tables of a list; `what` is what each of them is.
-  [[nodiscard]] std::vector<section> tables(std::string_view key, std::string_view what);
+  [[nodiscard]] std::vector<toml_table> tables(std::string_view key, std::string_view what);
 
   /// Notes every key that nobody has asked for.
-  void refuse_others();
+  void reject_unknown_keys();
 
   /// Notes a mistake in the value of a key, or in all of this.
-  void refuse(std::string_view key, std::string_view why);
-  void refuse(const std::string& why);
+  void add_error(std::string_view key, std::string_view why);
+  void add_error(const std::string& why);
   /// Notes that the value `v` of a key is not what is wanted.
-  void refuse_value(std::string_view key, const toml_value& v, std::string_view wanted);
+  void add_value_error(std::string_view key, const toml_value& v, std::string_view wanted);
 
   /// Mistakes that were noted so far, in the whole document.
-  [[nodiscard]] std::size_t mistakes_so_far() const noexcept { return mistakes_.size(); }
+  [[nodiscard]] std::size_t error_count() const noexcept { return errors_.size(); }
 
   [[nodiscard]] const std::string& title() const noexcept { return title_; }
   void rename(std::string title) { title_ = std::move(title); }
-  [[nodiscard]] text_place where() const noexcept { return value_.where; }
+  [[nodiscard]] text_position where() const noexcept { return value_.where; }
 
  private:
-  [[nodiscard]] const toml_value* look_up(std::string_view key) const noexcept;
+  [[nodiscard]] const toml_value* find_entry(std::string_view key) const noexcept;
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view key, std::int64_t least,
                                                    std::int64_t most);
   [[nodiscard]] std::optional<std::int64_t> size(std::string_view key, std::int64_t least,
@@ -103,8 +103,8 @@ class section {
                                               const std::vector<std::string_view>& names);
   const toml_value& value_;
   std::string title_;
-  mistakes& mistakes_;
-  std::set<std::string, std::less<>> known_;  // keys that were asked for
+  toml_errors& errors_;
+  std::set<std::string, std::less<>> requested_keys_;  // keys that were asked for
 };
 
 }  // namespace tool

@@ -23,7 +23,7 @@ constexpr double bottom = 38;
 
 // One outlier would flatten everything else: an axis whose full range is more than this many times
 // the range between the percentiles of all runs is clipped.
-constexpr double most_stretch = 8;
+constexpr double max_stretch = 8;
 
 // Length of a dash of curves that lie on each other.
 constexpr int dash = 8;
@@ -48,11 +48,11 @@ struct value_axis {
   range full;            // before it was clipped
   bool clipped = false;  // some values are outside
 
-  [[nodiscard]] double place(double value) const noexcept {
+  [[nodiscard]] double to_axis(double value) const noexcept {
     return log ? std::log10(value) : value;
   }
   [[nodiscard]] bool is_outside(double value) const noexcept {
-    return place(value) < shown.low || place(value) > shown.high;
+    return to_axis(value) < shown.low || to_axis(value) > shown.high;
   }
   [[nodiscard]] std::string label(double at) const {
     return number_text(log ? std::pow(10, at) : at);
@@ -64,7 +64,7 @@ range without_outliers(const chart& c, const value_axis& axis, const range& most
   range inside;
   for (const curve& line : c.curves) {
     for (const sample& s : line.samples) {
-      const double at = axis.place(s.value);
+      const double at = axis.to_axis(s.value);
       if (at >= most.low - most.half_width() && at <= most.high + most.half_width()) {
         inside.cover(at);
       }
@@ -79,8 +79,8 @@ value_axis make_axis(const chart& c, const std::vector<spread>& spreads, bool lo
   range most;
   bool has_bands = false;
   for (const spread& s : spreads) {
-    for (const double v : {s.all.low, s.all.high}) axis.full.cover(axis.place(v));
-    for (const double v : {s.most.low, s.most.high}) most.cover(axis.place(v));
+    for (const double v : {s.all.low, s.all.high}) axis.full.cover(axis.to_axis(v));
+    for (const double v : {s.most.low, s.most.high}) most.cover(axis.to_axis(v));
   }
   for (const curve& line : c.curves) {
     for (const curve::band& b : line.bands) {
@@ -93,7 +93,7 @@ value_axis make_axis(const chart& c, const std::vector<spread>& spreads, bool lo
   }
   axis.shown = axis.full;
   if (!has_bands && most.half_width() > 0 &&
-      axis.full.half_width() > most_stretch * most.half_width()) {
+      axis.full.half_width() > max_stretch * most.half_width()) {
     axis.clipped = true;
     axis.shown = without_outliers(c, axis, most);
   }
@@ -120,7 +120,7 @@ std::string clip_note(const chart& c, const value_axis& axis, bool shown) {
   return fmt::format(
       "<p class=\"note clipped {}{}\">Clipped, outside: {}. Full range: {} to {}.</p>\n",
       axis.log ? "log" : "linear", shown ? "" : " off",
-      html_escaped(fmt::format("{}", fmt::join(counts, ", "))), axis.label(axis.full.low),
+      escape_html(fmt::format("{}", fmt::join(counts, ", "))), axis.label(axis.full.low),
       axis.label(axis.full.high));
 }
 
@@ -149,7 +149,7 @@ class drawing {
  public:
   explicit drawing(const chart& c) : chart_(c), can_be_log_(c.can_be_logarithmic()) {
     for (const curve& line : c.curves) {
-      spreads_.push_back(is_smooth(line.what) ? spread() : spread_of(line.samples));
+      spreads_.push_back(is_smooth(line.what) ? spread() : compute_spread(line.samples));
       for (const sample& s : line.samples) {
         if (is_finite(s)) x_.cover(static_cast<double>(s.step));
       }
@@ -165,8 +165,8 @@ class drawing {
         "<svg viewBox=\"0 0 {} {}\" role=\"img\" preserveAspectRatio=\"xMidYMid meet\"{}{}>\n"
         "<title>{}</title><desc>{}</desc>\n",
         width, height, axis_attribute("linear", linear_),
-        can_be_log_ ? axis_attribute("log", log_) : "", html_escaped(chart_.title),
-        html_escaped(chart_.description));
+        can_be_log_ ? axis_attribute("log", log_) : "", escape_html(chart_.title),
+        escape_html(chart_.description));
     draw_axes();
     std::vector<std::string> lines;
     std::vector<std::vector<sample>> drawn;
@@ -196,7 +196,7 @@ class drawing {
     return height - bottom -
            share(std::clamp(v, y_.shown.low, y_.shown.high), y_.shown) * (height - top - bottom);
   }
-  [[nodiscard]] double y(double value) const noexcept { return y_at(y_.place(value)); }
+  [[nodiscard]] double y(double value) const noexcept { return y_at(y_.to_axis(value)); }
 
   void draw_axes() {
     out_ += "<g class=\"axes\">\n";
@@ -231,7 +231,7 @@ class drawing {
     for (const curve::band& b : c.bands) draw(b, samples, color);
     if (shown) {
       const std::string look = color + (c.what == curve::kind::faint ? " faint" : "");
-      draw_line(samples, look, dashes_of(i, lines));
+      draw_line(samples, look, dash_style(i, lines));
       if (y_.clipped && !is_smooth(c.what)) draw_marks(samples, color);
     }
     out_ += "</g>\n";
@@ -263,7 +263,7 @@ class drawing {
   }
 
   // Curves that lie on each other share the line: each has a dash of its own.
-  [[nodiscard]] std::string dashes_of(std::size_t i, const std::vector<std::string>& lines) const {
+  [[nodiscard]] std::string dash_style(std::size_t i, const std::vector<std::string>& lines) const {
     int before = 0;
     int count = 0;
     for (std::size_t k = 0; k < lines.size(); ++k) {
@@ -301,7 +301,7 @@ class drawing {
       std::optional<sample> last;
       for (const sample& s : samples) {
         if (!is_finite(s) || !y_.is_outside(s.value)) continue;
-        if ((y_.place(s.value) > y_.shown.high) != above) continue;
+        if ((y_.to_axis(s.value) > y_.shown.high) != above) continue;
         if (last && x(s) - x(*last) < mark_distance) {
           if (above ? s.value > last->value : s.value < last->value) last = s;
           continue;
@@ -350,10 +350,10 @@ class drawing {
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  const std::string harmless = escaped(text);  // no control characters, valid UTF-8
+std::string escape_html(std::string_view text) {
+  const std::string clean = escape_text(text);  // no control characters, valid UTF-8
   std::string out;
-  for (const char c : harmless) {
+  for (const char c : clean) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

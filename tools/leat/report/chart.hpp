@@ -12,7 +12,7 @@ namespace tool {
 
 /// For HTML and XML, in text and in attributes between quotes: what has a meaning there is
 /// replaced, and so is what a page must not hold.
-[[nodiscard]] std::string html_escaped(std::string_view text);
+[[nodiscard]] std::string escape_html(std::string_view text);
 
 /// A line of a chart: the values of a run.
 struct curve {

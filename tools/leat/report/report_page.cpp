@@ -26,20 +26,20 @@ constexpr std::size_t page_samples = 200'000;
 constexpr std::size_t most_points = 1000;
 constexpr std::size_t least_points = 100;
 
-const scalars* scalars_of(const reported_run& run, const std::string& tag) {
+const scalars* find_scalars(const reported_run& run, const std::string& tag) {
   const auto found = run.content.series.scalars.find(tag);
   return found == run.content.series.scalars.end() || found->second.empty() ? nullptr
                                                                             : &found->second;
 }
 
-const histograms* histograms_of(const reported_run& run, const std::string& tag) {
+const histograms* find_histograms(const reported_run& run, const std::string& tag) {
   const auto found = run.content.series.histograms.find(tag);
   return found == run.content.series.histograms.end() || found->second.empty() ? nullptr
                                                                                : &found->second;
 }
 
 // Seconds since 1970 of the first value of a run; 0 if it has none.
-double begin_of(const reported_run& run) {
+double first_time(const reported_run& run) {
   range times;
   for (const auto& [tag, points] : run.content.series.scalars) {
     for (const leat::scalar_point& p : points) times.cover(p.wall_time);
@@ -51,7 +51,7 @@ double begin_of(const reported_run& run) {
 }
 
 std::string swatch(std::size_t run, const std::string& name) {
-  return fmt::format("<span class=\"swatch c{}\"></span>{}", run, html_escaped(name));
+  return fmt::format("<span class=\"swatch c{}\"></span>{}", run, escape_html(name));
 }
 
 std::string row(std::size_t run, const std::string& name, const scalars& values) {
@@ -88,7 +88,7 @@ std::string graph_section(const std::string& tag, const std::string& svg, std::s
   return fmt::format(
       "<section class=\"chart\"><h2>{}</h2>\n{}<div class=\"table\"><table>{}<tbody>\n{}</tbody>"
       "</table></div></section>\n",
-      html_escaped(tag), svg, head, rows);
+      escape_html(tag), svg, head, rows);
 }
 
 // The pairs of percentiles around the median, the outermost first; the median itself.
@@ -106,7 +106,7 @@ void add_distribution(curve& line, const histograms& values) {
 }
 
 // At most so many of them, evenly, with the last one.
-histograms some_of(const histograms& values, std::size_t count) {
+histograms sample_evenly(const histograms& values, std::size_t count) {
   if (values.size() <= count || count < 2) return values;
   histograms some;
   for (std::size_t i = 0; i < count; ++i) {
@@ -128,11 +128,11 @@ std::string row(std::size_t run, const std::string& name, const histograms& valu
 // What a tag of scalars comes to on the page.
 enum class scalar_form { chart, single_values, nothing_finite };
 
-scalar_form form_of(const std::string& tag, const std::vector<reported_run>& runs) {
+scalar_form classify_scalars(const std::string& tag, const std::vector<reported_run>& runs) {
   bool is_curve = false;
   bool has_finite = false;
   for (const reported_run& r : runs) {
-    const scalars* const values = scalars_of(r, tag);
+    const scalars* const values = find_scalars(r, tag);
     if (!values) continue;
     is_curve = is_curve || values->size() > 1;
     has_finite = has_finite || std::ranges::any_of(*values, [](const leat::scalar_point& p) {
@@ -143,13 +143,13 @@ scalar_form form_of(const std::string& tag, const std::vector<reported_run>& run
   return has_finite ? scalar_form::chart : scalar_form::nothing_finite;
 }
 
-class page_maker {
+class page_builder {
  public:
-  page_maker(const std::vector<reported_run>& runs, const page_options& options)
+  page_builder(const std::vector<reported_run>& runs, const page_options& options)
       : runs_(runs), options_(options) {
     std::size_t curves = 0;
     for (const reported_run& r : runs) {
-      begins_.push_back(begin_of(r));
+      begins_.push_back(first_time(r));
       for (const auto& [tag, points] : r.content.series.scalars) {
         if (points.empty()) continue;
         scalar_tags_.insert(tag);
@@ -166,7 +166,7 @@ class page_maker {
   }
 
   [[nodiscard]] std::string page() const {
-    const std::string title = html_escaped(options_.title);
+    const std::string title = escape_html(options_.title);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n<meta "
         "name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
@@ -178,7 +178,7 @@ class page_maker {
   }
 
  private:
-  using section_maker = std::string (page_maker::*)(const std::string& tag) const;
+  using section_maker = std::string (page_builder::*)(const std::string& tag) const;
 
   [[nodiscard]] std::string legend() const {
     std::string items;
@@ -220,15 +220,15 @@ class page_maker {
     std::set<std::string> single;
     std::set<std::string> without;
     for (const std::string& tag : scalar_tags_) {
-      switch (form_of(tag, runs_)) {
+      switch (classify_scalars(tag, runs_)) {
         case scalar_form::chart: charts.insert(tag); break;
         case scalar_form::single_values: single.insert(tag); break;
         case scalar_form::nothing_finite: without.insert(tag); break;
       }
     }
     const std::string all =
-        groups(charts, "", &page_maker::scalar_section) +
-        groups(histogram_tags_, ", histograms", &page_maker::histogram_section) +
+        groups(charts, "", &page_builder::scalar_section) +
+        groups(histogram_tags_, ", histograms", &page_builder::histogram_section) +
         single_values(single) + without_values(without);
     return all.empty() ? "<p>There are no scalars and no histograms in these runs.</p>\n" : all;
   }
@@ -249,7 +249,7 @@ class page_maker {
         grouped += fmt::format(
             "<details open=\"open\"><summary>{} <span class=\"note\">{}{}</span></summary>\n"
             "<div class=\"charts\">\n",
-            html_escaped(prefix), count_text(group.size(), "chart"), suffix);
+            escape_html(prefix), count_text(group.size(), "chart"), suffix);
         for (const std::string& member : group) grouped += (this->*make)(member);
         grouped += "</div></details>\n";
       }
@@ -265,7 +265,7 @@ class page_maker {
     c.max_points = max_points_;
     std::string rows;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const scalars* const values = scalars_of(runs_[i], tag);
+      const scalars* const values = find_scalars(runs_[i], tag);
       if (!values) continue;
       curve line;
       line.run = i;
@@ -305,13 +305,13 @@ class page_maker {
     c.title = tag;
     std::string rows;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const histograms* const values = histograms_of(runs_[i], tag);
+      const histograms* const values = find_histograms(runs_[i], tag);
       if (!values) continue;
       curve line;
       line.run = i;
       line.name = runs_[i].name;
       line.begin = begins_[i];
-      add_distribution(line, some_of(*values, max_points_));
+      add_distribution(line, sample_evenly(*values, max_points_));
       c.curves.push_back(std::move(line));
       rows += row(i, runs_[i].name, *values);
     }
@@ -328,7 +328,7 @@ class page_maker {
     std::set<std::size_t> shown;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       for (const std::string& tag : tags) {
-        if (scalars_of(runs_[i], tag)) shown.insert(i);
+        if (find_scalars(runs_[i], tag)) shown.insert(i);
       }
     }
     std::string head;
@@ -348,19 +348,19 @@ class page_maker {
                                        const std::set<std::size_t>& shown) const {
     std::set<std::int64_t> steps;
     for (const std::size_t i : shown) {
-      if (const scalars* const values = scalars_of(runs_[i], tag))
+      if (const scalars* const values = find_scalars(runs_[i], tag))
         steps.insert(values->front().step);
     }
     std::string cells;
     for (const std::size_t i : shown) {
       std::string text;
-      if (const scalars* const values = scalars_of(runs_[i], tag)) {
+      if (const scalars* const values = find_scalars(runs_[i], tag)) {
         text = number_text(double{values->front().value});
         if (steps.size() > 1) text += fmt::format(" at {}", values->front().step);
       }
       cells += fmt::format("<td class=\"v{}\">{}</td>", i, text);
     }
-    return fmt::format("<tr><td>{}</td>{}<td>{}</td></tr>\n", html_escaped(tag), cells,
+    return fmt::format("<tr><td>{}</td>{}<td>{}</td></tr>\n", escape_html(tag), cells,
                        steps.size() == 1 ? fmt::format("{}", *steps.begin()) : "");
   }
 
@@ -370,14 +370,14 @@ class page_maker {
     for (const std::string& tag : tags) {
       std::string counts;
       for (const reported_run& r : runs_) {
-        const scalars* const values = scalars_of(r, tag);
+        const scalars* const values = find_scalars(r, tag);
         if (!values) continue;
         counts += fmt::format("{}{} in {}", counts.empty() ? "" : ", ",
                               count_text(values->size(), "value"), r.name);
       }
       list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", tag, counts);
     }
-    return fmt::format("<p class=\"note\">Without a finite value: {}.</p>\n", html_escaped(list));
+    return fmt::format("<p class=\"note\">Without a finite value: {}.</p>\n", escape_html(list));
   }
 
   const std::vector<reported_run>& runs_;
@@ -408,7 +408,7 @@ std::vector<double> percentiles_of(const leat::histogram_data& data) {
 }
 
 std::string report_page(const std::vector<reported_run>& runs, const page_options& options) {
-  return page_maker(runs, options).page();
+  return page_builder(runs, options).page();
 }
 
 }  // namespace tool

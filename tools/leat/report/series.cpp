@@ -33,7 +33,7 @@ void range::widen() noexcept {
   }
 }
 
-spread spread_of(const std::vector<sample>& samples) {
+spread compute_spread(const std::vector<sample>& samples) {
   std::vector<double> values;
   values.reserve(samples.size());
   for (const sample& s : samples) {

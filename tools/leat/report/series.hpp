@@ -34,7 +34,7 @@ struct spread {
   range most;  ///< the same as `all` if there are less than 20 values
 };
 
-[[nodiscard]] spread spread_of(const std::vector<sample>& samples);
+[[nodiscard]] spread compute_spread(const std::vector<sample>& samples);
 
 /// Round numbers that cover the range from `low` to `high`, about `count` of them.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int count);

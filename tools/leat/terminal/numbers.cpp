@@ -14,15 +14,15 @@
 namespace tool {
 namespace {
 
-std::string refusal(std::string_view wanted, const std::string& text) {
-  return fmt::format("give {}, not '{}'", wanted, escaped(text));
+std::string type_error_text(std::string_view wanted, const std::string& text) {
+  return fmt::format("give {}, not '{}'", wanted, escape_text(text));
 }
 
 CLI::Validator numbers_from(std::uint64_t least) {
   const auto take = [least](std::string& text) {
     const std::optional<std::uint64_t> value = whole_number(text);
     if (!value || *value < least) {
-      return refusal(fmt::format("a whole number of {} or more", least), text);
+      return type_error_text(fmt::format("a whole number of {} or more", least), text);
     }
     text = std::to_string(*value);
     return std::string();
@@ -39,7 +39,7 @@ std::string take_size(std::string& text) {
   std::string unit = text.substr(digits);
   unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
   if (!value || !std::ranges::all_of(unit, is_letter)) {
-    return refusal("a whole number of bytes, or of a unit as in 16MiB", text);
+    return type_error_text("a whole number of bytes, or of a unit as in 16MiB", text);
   }
   text = std::to_string(*value) + unit;
   return {};
@@ -60,12 +60,12 @@ CLI::Option* as_number(CLI::Option* option, std::uint64_t least) {
 }
 
 CLI::Option* as_real(CLI::Option* option, double least, double most) {
-  const auto refuse_nan = [](std::string& text) {
-    return std::isnan(std::strtod(text.c_str(), nullptr)) ? refusal("a number", text)
+  const auto reject_nan = [](std::string& text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? type_error_text("a number", text)
                                                           : std::string();
   };
   return option->check(CLI::Range(least, most).description(""))
-      ->check(CLI::Validator(refuse_nan, ""));
+      ->check(CLI::Validator(reject_nan, ""));
 }
 
 CLI::Option* as_size(CLI::Option* option, std::uint64_t least) {

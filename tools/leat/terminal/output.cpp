@@ -29,7 +29,7 @@ bool write_all(int descriptor, std::string_view text) noexcept {
 
 }  // namespace
 
-std::string line_of(const json& object) {
+std::string to_line(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -38,15 +38,15 @@ void add_member(json& object, const std::string& name, json value) {
 }
 
 void output::write(std::string_view text) {
-  waiting_ += text;
+  buffer_ += text;
   static const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-  if (waiting_.size() >= piece || (terminal && text.ends_with('\n'))) flush();
+  if (buffer_.size() >= piece || (terminal && text.ends_with('\n'))) flush();
 }
 
-void output::write_line(const json& object) { write(line_of(object)); }
+void output::write_line(const json& object) { write(to_line(object)); }
 
 void output::flush() {
-  const std::string text = std::exchange(waiting_, {});
+  const std::string text = std::exchange(buffer_, {});
   if (text.empty()) return;
   hide_progress();
   if (write_all(STDOUT_FILENO, text)) return;
@@ -67,9 +67,9 @@ std::string palette::paint(std::string_view color, std::string_view text) const 
   return "\x1b[" + std::string(color) + "m" + std::string(text) + "\x1b[0m";
 }
 
-void complain(std::string_view text) {
+void print_error(std::string_view text) {
   hide_progress();
-  write_all(STDERR_FILENO, "leat: " + harmless(text) + "\n");
+  write_all(STDERR_FILENO, "leat: " + escape_controls(text) + "\n");
 }
 
 }  // namespace tool

@@ -11,7 +11,7 @@ namespace tool {
 using json = nlohmann::ordered_json;
 
 /// A line of JSON, with its end.
-[[nodiscard]] std::string line_of(const json& object);
+[[nodiscard]] std::string to_line(const json& object);
 
 /// Appends a member to an object, in constant time: operator[] looks through all members first.
 ///
@@ -38,7 +38,7 @@ class output {
   void flush();
 
  private:
-  std::string waiting_;
+  std::string buffer_;
 };
 
 /// Text that goes with a colour where standard output is a terminal and nobody objects.
@@ -58,6 +58,6 @@ class palette {
 };
 
 /// Says something on standard error: "leat: text", on one line and harmless to a terminal.
-void complain(std::string_view text);
+void print_error(std::string_view text);
 
 }  // namespace tool

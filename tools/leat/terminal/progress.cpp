@@ -34,20 +34,21 @@ void show_line(std::string_view text) {
 
 }  // namespace
 
-bool live_line::is_visible(bool quiet) noexcept { return !quiet && ::isatty(STDERR_FILENO) != 0; }
+bool status_line::is_visible(bool quiet) noexcept { return !quiet && ::isatty(STDERR_FILENO) != 0; }
 
-live_line::live_line(std::function<std::string(double)> line, bool quiet) : line_(std::move(line)) {
+status_line::status_line(std::function<std::string(double)> line, bool quiet)
+    : line_(std::move(line)) {
   if (!is_visible(quiet)) return;
   try {
-    shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
   } catch (const std::system_error&) {
     // No thread can be started: the command works without the line.
   }
 }
 
-live_line::~live_line() = default;
+status_line::~status_line() = default;
 
-void live_line::show(const std::stop_token& stop) {
+void status_line::show(const std::stop_token& stop) {
   using clock = std::chrono::steady_clock;
   constexpr auto interval = std::chrono::milliseconds(200);
   const auto begin = clock::now();

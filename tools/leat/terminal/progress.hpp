@@ -9,22 +9,22 @@
 namespace tool {
 
 /// A line on standard error, shown anew all the time, where that is a terminal; gone at the end.
-class live_line {
+class status_line {
  public:
   /// True if a line would be shown.
   [[nodiscard]] static bool is_visible(bool quiet) noexcept;
   /// `line` makes it, after so many seconds, on a thread of its own. Shows nothing when `quiet`, or
   /// if the thread cannot be started.
-  live_line(std::function<std::string(double seconds)> line, bool quiet);
-  live_line(const live_line&) = delete;
-  live_line& operator=(const live_line&) = delete;
-  ~live_line();
+  status_line(std::function<std::string(double seconds)> line, bool quiet);
+  status_line(const status_line&) = delete;
+  status_line& operator=(const status_line&) = delete;
+  ~status_line();
 
  private:
   void show(const std::stop_token& stop);
 
   const std::function<std::string(double seconds)> line_;
-  std::jthread shower_;  // last: uses the rest
+  std::jthread thread_;  // last: uses the rest
 };
 
 /// A line that says how many bytes are done, and after a second how much time is left.
@@ -47,7 +47,7 @@ class progress {
   const std::string what_;
   const std::uint64_t total_;
   std::atomic<std::uint64_t> done_{0};  // relaxed: a figure for people
-  live_line shown_;                     // last: uses the rest
+  status_line shown_;                   // last: uses the rest
 };
 
 /// ", 12 s left": the time that the rest takes after `share` of the work took `seconds`. Empty if

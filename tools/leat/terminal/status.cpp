@@ -37,7 +37,7 @@ constexpr std::array<named, 16> names{{
 
 // What leat itself says of a file's contents, or of what stands under a name, is a fault of these;
 // what the system says is not. A fault of the command line is a usage_error.
-status result_of(const std::error_code& code) noexcept {
+status to_status(const std::error_code& code) noexcept {
   if (code.category() != leat::error_category()) return status::io;
   switch (static_cast<errc>(code.value())) {
     case errc::data_loss:
@@ -71,7 +71,7 @@ problem describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
-    return {result_of(e.code()), name_of(e.code()), e.what()};
+    return {to_status(e.code()), name_of(e.code()), e.what()};
   } catch (const usage_error& e) {
     return {status::usage, "invalid_argument", e.what()};
   } catch (const std::bad_alloc&) {

@@ -58,7 +58,7 @@ void append_escape(std::string& text, char c) {
 }
 
 // What a terminal would obey, and what is no UTF-8, is escaped; `also` is too.
-std::string escaped_with(std::string_view bytes, std::string_view also) {
+std::string escape_except(std::string_view bytes, std::string_view also) {
   const auto is_plain = [&also](char c) {
     return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos;
   };
@@ -92,9 +92,9 @@ bool is_utf8(std::string_view bytes) noexcept {
   return true;
 }
 
-std::string escaped(std::string_view bytes) { return escaped_with(bytes, "\\"); }
+std::string escape_text(std::string_view bytes) { return escape_except(bytes, "\\"); }
 
-std::string harmless(std::string_view bytes) { return escaped_with(bytes, {}); }
+std::string escape_controls(std::string_view bytes) { return escape_except(bytes, {}); }
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
@@ -131,8 +131,8 @@ std::string count_text(std::uint64_t count, std::string_view thing, std::string_
 }
 
 std::string written_text(std::uint64_t records, const std::vector<std::string>& paths) {
-  std::string text = count_text(records, "record") + " in " + harmless(paths.front());
-  if (paths.size() > 1) text += " to " + harmless(paths.back());
+  std::string text = count_text(records, "record") + " in " + escape_controls(paths.front());
+  if (paths.size() > 1) text += " to " + escape_controls(paths.back());
   return text;
 }
 

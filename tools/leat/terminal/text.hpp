@@ -12,11 +12,11 @@ namespace tool {
 
 /// On one line and harmless to a terminal: printable UTF-8 as it is, the rest as \n, \t, \\ or
 /// \x1b.
-[[nodiscard]] std::string escaped(std::string_view bytes);
+[[nodiscard]] std::string escape_text(std::string_view bytes);
 
-/// Text for a person, such as a message with a file's name in it: as escaped(), but a backslash is
-/// one.
-[[nodiscard]] std::string harmless(std::string_view bytes);
+/// Text for a person, such as a message with a file's name in it: as escape_text(), but a backslash
+/// is one.
+[[nodiscard]] std::string escape_controls(std::string_view bytes);
 
 [[nodiscard]] std::string base64(std::string_view bytes);
 
