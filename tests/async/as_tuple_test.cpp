@@ -50,7 +50,7 @@ task<int> nap_and_fail(std::exception_ptr error) {
 
 // ---- Operations of the core.
 
-LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[core]") {
+LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
@@ -64,7 +64,7 @@ LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[core]") {
   }
 }
 
-LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "[core]") {
+LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "[async]") {
   std::stop_source source;
   source.request_stop();
   const auto [done] = co_await leat::as_tuple(leat::wait_for_stop(source.get_token()));
@@ -79,7 +79,7 @@ LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "
   }
 }
 
-LEAT_TEST("as_tuple: a join gives the code of the first error", "[core]") {
+LEAT_TEST("as_tuple: a join gives the code of the first error", "[async]") {
   leat::task_group well;
   well.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   const auto [none] = co_await leat::as_tuple(well.join());
@@ -93,7 +93,7 @@ LEAT_TEST("as_tuple: a join gives the code of the first error", "[core]") {
   CHECK(ec == errc::data_loss);
 }
 
-LEAT_TEST("as_tuple: a task that joins its own group is told so", "[core]") {
+LEAT_TEST("as_tuple: a task that joins its own group is told so", "[async]") {
   leat::task_group group;
   std::error_code ec;
   group.spawn([](leat::task_group& own, std::error_code& out) -> task<> {
@@ -103,7 +103,7 @@ LEAT_TEST("as_tuple: a task that joins its own group is told so", "[core]") {
   CHECK(ec == errc::failed_precondition);
 }
 
-LEAT_TEST("as_tuple: an operation that is kept in a variable", "[core]") {
+LEAT_TEST("as_tuple: an operation that is kept in a variable", "[async]") {
   auto nap = leat::sleep_for(1s);
   const auto [ec] = co_await leat::as_tuple(std::move(nap));
   CHECK_FALSE(ec);
@@ -116,7 +116,7 @@ auto told(leat::duration a, leat::duration b) {
   return leat::as_tuple(leat::select(leat::sleep_for(a), leat::sleep_for(b)));
 }
 
-LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]") {
+LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   std::stop_source source;
@@ -147,7 +147,7 @@ LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]")
 
 // ---- Select and what is short for it.
 
-LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[core]") {
+LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[async]") {
   const auto [none, first] =
       co_await leat::as_tuple(leat::select(leat::sleep_for(2s), leat::sleep_for(1s)));
   CHECK_FALSE(none);
@@ -172,7 +172,7 @@ LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[core]"
   }
 }
 
-LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[core]") {
+LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
   const auto [late] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
@@ -188,7 +188,7 @@ LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[core]") {
 
 // ---- Tasks.
 
-LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[core]") {
+LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[async]") {
   const auto [none, value] = co_await leat::as_tuple(give(7));
   CHECK_FALSE(none);
   CHECK(value == 7);
@@ -210,7 +210,7 @@ LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[cor
   CHECK(nonsense == errc::unknown);
 }
 
-LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[core]") {
+LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[async]") {
   const auto nothing = [](bool fail) -> task<> {
     if (fail) throw leat::failure(errc::aborted, "no");
     co_return;
@@ -225,7 +225,7 @@ LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[cor
   CHECK(*pointer == 3);
 }
 
-LEAT_TEST("as_tuple: a task that is stopped", "[core]") {
+LEAT_TEST("as_tuple: a task that is stopped", "[async]") {
   std::error_code ec;
   co_await stopped(false, [&ec]() -> task<> {
     const auto [code, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
@@ -250,7 +250,7 @@ foreign_coroutine limited(std::stop_token token, std::error_code& ec) {
   std::tie(ec) = co_await leat::as_tuple(leat::with_stop(leat::sleep_for(1h), token));
 }
 
-LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "[core]") {
+LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "[async]") {
   std::optional<std::error_code> ended;
   std::optional<std::error_code> never;
   const foreign_coroutine f = nap(ended);
@@ -264,7 +264,7 @@ LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "
   f.handle.destroy();
 }
 
-LEAT_TEST("as_tuple: a foreign coroutine awaits tasks", "[core]") {
+LEAT_TEST("as_tuple: a foreign coroutine awaits tasks", "[async]") {
   std::error_code ec = leat::make_error_code(errc::unknown);
   int value = 0;
   const foreign_coroutine well = await_task(nullptr, ec, value);
@@ -280,7 +280,7 @@ LEAT_TEST("as_tuple: a foreign coroutine awaits tasks", "[core]") {
   badly.handle.destroy();
 }
 
-LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[core]") {
+LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[async]") {
   std::stop_source source;
   std::error_code ec;
   const foreign_coroutine f = limited(source.get_token(), ec);
@@ -296,7 +296,7 @@ LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[core]") {
 template <class T>
 concept can_be_a_tuple = requires(T t) { leat::as_tuple(std::move(t)); };
 
-TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[core]") {
+TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[async]") {
   STATIC_REQUIRE(can_be_a_tuple<leat::sleep_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<leat::detail::yield_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<int>);

@@ -22,7 +22,7 @@ using leat::errc;
 using leat::retry_policy;
 using leat::task;
 
-TEST_CASE("91. the last error leaves when all attempts have failed, delays grow", "[train]") {
+TEST_CASE("91. the last error leaves when all attempts have failed, delays grow", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
     int attempts = 0;
@@ -63,7 +63,7 @@ TEST_CASE("91. the last error leaves when all attempts have failed, delays grow"
   });
 }
 
-TEST_CASE("retry: what does not pass is not tried again", "[train]") {
+TEST_CASE("retry: what does not pass is not tried again", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world&) -> task<> {
     int attempts = 0;
@@ -88,7 +88,7 @@ TEST_CASE("retry: what does not pass is not tried again", "[train]") {
   });
 }
 
-TEST_CASE("retry: a stop ends the wait between two attempts", "[train]") {
+TEST_CASE("retry: a stop ends the wait between two attempts", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
     leat::task_group group;

@@ -63,7 +63,7 @@ task<> sleep_with(std::string& out, char name) {
   co_await leat::sleep_for(1h);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner told", "[core]",
+TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner told", "[async]",
                    asio_loop, embedded_loop) {
   std::string destroyed;
   task_group group;
@@ -78,8 +78,8 @@ TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner t
         error.npos);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", "[core]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", "[async]",
+                   asio_loop, embedded_loop) {
   std::string destroyed;
   const auto holding = [](std::unique_ptr<witness>) -> task<> { co_return; };
   task_group group;
@@ -93,7 +93,7 @@ TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", 
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[core]", asio_loop,
+TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[async]", asio_loop,
                    embedded_loop) {
   std::string destroyed;
   const auto outer = [](std::string& out) -> task<> {
@@ -113,8 +113,8 @@ TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that contains it", "[core]",
-                   asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that contains it",
+                   "[async]", asio_loop, embedded_loop) {
   std::string destroyed;
   const auto owner = [](std::string& out) -> task<> {
     const witness w(out, 'o');
@@ -195,7 +195,7 @@ task<> selects(waiting<Loop>& t) {
                         leat::sleep_for(1h));
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a timer that is due and was not looked at", "[core]", asio_loop,
+TEMPLATE_TEST_CASE("scheduler end: a timer that is due and was not looked at", "[async]", asio_loop,
                    embedded_loop) {
   waiting<TestType> t;
   t.spawn(&sleeps<TestType>);
@@ -203,7 +203,7 @@ TEMPLATE_TEST_CASE("scheduler end: a timer that is due and was not looked at", "
   t.end();
 }
 
-TEST_CASE("scheduler end: a task that yields", "[core]") {
+TEST_CASE("scheduler end: a task that yields", "[async]") {
   task_group group;
   std::string destroyed;
   leat_test::embedded_loop loop;
@@ -218,7 +218,7 @@ TEST_CASE("scheduler end: a task that yields", "[core]") {
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[core]", asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[async]", asio_loop, embedded_loop) {
   waiting<TestType> t;
   t.spawn(&waits_for_stop<TestType>);
   SECTION("waits") {}
@@ -230,7 +230,7 @@ TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[core]", asio_loop, embe
   t.stop.request_stop();
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a join", "[core]", asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: a join", "[async]", asio_loop, embedded_loop) {
   waiting<TestType> t;
   t.other.spawn_on(t.elsewhere.get_scheduler(), []() -> task<> { co_await leat::sleep_for(1h); });
   const auto body = GENERATE(&joins<TestType>, &joins_in_time<TestType>, &selects<TestType>);
@@ -254,8 +254,8 @@ TEMPLATE_TEST_CASE("scheduler end: a join", "[core]", asio_loop, embedded_loop) 
 
 // ---------------------------------------------------------------------------- what else may happen
 
-TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destroyed too", "[core]",
-                   asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destroyed too",
+                   "[async]", asio_loop, embedded_loop) {
   struct spawner {
     task_group& group;
     leat::scheduler& sched;
@@ -278,7 +278,7 @@ TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destr
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: a task may destroy another io_context", "[core]") {
+TEST_CASE("scheduler end: a task may destroy another io_context", "[async]") {
   std::string destroyed;
   task_group group;
   asio_loop loop;
@@ -296,7 +296,7 @@ TEST_CASE("scheduler end: a task may destroy another io_context", "[core]") {
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: the handler of async_run is destroyed and not called", "[core]") {
+TEST_CASE("scheduler end: the handler of async_run is destroyed and not called", "[async]") {
   std::string destroyed;
   bool called = false;
   {
@@ -312,7 +312,7 @@ TEST_CASE("scheduler end: the handler of async_run is destroyed and not called",
   CHECK_FALSE(called);
 }
 
-TEST_CASE("scheduler end: the handler of async_run in another context is told", "[core]") {
+TEST_CASE("scheduler end: the handler of async_run in another context is told", "[async]") {
   std::string destroyed;
   std::exception_ptr error;
   asio_loop other;
@@ -328,7 +328,7 @@ TEST_CASE("scheduler end: the handler of async_run in another context is told", 
   CHECK(leat::to_error_code(error) == leat::errc::cancelled);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[core]", asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop, embedded_loop) {
   int ran = 0;
   leat_test::function_item first([&] { ++ran; });
   leat_test::function_item second([&] { ++ran; });
@@ -339,7 +339,7 @@ TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[core]", asio_loop,
   CHECK(ran == 2);
 }
 
-TEST_CASE("scheduler end: a task that awaits another library ends the process by name", "[core]") {
+TEST_CASE("scheduler end: a task that awaits another library ends the process by name", "[async]") {
   struct never {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -356,7 +356,7 @@ TEST_CASE("scheduler end: a task that awaits another library ends the process by
                   "library, at scheduler_end_test.cpp:") != said.npos);
 }
 
-TEST_CASE("scheduler end: a task that another library has resumed is destroyed", "[core]") {
+TEST_CASE("scheduler end: a task that another library has resumed is destroyed", "[async]") {
   struct resumed_elsewhere {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const {
@@ -386,7 +386,7 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by name", "[core]") {
+TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by name", "[async]") {
   const std::string said = leat_test::abort_message([] {
     std::string destroyed;
     asio_loop other;
@@ -410,7 +410,7 @@ TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by n
 
 #if !LEAT_TSAN  // which defers signals
 
-TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or after", "[core]",
+TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or after", "[async]",
                    asio_loop, embedded_loop) {
   struct sigaction before{};
   ::sigaction(SIGUSR1, nullptr, &before);
@@ -432,7 +432,7 @@ TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or
 
 #endif
 
-TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits", "[core]") {
+TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits", "[async]") {
   for (int round = 0; round < 200; ++round) {
     std::string destroyed;
     std::stop_source stop;
@@ -475,7 +475,7 @@ TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits
   }
 }
 
-TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear time", "[core]") {
+TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear time", "[async]") {
   constexpr std::size_t count = 20'000;
   std::string destroyed;
   std::stop_source stop;

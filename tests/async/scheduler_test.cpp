@@ -65,7 +65,7 @@ struct noting_timer : leat::detail::timer {
   manual_scheduler& sched;
 };
 
-TEST_CASE("scheduler: items run in the order in which they were posted", "[core]") {
+TEST_CASE("scheduler: items run in the order in which they were posted", "[async]") {
   manual_scheduler s;
   noting_items n(5);
   for (item& i : n.items) s.post(i);
@@ -73,7 +73,7 @@ TEST_CASE("scheduler: items run in the order in which they were posted", "[core]
   CHECK(n.order == std::vector{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[core]") {
+TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[async]") {
   manual_scheduler s;
   std::vector<int> order;
   item second([&] { order.push_back(2); });
@@ -87,7 +87,7 @@ TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[c
   CHECK(order == std::vector{1, 2});
 }
 
-TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its run", "[core]") {
+TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its run", "[async]") {
   manual_scheduler s;
   int runs = 0;
   auto* again = new item([] {});
@@ -104,7 +104,7 @@ TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its
   CHECK(runs == 3);
 }
 
-TEST_CASE("scheduler: it is current in its turns and nowhere else", "[core]") {
+TEST_CASE("scheduler: it is current in its turns and nowhere else", "[async]") {
   manual_scheduler s;
   leat::scheduler* seen = nullptr;
   item i([&] { seen = leat::scheduler::current(); });
@@ -115,7 +115,7 @@ TEST_CASE("scheduler: it is current in its turns and nowhere else", "[core]") {
   CHECK(leat::scheduler::current() == nullptr);
 }
 
-TEST_CASE("scheduler: a turn runs as many items as it was given, the rest later", "[core]") {
+TEST_CASE("scheduler: a turn runs as many items as it was given, the rest later", "[async]") {
   manual_scheduler s;
   noting_items n(5);
   for (item& i : n.items) s.post(i);
@@ -126,7 +126,7 @@ TEST_CASE("scheduler: a turn runs as many items as it was given, the rest later"
   CHECK(n.order == std::vector{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("scheduler: the driver is woken once for each burst", "[core]") {
+TEST_CASE("scheduler: the driver is woken once for each burst", "[async]") {
   manual_scheduler s;
   noting_items n(10);
   for (std::size_t i = 0; i < 5; ++i) s.post(n.items[i]);
@@ -138,7 +138,7 @@ TEST_CASE("scheduler: the driver is woken once for each burst", "[core]") {
   CHECK(n.order.size() == 10);
 }
 
-TEST_CASE("scheduler: posts within a turn wake nobody", "[core]") {
+TEST_CASE("scheduler: posts within a turn wake nobody", "[async]") {
   manual_scheduler s;
   noting_items n(3);
   item first([&] {
@@ -150,7 +150,7 @@ TEST_CASE("scheduler: posts within a turn wake nobody", "[core]") {
   CHECK(n.order.size() == 3);
 }
 
-TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[core]") {
+TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[async]") {
   manual_scheduler a, b;
   int ran = 0;
   item there([&] { ++ran; });
@@ -164,7 +164,7 @@ TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[cor
 }
 
 TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor reordered",
-          "[core]") {
+          "[async]") {
   constexpr int threads = 4;
   constexpr int each = 5000;
   manual_scheduler s;
@@ -203,7 +203,7 @@ TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor re
 }
 
 TEST_CASE("scheduler: a turn that spins finds what another thread posts without a wake-up",
-          "[core]") {
+          "[async]") {
   manual_scheduler s;
   std::atomic<bool> began{false};
   bool ran = false;
@@ -221,7 +221,7 @@ TEST_CASE("scheduler: a turn that spins finds what another thread posts without 
   s.drain();
 }
 
-TEST_CASE("scheduler: timers expire in their order, in the turn after their time", "[core]") {
+TEST_CASE("scheduler: timers expire in their order, in the turn after their time", "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -242,7 +242,7 @@ TEST_CASE("scheduler: timers expire in their order, in the turn after their time
   CHECK(expired == std::vector{at(10), at(30)});
 }
 
-TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "[core]") {
+TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -258,7 +258,7 @@ TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "
 }
 
 TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver is told",
-          "[core]") {
+          "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -284,7 +284,7 @@ TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver
 TEST_CASE(
     "scheduler: when timers expire in the midst of a turn that cancels a far one, the driver is "
     "told",
-    "[core]") {
+    "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer near(expired, s), far(expired, s);
@@ -304,7 +304,7 @@ TEST_CASE(
 }
 
 TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set",
-          "[core]") {
+          "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -324,7 +324,7 @@ TEST_CASE("scheduler: a timer is armed again if the driver called for its time b
   CHECK(expired == std::vector{at(11)});
 }
 
-TEST_CASE("scheduler: the time of a turn stands still within it", "[core]") {
+TEST_CASE("scheduler: the time of a turn stands still within it", "[async]") {
   manual_scheduler s;
   s.now_ = at(5);
   bool stood = false;
@@ -349,7 +349,7 @@ struct noting_wait : leat::wait_operation {
   int& woken;
 };
 
-TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the turn", "[core]") {
+TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the turn", "[async]") {
   manual_scheduler here, there;
   int woken = 0;
   std::deque<noting_wait> waits;
@@ -367,7 +367,7 @@ TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the 
   CHECK(woken == 10);
 }
 
-TEST_CASE("scheduler: wake_later does not collect without end", "[core]") {
+TEST_CASE("scheduler: wake_later does not collect without end", "[async]") {
   manual_scheduler here, there;
   int woken = 0;
   std::deque<noting_wait> waits;
@@ -384,7 +384,7 @@ TEST_CASE("scheduler: wake_later does not collect without end", "[core]") {
   CHECK(woken == 1000);
 }
 
-TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[core]") {
+TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[async]") {
   manual_scheduler here, there;
   int woken = 0;
   noting_wait w(there, woken);
@@ -401,7 +401,7 @@ TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[core]") {
   CHECK(woken == 1);
 }
 
-TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
+TEST_CASE("scheduler: a task's share of a turn is bounded", "[async]") {
   manual_scheduler s;
   int first = 0;
   int second = 0;
@@ -419,7 +419,7 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
   CHECK(second == first);  // each item has a share of its own
 }
 
-TEST_CASE("scheduler: one cannot run inside another", "[core]") {
+TEST_CASE("scheduler: one cannot run inside another", "[async]") {
   const std::string said = leat_test::abort_message([] {
     manual_scheduler a, b;
     item i([&] { b.run_ready(1); });
@@ -429,7 +429,7 @@ TEST_CASE("scheduler: one cannot run inside another", "[core]") {
   CHECK(said.find("cannot run inside another one") != said.npos);
 }
 
-TEST_CASE("scheduler: to destroy one with work to run ends the process", "[core]") {
+TEST_CASE("scheduler: to destroy one with work to run ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     item i([] {});
     manual_scheduler s;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::task;
 
-LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[core]") {
+LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto first =
@@ -28,13 +28,13 @@ LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[co
   CHECK(sched.now() - begin == 1h + 1s);
 }
 
-LEAT_TEST("select: a group that has no task is joined at once", "[core]") {
+LEAT_TEST("select: a group that has no task is joined at once", "[async]") {
   leat::task_group group;
   const auto done = co_await leat::select(leat::sleep_for(1s), group.join());
   CHECK(done.index() == 1);
 }
 
-LEAT_TEST("select: the end of a group's tasks, or a timer", "[core]") {
+LEAT_TEST("select: the end of a group's tasks, or a timer", "[async]") {
   for (const bool quick : {true, false}) {
     leat::task_group group;
     group.spawn([](bool q) -> task<> { co_await leat::sleep_for(q ? 1s : 3s); }(quick));
@@ -44,7 +44,7 @@ LEAT_TEST("select: the end of a group's tasks, or a timer", "[core]") {
   }
 }
 
-LEAT_TEST("select: what the winner throws is thrown", "[core]") {
+LEAT_TEST("select: what the winner throws is thrown", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> {
     co_await leat::sleep_for(1s);
@@ -59,7 +59,7 @@ LEAT_TEST("select: what the winner throws is thrown", "[core]") {
   CHECK(what.find("broken") == 0);
 }
 
-LEAT_TEST("select: a task of a group cannot select its join", "[core]") {
+LEAT_TEST("select: a task of a group cannot select its join", "[async]") {
   leat::task_group group("own");
   std::string what;
   group.spawn([](leat::task_group& g, std::string& out) -> task<> {
@@ -74,7 +74,7 @@ LEAT_TEST("select: a task of a group cannot select its join", "[core]") {
   CHECK(what.find("'own'") != std::string::npos);
 }
 
-LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[core]") {
+LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[async]") {
   for (const bool before : {true, false}) {
     leat::task_group group;
     bool cancelled = false;
@@ -92,7 +92,7 @@ LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[core]") 
   }
 }
 
-LEAT_TEST("select: a dump tells what is waited for", "[core]") {
+LEAT_TEST("select: a dump tells what is waited for", "[async]") {
   leat::task_group group("selecting");
   group.spawn([]() -> task<> { co_await leat::select(leat::sleep_for(1s), leat::sleep_for(2s)); }(),
               "chooser");
@@ -104,7 +104,7 @@ LEAT_TEST("select: a dump tells what is waited for", "[core]") {
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: an operation that is done in time", "[core]") {
+LEAT_TEST("with_timeout: an operation that is done in time", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   co_await leat::with_timeout(group.join(), 2s);
@@ -113,7 +113,7 @@ LEAT_TEST("with_timeout: an operation that is done in time", "[core]") {
 }
 
 LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says what it was",
-          "[core]") {
+          "[async]") {
   leat::task_group group("slow");
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
   std::string what;
@@ -142,7 +142,7 @@ auto told_within(leat::task_group& group, leat::duration d) {
   return leat::as_tuple(leat::with_timeout(group.join(), d));
 }
 
-LEAT_TEST("select: a function can return it, and a limit, too", "[core]") {
+LEAT_TEST("select: a function can return it, and a limit, too", "[async]") {
   std::stop_source source;
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());

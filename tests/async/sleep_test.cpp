@@ -27,11 +27,11 @@ task<leat::duration> time_of(task<void> t) {
 task<void> sleep(leat::duration d) { co_await sleep_for(d); }
 task<void> sleep_to(leat::time_point t) { co_await sleep_until(t); }
 
-LEAT_TEST("sleep_for: takes its time exactly on virtual time", "[core]") {
+LEAT_TEST("sleep_for: takes its time exactly on virtual time", "[async]") {
   CHECK(co_await time_of(sleep(90min)) == 90min);
 }
 
-LEAT_TEST("sleep_for: zero and negative spans take no time and let others run", "[core]") {
+LEAT_TEST("sleep_for: zero and negative spans take no time and let others run", "[async]") {
   bool ran = false;
   leat::task_group group;
   group.spawn([](bool& r) -> task<void> {
@@ -44,16 +44,16 @@ LEAT_TEST("sleep_for: zero and negative spans take no time and let others run", 
   co_await group.join();
 }
 
-LEAT_TEST("sleep_until: a point in the past takes no time", "[core]") {
+LEAT_TEST("sleep_until: a point in the past takes no time", "[async]") {
   co_await sleep_for(1h);
   CHECK(co_await time_of(sleep_to(leat::time_point{} + 1s)) == 0ns);
 }
 
-LEAT_TEST("sleep_until: a later point is reached exactly", "[core]") {
+LEAT_TEST("sleep_until: a later point is reached exactly", "[async]") {
   CHECK(co_await time_of(sleep_to(leat::time_point{} + 7s)) == 7s);
 }
 
-LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[core]") {
+LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[async]") {
   std::vector<int> order;
   const auto note_after = [](std::vector<int>& out, int ms) -> task<void> {
     co_await sleep_for(std::chrono::milliseconds(ms));
@@ -65,7 +65,7 @@ LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[core]") {
   CHECK(order == std::vector{10, 15, 20, 30, 40});
 }
 
-LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[core]") {
+LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
@@ -84,7 +84,7 @@ LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[core]") {
   CHECK(sched.now() == leat::time_point{} + 1ms);
 }
 
-LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[core]") {
+LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   int cancelled = 0;
   const auto sleeper = [](int& c) -> task<void> {
@@ -104,7 +104,7 @@ LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[core]") {
   CHECK(sched.now() == leat::time_point{});
 }
 
-LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[core]") {
+LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[async]") {
   // The stopper's alarm was set first, so at the time of both the sleeper's has expired already or
   // will not expire any more; either way it is resumed once.
   int ends = 0;
@@ -126,7 +126,7 @@ LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[co
   CHECK(ends == 3);
 }
 
-LEAT_TEST("sleep_for: a span longer than the clock's range is no overflow", "[core]") {
+LEAT_TEST("sleep_for: a span longer than the clock's range is no overflow", "[async]") {
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
     try {
@@ -145,7 +145,7 @@ LEAT_TEST("sleep_for: a span longer than the clock's range is no overflow", "[co
   CHECK(cancelled);
 }
 
-LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "[core]") {
+LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "[async]") {
   leat::random_engine random(3);
   int right = 0;
   const auto sleeper = [](leat::duration d, int& n) -> task<void> {

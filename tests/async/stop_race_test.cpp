@@ -30,7 +30,7 @@ task<void> nap_until_stopped(std::atomic<int>& ended) {
 }
 
 TEST_CASE("task_group: a stop from an OS thread meets tasks that begin, wait and wake",
-          "[core][stress]") {
+          "[async][stress]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < rounds; ++round) {
     std::atomic<int> ended{0};
@@ -45,7 +45,7 @@ TEST_CASE("task_group: a stop from an OS thread meets tasks that begin, wait and
   }
 }
 
-TEST_CASE("task_group: two stops and the natural end at the same time", "[core][stress]") {
+TEST_CASE("task_group: two stops and the natural end at the same time", "[async][stress]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < rounds; ++round) {
     int first = 0;
@@ -73,7 +73,7 @@ TEST_CASE("task_group: two stops and the natural end at the same time", "[core][
   }
 }
 
-TEST_CASE("task_group: a nested group is made, stopped from outside, and gone", "[core][stress]") {
+TEST_CASE("task_group: a nested group is made, stopped from outside, and gone", "[async][stress]") {
   leat::runtime rt({.threads = 2});
   const auto nest = [](leat::scheduler& other, std::atomic<int>& ended) -> task<void> {
     task_group inner;
@@ -95,7 +95,7 @@ TEST_CASE("task_group: a nested group is made, stopped from outside, and gone", 
 }
 
 TEST_CASE("task_group: the joining thread destroys the group while its last task still ends",
-          "[core][stress]") {
+          "[async][stress]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 10 * rounds; ++round) {
     task_group group;
@@ -107,7 +107,7 @@ TEST_CASE("task_group: the joining thread destroys the group while its last task
 }
 
 TEST_CASE("task_group: the first of two errors on two threads wins, the other is dropped",
-          "[core][stress]") {
+          "[async][stress]") {
   leat::runtime rt({.threads = 2});
   const auto fail = [](int n) -> task<void> {
     co_await leat::this_task::yield();
@@ -127,7 +127,7 @@ TEST_CASE("task_group: the first of two errors on two threads wins, the other is
   }
 }
 
-TEST_CASE("runtime: a thread that sleeps is woken by every post", "[core][stress]") {
+TEST_CASE("runtime: a thread that sleeps is woken by every post", "[async][stress]") {
   // Without spinning every step goes through falling asleep and being woken.
   for (const int spins : {0, 50}) {
     leat::runtime rt({.threads = 2, .spins_before_sleep = spins});

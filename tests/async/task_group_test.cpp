@@ -48,7 +48,7 @@ task<std::string> error_of_join(task_group& group) {
   co_return "";
 }
 
-LEAT_TEST("task_group: join waits for every task", "[core]") {
+LEAT_TEST("task_group: join waits for every task", "[async]") {
   int n = 0;
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(count_after(n, i * 1s));
@@ -56,7 +56,7 @@ LEAT_TEST("task_group: join waits for every task", "[core]") {
   CHECK(n == 10);
 }
 
-LEAT_TEST("task_group: spawn does not run the task in the call", "[core]") {
+LEAT_TEST("task_group: spawn does not run the task in the call", "[async]") {
   int n = 0;
   task_group group;
   group.spawn(count(n));
@@ -67,13 +67,13 @@ LEAT_TEST("task_group: spawn does not run the task in the call", "[core]") {
   CHECK(group.live_tasks() == 0);
 }
 
-LEAT_TEST("task_group: an empty group joins at once", "[core]") {
+LEAT_TEST("task_group: an empty group joins at once", "[async]") {
   task_group group;
   co_await group.join();
   CHECK(group.live_tasks() == 0);
 }
 
-LEAT_TEST("task_group: tasks may spawn into their own group", "[core]") {
+LEAT_TEST("task_group: tasks may spawn into their own group", "[async]") {
   struct tree {
     static task<void> grow(task_group& group, int depth, int& n) {
       ++n;
@@ -89,7 +89,7 @@ LEAT_TEST("task_group: tasks may spawn into their own group", "[core]") {
   CHECK(n == 1023);
 }
 
-LEAT_TEST("task_group: a group can be used again after join", "[core]") {
+LEAT_TEST("task_group: a group can be used again after join", "[async]") {
   int n = 0;
   task_group group;
   group.spawn(count(n));
@@ -99,7 +99,7 @@ LEAT_TEST("task_group: a group can be used again after join", "[core]") {
   CHECK(n == 2);
 }
 
-LEAT_TEST("task_group: several can wait in join", "[core]") {
+LEAT_TEST("task_group: several can wait in join", "[async]") {
   int joined = 0;
   task_group work, joiners;
   work.spawn(sleep_long());
@@ -113,7 +113,7 @@ LEAT_TEST("task_group: several can wait in join", "[core]") {
   CHECK(joined == 3);
 }
 
-LEAT_TEST("task_group: the first error stops the others and comes out of join", "[core]") {
+LEAT_TEST("task_group: the first error stops the others and comes out of join", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   task_group group;
   group.spawn(fail_after(1s, "first"));
@@ -123,7 +123,7 @@ LEAT_TEST("task_group: the first error stops the others and comes out of join", 
   CHECK(sched.now() == leat::time_point{} + 1s);
 }
 
-LEAT_TEST("task_group: an error after the stop is told when it is the first", "[core]") {
+LEAT_TEST("task_group: an error after the stop is told when it is the first", "[async]") {
   const auto fail_when_stopped = []() -> task<void> {
     try {
       co_await leat::sleep_for(1h);
@@ -138,7 +138,7 @@ LEAT_TEST("task_group: an error after the stop is told when it is the first", "[
   CHECK(co_await error_of_join(group) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[core]") {
+LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[async]") {
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
   co_await leat::sleep_for(1s);
@@ -146,7 +146,7 @@ LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[
   CHECK(co_await error_of_join(group) == "");
 }
 
-LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[core]") {
+LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[async]") {
   const auto give_up = []() -> task<void> {
     throw leat::failure(leat::errc::cancelled, "gave up");
     co_return;
@@ -156,7 +156,7 @@ LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[core
   CHECK(co_await error_of_join(group) == "gave up: cancelled");
 }
 
-TEST_CASE("task_group: the second request to stop says that it is the second", "[core]") {
+TEST_CASE("task_group: the second request to stop says that it is the second", "[async]") {
   task_group group;
   CHECK_FALSE(group.stop_requested());
   CHECK(group.request_stop());
@@ -164,7 +164,7 @@ TEST_CASE("task_group: the second request to stop says that it is the second", "
   CHECK(group.stop_requested());
 }
 
-LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it", "[core]") {
+LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it", "[async]") {
   bool began = false;
   bool stopped = false;
   task_group group;
@@ -179,7 +179,7 @@ LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a stop ends the waits of children that are awaited, too", "[core]") {
+LEAT_TEST("task_group: a stop ends the waits of children that are awaited, too", "[async]") {
   const auto outer = []() -> task<void> { co_await sleep_long(); };
   task_group group;
   group.spawn(outer());
@@ -205,7 +205,7 @@ task<void> nest(int depth, int& cancelled) {
   co_await inner.join();
 }
 
-LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth", "[core]") {
+LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth", "[async]") {
   int cancelled = 0;
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(nest(i * 4, cancelled));
@@ -216,7 +216,7 @@ LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth
 }
 
 LEAT_TEST("task_group: a group whose parent was stopped before is stopped from its beginning",
-          "[core]") {
+          "[async]") {
   bool stopped = false;
   task_group group;
   group.request_stop();
@@ -229,7 +229,7 @@ LEAT_TEST("task_group: a group whose parent was stopped before is stopped from i
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a shielded group is not stopped with the task that made it", "[core]") {
+LEAT_TEST("task_group: a shielded group is not stopped with the task that made it", "[async]") {
   bool stopped = true;
   task_group group;
   group.request_stop();
@@ -244,7 +244,7 @@ LEAT_TEST("task_group: a shielded group is not stopped with the task that made i
   CHECK_FALSE(stopped);
 }
 
-LEAT_TEST("task_group: a task that joins its own group is told so", "[core]") {
+LEAT_TEST("task_group: a task that joins its own group is told so", "[async]") {
   task_group group("ring");
   std::string said;
   group.spawn([](task_group& g, std::string& text) -> task<void> {
@@ -259,7 +259,7 @@ LEAT_TEST("task_group: a task that joins its own group is told so", "[core]") {
   CHECK(said.find("a task of task group 'ring' joins it") != said.npos);
 }
 
-LEAT_TEST("with_task_group: joins on every way out", "[core]") {
+LEAT_TEST("with_task_group: joins on every way out", "[async]") {
   int n = 0;
   co_await leat::with_task_group([&n](task_group& g) -> task<> {
     g.spawn(count_after(n, 1s));
@@ -299,7 +299,7 @@ LEAT_TEST("with_task_group: joins on every way out", "[core]") {
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {
+LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[async]") {
   manual_event never;
   int n = 0;
   task_group group;
@@ -317,7 +317,7 @@ LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {
   CHECK(n == 10'000);
 }
 
-LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm", "[core]") {
+LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm", "[async]") {
   manual_event event;
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(wait_for(event));
@@ -327,7 +327,7 @@ LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm"
   CHECK(co_await error_of_join(group) == "");
 }
 
-LEAT_TEST("task_group: join goes on when the joining task is stopped", "[core]") {
+LEAT_TEST("task_group: join goes on when the joining task is stopped", "[async]") {
   manual_event event;
   bool joined = false;
   task_group inner, outer;
@@ -345,7 +345,7 @@ LEAT_TEST("task_group: join goes on when the joining task is stopped", "[core]")
   CHECK(joined);
 }
 
-LEAT_TEST("task_group: tasks die with what they hold before join returns", "[core]") {
+LEAT_TEST("task_group: tasks die with what they hold before join returns", "[async]") {
   leat_test::counts counts;
   const auto hold = [](leat_test::tracked) -> task<void> { co_await leat::sleep_for(1s); };
   task_group group;
@@ -354,7 +354,7 @@ LEAT_TEST("task_group: tasks die with what they hold before join returns", "[cor
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[core]") {
+TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
     task_group group;
@@ -363,7 +363,7 @@ TEST_CASE("task_group: to destroy one with tasks ends the process with a sentenc
   CHECK(said.find("task group '' destroyed while its tasks or threads run") != said.npos);
 }
 
-TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[core]") {
+TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[async]") {
   const auto forget = [](bool with_std_exception) {
     return leat_test::abort_message([&] {
       leat::sync_wait([](bool standard) -> task<void> {
@@ -383,7 +383,7 @@ TEST_CASE("task_group: a forgotten join names the group, its tasks and the excep
   CHECK(forget(false).find("propagating: an object of type i that is not") != said.npos);
 }
 
-LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[core]") {
+LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[async]") {
   bool stopped = false;
   std::string what;
   try {
@@ -405,7 +405,7 @@ LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[cor
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[core]") {
+LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[async]") {
   leat_test::counts counts;
   std::string seen;
   task_group group;
@@ -424,7 +424,7 @@ LEAT_TEST("task_group: a callable that was spawned lives until its task has fini
 }
 
 LEAT_TEST("task_group: what a spawned callable throws before its task is an error of the task",
-          "[core]") {
+          "[async]") {
   task_group group;
   group.spawn([]() -> task<void> { throw std::runtime_error("no task"); });
   std::string what;
@@ -436,7 +436,7 @@ LEAT_TEST("task_group: what a spawned callable throws before its task is an erro
   CHECK(what == "no task");
 }
 
-TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[core]") {
+TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[async]") {
   const std::string said = leat_test::abort_message([] {
     task_group group;
     group.spawn(sleep_long());
@@ -446,7 +446,7 @@ TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sent
 
 // ------------------------------------------------------------------------------ several threads
 
-TEST_CASE("task_group: tasks run on the scheduler they were spawned on", "[core]") {
+TEST_CASE("task_group: tasks run on the scheduler they were spawned on", "[async]") {
   leat::runtime rt({.threads = 3});
   std::vector<leat::scheduler*> seen(3);
   task_group group;
@@ -460,7 +460,7 @@ TEST_CASE("task_group: tasks run on the scheduler they were spawned on", "[core]
   for (std::size_t i = 0; i < 3; ++i) CHECK(seen[i] == &rt.get_scheduler(i));
 }
 
-TEST_CASE("task_group: a stop reaches tasks on other schedulers", "[core]") {
+TEST_CASE("task_group: a stop reaches tasks on other schedulers", "[async]") {
   leat::runtime rt({.threads = 2});
   task_group group;
   for (std::size_t i = 0; i < 100; ++i) group.spawn_on(rt.get_scheduler(i % 2), sleep_long());
@@ -469,7 +469,7 @@ TEST_CASE("task_group: a stop reaches tasks on other schedulers", "[core]") {
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("task_group: wait_join throws the first error", "[core]") {
+TEST_CASE("task_group: wait_join throws the first error", "[async]") {
   leat::runtime rt;
   task_group group;
   group.spawn_on(rt.get_scheduler(), fail_after(0s, "first"));
@@ -477,7 +477,7 @@ TEST_CASE("task_group: wait_join throws the first error", "[core]") {
   CHECK_THROWS_WITH(group.wait_join(), "first");
 }
 
-TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[core]") {
+TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[async]") {
   leat::runtime rt({.threads = 2});
   const auto body = [](leat::scheduler& other, int& n) -> task<void> {
     task_group group;

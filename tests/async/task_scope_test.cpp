@@ -69,7 +69,7 @@ task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
 
-LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[core]") {
+LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[async]") {
   open_scope scope;
   scope.spawn(sleep(1s), "good");
   scope.spawn(
@@ -83,13 +83,13 @@ LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[co
   CHECK_THROWS_AS(std::rethrow_exception(scope.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[core]") {
+LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[async]") {
   open_scope scope;
   CHECK(scope.is_idle());
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[core]") {
+LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   open_scope scope;
   scope.spawn(sleep(1h));
@@ -99,7 +99,7 @@ LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[c
   CHECK(sched.now() == at(1h));
 }
 
-LEAT_TEST("task_scope: a deadline in the past is no wait", "[core]") {
+LEAT_TEST("task_scope: a deadline in the past is no wait", "[async]") {
   open_scope scope;
   scope.spawn(sleep(1h));
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(-1s)));
@@ -107,7 +107,7 @@ LEAT_TEST("task_scope: a deadline in the past is no wait", "[core]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a wait for the stop ends with the request", "[core]") {
+LEAT_TEST("task_scope: a wait for the stop ends with the request", "[async]") {
   open_scope scope;
   open_scope waiters;
   bool held = false;
@@ -121,7 +121,7 @@ LEAT_TEST("task_scope: a wait for the stop ends with the request", "[core]") {
   CHECK(held);
 }
 
-LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own task", "[core]") {
+LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own task", "[async]") {
   open_scope scope;
   open_scope waiters;
   waiters.spawn([](open_scope& s) -> task<void> { co_await s.until(open_scope::stopped); }(scope));
@@ -132,7 +132,7 @@ LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own 
   CHECK_THROWS_AS(std::rethrow_exception(waiters.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: what is held keeps it from being idle", "[core]") {
+LEAT_TEST("task_scope: what is held keeps it from being idle", "[async]") {
   open_scope scope;
   scope.add_hold();
   CHECK_FALSE(scope.is_idle());
@@ -141,7 +141,7 @@ LEAT_TEST("task_scope: what is held keeps it from being idle", "[core]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[core]") {
+LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[async]") {
   open_scope scope;
   manual_event event;
   scope.request_scope_stop();
@@ -157,7 +157,7 @@ LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[cor
 }
 
 LEAT_TEST("task_scope: a stop is requested again while the first one's notice is on its way",
-          "[core]") {
+          "[async]") {
   // The notice was put into the run queue a second time, which tore the queue's list.
   open_scope scope;
   manual_event event;
@@ -181,7 +181,7 @@ LEAT_TEST("task_scope: a stop is requested again while the first one's notice is
 }
 
 LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels nobody",
-          "[core]") {
+          "[async]") {
   open_scope scope;
   manual_event event;
   scope.spawn(wait_for(event));
@@ -197,7 +197,7 @@ LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels
 
 // ---- A stop of more tasks than are ended at a time.
 
-LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "[core]") {
+LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "[async]") {
   open_scope scope;
   manual_event event;
   for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
@@ -211,7 +211,7 @@ LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no harm", "[core]") {
+LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no harm", "[async]") {
   open_scope scope;
   manual_event event;
   const auto spin = [](open_scope& s) -> task<void> {
@@ -227,7 +227,7 @@ LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no 
   CHECK(ended == 500);
 }
 
-LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[core]") {
+LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[async]") {
   open_scope scope;
   manual_event event;
   std::size_t ended = 0;
@@ -246,7 +246,7 @@ LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[co
 }
 
 LEAT_TEST("task_scope: a stop that is taken back half way and requested again reaches all",
-          "[core]") {
+          "[async]") {
   open_scope scope;
   manual_event event;
   int waited_again = 0;
@@ -274,7 +274,7 @@ LEAT_TEST("task_scope: a stop that is taken back half way and requested again re
   CHECK(ended == 1000);
 }
 
-LEAT_TEST("task_scope: report tells each task's name and position", "[core]") {
+LEAT_TEST("task_scope: report tells each task's name and position", "[async]") {
   open_scope scope;
   manual_event event("mail");
   scope.spawn(wait_for(event), "a");
@@ -291,7 +291,7 @@ LEAT_TEST("task_scope: report tells each task's name and position", "[core]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-TEST_CASE("task_scope: block_until ends at its deadline, and with the condition", "[core]") {
+TEST_CASE("task_scope: block_until ends at its deadline, and with the condition", "[async]") {
   leat::runtime rt;
   open_scope scope;
   scope.spawn_on(rt.get_scheduler(), sleep(1h), "", std::source_location::current());
@@ -303,7 +303,7 @@ TEST_CASE("task_scope: block_until ends at its deadline, and with the condition"
   CHECK(scope.block_until(open_scope::idle, leat::no_deadline));
 }
 
-TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[core]") {
+TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<void> {
       open_scope scope;
@@ -315,7 +315,7 @@ TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[co
 }
 
 TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended",
-          "[core]") {
+          "[async]") {
   // A stop and a dump went to every scheduler that the scope had ever seen.
   open_scope scope("long-lived");
   manual_event event("mail");
@@ -334,7 +334,7 @@ TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks hav
   CHECK(sched.live_tasks() == 0);
 }
 
-TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[core]") {
+TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[async]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 50; ++round) {
     open_scope scopes[2];
@@ -351,7 +351,7 @@ TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they
   }
 }
 
-TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[core]") {
+TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sync_wait([]() -> task<void> {
       open_scope scope;

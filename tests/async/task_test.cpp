@@ -41,32 +41,32 @@ task<void> keep(tracked) { co_return; }
 
 // ---------------------------------------------------------------------------------- results
 
-TEST_CASE("task: what a loop that waits takes beside its frame is little", "[core]") {
+TEST_CASE("task: what a loop that waits takes beside its frame is little", "[async]") {
   CHECK(sizeof(leat::task_context) <= 88);
   CHECK(sizeof(leat::detail::promise<void>) <= 24);
 }
 
-LEAT_TEST("task: an await gives the value", "[core]") { CHECK(co_await give(42) == 42); }
+LEAT_TEST("task: an await gives the value", "[async]") { CHECK(co_await give(42) == 42); }
 
-LEAT_TEST("task: a task of void runs to its end", "[core]") {
+LEAT_TEST("task: a task of void runs to its end", "[async]") {
   bool done = false;
   co_await set(done);
   CHECK(done);
 }
 
-LEAT_TEST("task: a reference result is the object itself", "[core]") {
+LEAT_TEST("task: a reference result is the object itself", "[async]") {
   int n = 1;
   int& same = co_await give_reference(n);
   CHECK(&same == &n);
 }
 
-LEAT_TEST("task: a result may be move-only", "[core]") {
+LEAT_TEST("task: a result may be move-only", "[async]") {
   const std::unique_ptr<int> p = co_await give_pointer(7);
   REQUIRE(p);
   CHECK(*p == 7);
 }
 
-LEAT_TEST("task: a result is moved, never copied", "[core]") {
+LEAT_TEST("task: a result is moved, never copied", "[async]") {
   leat_test::counts counts;
   const auto make = [](leat_test::counts& c) -> task<tracked> { co_return tracked(c, 1); };
   {
@@ -78,7 +78,7 @@ LEAT_TEST("task: a result is moved, never copied", "[core]") {
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task: a result may be of a type without a default constructor", "[core]") {
+LEAT_TEST("task: a result may be of a type without a default constructor", "[async]") {
   struct plain {
     explicit plain(int v) : value(v) {}
     int value;
@@ -87,14 +87,14 @@ LEAT_TEST("task: a result may be of a type without a default constructor", "[cor
   CHECK((co_await make()).value == 3);
 }
 
-LEAT_TEST("task: a returned value is converted to the result type", "[core]") {
+LEAT_TEST("task: a returned value is converted to the result type", "[async]") {
   const auto make = []() -> task<std::string> { co_return "text"; };
   CHECK(co_await make() == "text");
 }
 
 // ---------------------------------------------------------------------------------- errors
 
-LEAT_TEST("task: an exception comes out of the await, with its type", "[core]") {
+LEAT_TEST("task: an exception comes out of the await, with its type", "[async]") {
   std::string what;
   try {
     co_await fail();
@@ -104,7 +104,7 @@ LEAT_TEST("task: an exception comes out of the await, with its type", "[core]") 
   CHECK(what == "failed");
 }
 
-LEAT_TEST("task: an exception passes through every task that awaits", "[core]") {
+LEAT_TEST("task: an exception passes through every task that awaits", "[async]") {
   leat_test::counts counts;
   const auto middle = [](tracked) -> task<int> { co_return co_await fail() + 1; };
   bool caught = false;
@@ -117,7 +117,7 @@ LEAT_TEST("task: an exception passes through every task that awaits", "[core]") 
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task: an exception that is no std::exception passes too", "[core]") {
+LEAT_TEST("task: an exception that is no std::exception passes too", "[async]") {
   const auto odd = []() -> task<void> {
     throw 5;
     co_return;
@@ -133,7 +133,7 @@ LEAT_TEST("task: an exception that is no std::exception passes too", "[core]") {
 
 // -------------------------------------------------------------------------- laziness, lifetime
 
-LEAT_TEST("task: it does not begin before it is awaited", "[core]") {
+LEAT_TEST("task: it does not begin before it is awaited", "[async]") {
   bool done = false;
   auto t = set(done);
   co_await leat::this_task::yield();
@@ -142,7 +142,7 @@ LEAT_TEST("task: it does not begin before it is awaited", "[core]") {
   CHECK(done);
 }
 
-TEST_CASE("task: one that never ran frees its arguments", "[core]") {
+TEST_CASE("task: one that never ran frees its arguments", "[async]") {
   leat_test::counts counts;
   {
     const auto t = keep(tracked(counts, 1));
@@ -150,7 +150,7 @@ TEST_CASE("task: one that never ran frees its arguments", "[core]") {
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task: assignment frees the coroutine that was there", "[core]") {
+TEST_CASE("task: assignment frees the coroutine that was there", "[async]") {
   leat_test::counts counts;
   auto t = keep(tracked(counts, 1));
   t = keep(tracked(counts, 2));
@@ -162,7 +162,7 @@ TEST_CASE("task: assignment frees the coroutine that was there", "[core]") {
 static_assert(!std::is_constructible_v<bool, task<bool>>,
               "a forgotten co_await must not compile as a condition");
 
-TEST_CASE("task: it is empty when made by default or moved from", "[core]") {
+TEST_CASE("task: it is empty when made by default or moved from", "[async]") {
   task<int> t;
   CHECK_FALSE(t.valid());
   task<int> full = give(1);
@@ -172,20 +172,20 @@ TEST_CASE("task: it is empty when made by default or moved from", "[core]") {
   CHECK_FALSE(full.valid());  // NOLINT(bugprone-use-after-move)
 }
 
-TEST_CASE("task: to assign one to itself changes nothing", "[core]") {
+TEST_CASE("task: to assign one to itself changes nothing", "[async]") {
   task<int> t = give(1);
   task<int>& same = t;
   t = std::move(same);
   CHECK(t.valid());
 }
 
-TEST_CASE("task: to await an empty one ends the process with a sentence", "[core]") {
+TEST_CASE("task: to await an empty one ends the process with a sentence", "[async]") {
   const std::string said = leat_test::abort_message(
       [] { leat::sync_wait([]() -> task<void> { co_await task<void>(); }()); });
   CHECK(said.find("an empty task was awaited") != said.npos);
 }
 
-TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[core]") {
+TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
     leat::task_group group;
@@ -194,7 +194,7 @@ TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[core
   CHECK(said.find("an empty task was spawned") != said.npos);
 }
 
-LEAT_TEST("task: locals die before the awaiter goes on, arguments with the await", "[core]") {
+LEAT_TEST("task: locals die before the awaiter goes on, arguments with the await", "[async]") {
   leat_test::counts counts;
   const auto body = [](tracked argument, leat_test::counts& c) -> task<int> {
     const tracked local(c, 2);
@@ -221,7 +221,7 @@ class stack_use {
   std::uintptr_t high_ = 0;
 };
 
-LEAT_TEST("task: a million awaits that complete at once need no more stack than one", "[core]") {
+LEAT_TEST("task: a million awaits that complete at once need no more stack than one", "[async]") {
   std::int64_t sum = 0;
   for (int i = 0; i < 1'000'000; ++i) sum += co_await give(1);
   CHECK(sum == 1'000'000);
@@ -235,7 +235,7 @@ task<int> descend(int depth, stack_use& stack) {
   co_return below + 1;
 }
 
-LEAT_TEST("task: 100,000 tasks that await one another need no more stack than one", "[core]") {
+LEAT_TEST("task: 100,000 tasks that await one another need no more stack than one", "[async]") {
   stack_use stack;
   CHECK(co_await descend(100'000, stack) == 100'000);
   CHECK(stack.bytes() < 4096);
@@ -246,7 +246,7 @@ task<void> descend_and_fail(int depth) {
   co_await descend_and_fail(depth - 1);
 }
 
-LEAT_TEST("task: an exception rises through 1,000 tasks", "[core]") {
+LEAT_TEST("task: an exception rises through 1,000 tasks", "[async]") {
   std::string what;
   try {
     co_await descend_and_fail(1000);
@@ -256,7 +256,7 @@ LEAT_TEST("task: an exception rises through 1,000 tasks", "[core]") {
   CHECK(what == "bottom");
 }
 
-LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and go on", "[core]") {
+LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and go on", "[async]") {
   struct deep {
     static task<int> wait(int depth, leat_test::manual_event& event) {
       if (depth > 0) co_return co_await wait(depth - 1, event) + 1;
@@ -309,13 +309,13 @@ task<int> give_later(int n, leat_test::manual_event& event) {
   co_return n;
 }
 
-LEAT_TEST("task: a foreign coroutine can await one", "[core]") {
+LEAT_TEST("task: a foreign coroutine can await one", "[async]") {
   const foreign f = add_one(give(1));
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine waits for one that waits", "[core]") {
+LEAT_TEST("task: a foreign coroutine waits for one that waits", "[async]") {
   leat_test::manual_event event;
   const foreign f = add_one(give_later(1, event));
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
@@ -325,13 +325,13 @@ LEAT_TEST("task: a foreign coroutine waits for one that waits", "[core]") {
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine gets the exception", "[core]") {
+LEAT_TEST("task: a foreign coroutine gets the exception", "[async]") {
   const foreign f = add_one(fail());
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK_THROWS_AS(std::rethrow_exception(f.handle.promise().error), std::runtime_error);
 }
 
-LEAT_TEST("task: a foreign awaitable can be awaited in one", "[core]") {
+LEAT_TEST("task: a foreign awaitable can be awaited in one", "[async]") {
   struct at_once {
     bool await_ready() const noexcept { return true; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -351,7 +351,7 @@ struct on_another_thread {
 };
 
 TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task resumes on its own scheduler",
-          "[core]") {
+          "[async]") {
   std::jthread thread;
   const auto ask = [](std::jthread& t) -> task<bool> {
     leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -366,7 +366,7 @@ TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task resumes on
   CHECK(leat::sync_wait(ask(thread)));
 }
 
-LEAT_TEST("task: foreign awaitables suspend in three ways", "[core]") {
+LEAT_TEST("task: foreign awaitables suspend in three ways", "[async]") {
   struct resumes_itself {  // within the call
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const { h.resume(); }
@@ -409,7 +409,7 @@ LEAT_TEST("task: foreign awaitables suspend in three ways", "[core]") {
   CHECK(self.waiting() == nullptr);
 }
 
-LEAT_TEST("task: a foreign wait stands in the dump", "[core]") {
+LEAT_TEST("task: a foreign wait stands in the dump", "[async]") {
   struct keeps {
     std::coroutine_handle<>* kept;
     bool await_ready() const noexcept { return false; }
@@ -426,7 +426,7 @@ LEAT_TEST("task: a foreign wait stands in the dump", "[core]") {
   CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
-TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[core]") {
+TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[async]") {
   const std::string said = leat_test::abort_message([] { const foreign f = add_one(give(1)); });
   CHECK(said.find("outside a scheduler") != said.npos);
 }

@@ -14,12 +14,12 @@ namespace this_task = leat::this_task;
 
 task<leat::task_context*> context_of() { co_return &co_await this_task::get_context(); }
 
-LEAT_TEST("this_task: an awaited child has the context of its parent", "[core]") {
+LEAT_TEST("this_task: an awaited child has the context of its parent", "[async]") {
   leat::task_context& mine = co_await this_task::get_context();
   CHECK(co_await context_of() == &mine);
 }
 
-LEAT_TEST("this_task: a spawned task has a context of its own", "[core]") {
+LEAT_TEST("this_task: a spawned task has a context of its own", "[async]") {
   leat::task_context* other = nullptr;
   leat::task_group group;
   group.spawn([](leat::task_context*& c) -> task<void> { c = co_await context_of(); }(other));
@@ -28,7 +28,7 @@ LEAT_TEST("this_task: a spawned task has a context of its own", "[core]") {
   CHECK(other != &co_await this_task::get_context());
 }
 
-LEAT_TEST("context: tells what was fixed at the spawn", "[core]") {
+LEAT_TEST("context: tells what was fixed at the spawn", "[async]") {
   struct seen {
     std::string name;
     leat::scheduler* sched = nullptr;
@@ -49,7 +49,7 @@ LEAT_TEST("context: tells what was fixed at the spawn", "[core]") {
   CHECK(s.line == line);
 }
 
-LEAT_TEST("context: a name is a copy, and may be missing", "[core]") {
+LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
   std::vector<std::string> names;
   const auto look = [](std::vector<std::string>& out) -> task<void> {
     out.emplace_back((co_await this_task::get_context()).name());
@@ -66,15 +66,15 @@ LEAT_TEST("context: a name is a copy, and may be missing", "[core]") {
         std::vector<std::string>{"a name that is longer than any small buffer, and then some", ""});
 }
 
-LEAT_TEST("context: a running task waits for nothing", "[core]") {
+LEAT_TEST("context: a running task waits for nothing", "[async]") {
   CHECK((co_await this_task::get_context()).waiting() == nullptr);
 }
 
-LEAT_TEST("this_task: get_scheduler is the scheduler that runs", "[core]") {
+LEAT_TEST("this_task: get_scheduler is the scheduler that runs", "[async]") {
   CHECK(&co_await this_task::get_scheduler() == leat::scheduler::current());
 }
 
-LEAT_TEST("this_task: stop_requested and the token see the request of the owner", "[core]") {
+LEAT_TEST("this_task: stop_requested and the token see the request of the owner", "[async]") {
   bool before = true;
   bool after = false;
   bool by_token = false;
@@ -96,7 +96,7 @@ LEAT_TEST("this_task: stop_requested and the token see the request of the owner"
   CHECK(by_context);
 }
 
-LEAT_TEST("this_task: a callback on the stop token is called by the request", "[core]") {
+LEAT_TEST("this_task: a callback on the stop token is called by the request", "[async]") {
   bool called = false;
   leat::task_group group;
   const auto listen = [](leat::task_group& g, bool& c) -> task<void> {
@@ -108,7 +108,7 @@ LEAT_TEST("this_task: a callback on the stop token is called by the request", "[
   CHECK(called);
 }
 
-LEAT_TEST("this_task: yield lets every other ready task run first", "[core]") {
+LEAT_TEST("this_task: yield lets every other ready task run first", "[async]") {
   std::string order;
   const auto steps = [](std::string& out, char c) -> task<void> {
     for (int i = 0; i < 3; ++i) {
@@ -122,7 +122,7 @@ LEAT_TEST("this_task: yield lets every other ready task run first", "[core]") {
   CHECK(order == "abcabcabc");
 }
 
-LEAT_TEST("this_task: yield is not cancelled by a stop", "[core]") {
+LEAT_TEST("this_task: yield is not cancelled by a stop", "[async]") {
   int steps = 0;
   leat::task_group group;
   group.request_stop();

@@ -20,7 +20,7 @@ struct idle_timer : timer {
   idle_timer() noexcept : timer([](timer&) noexcept {}) {}
 };
 
-TEST_CASE("timer_heap: gives the earliest first", "[core]") {
+TEST_CASE("timer_heap: gives the earliest first", "[async]") {
   timer_heap heap;
   idle_timer a, b, c;
   heap.add(b, at(2));
@@ -33,7 +33,7 @@ TEST_CASE("timer_heap: gives the earliest first", "[core]") {
   CHECK(heap.pop_due(at(5)) == nullptr);
 }
 
-TEST_CASE("timer_heap: timers of one point in time come in the order they were set", "[core]") {
+TEST_CASE("timer_heap: timers of one point in time come in the order they were set", "[async]") {
   timer_heap heap;
   std::vector<std::unique_ptr<idle_timer>> timers;
   for (int i = 0; i < 20; ++i) {
@@ -43,7 +43,7 @@ TEST_CASE("timer_heap: timers of one point in time come in the order they were s
   for (const auto& t : timers) CHECK(heap.pop_due(at(7)) == t.get());
 }
 
-TEST_CASE("timer_heap: a timer is due at its time, not before", "[core]") {
+TEST_CASE("timer_heap: a timer is due at its time, not before", "[async]") {
   timer_heap heap;
   idle_timer t;
   heap.add(t, at(10));
@@ -51,11 +51,11 @@ TEST_CASE("timer_heap: a timer is due at its time, not before", "[core]") {
   CHECK(heap.pop_due(at(10)) == &t);
 }
 
-TEST_CASE("timer_heap: without timers the earliest time never comes", "[core]") {
+TEST_CASE("timer_heap: without timers the earliest time never comes", "[async]") {
   CHECK(timer_heap().earliest() == leat::no_deadline);
 }
 
-TEST_CASE("timer_heap: a removed timer does not come, and can be set again", "[core]") {
+TEST_CASE("timer_heap: a removed timer does not come, and can be set again", "[async]") {
   timer_heap heap;
   idle_timer t;
   heap.add(t, at(1));
@@ -68,7 +68,7 @@ TEST_CASE("timer_heap: a removed timer does not come, and can be set again", "[c
   CHECK(heap.pop_due(at(5)) == &t);
 }
 
-TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[core]") {
+TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[async]") {
   leat::random_engine random(2024);
   timer_heap heap;
   std::multimap<time_point, timer*> model;  // equal keys stay in the order of insertion

@@ -37,7 +37,7 @@ leat_test::foreign_coroutine choose(std::stop_token token, std::size_t& index) {
   index = done.index();
 }
 
-LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[core]") {
+LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[async]") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     if (before) source.request_stop();
@@ -55,7 +55,7 @@ LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[core]")
   }
 }
 
-LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[core]") {
+LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[async]") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     leat::task_group group;
@@ -75,7 +75,7 @@ LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[core]") {
   }
 }
 
-LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwhile", "[core]") {
+LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwhile", "[async]") {
   std::stop_source source;
   bool stopped = false;
   bool never = false;
@@ -90,7 +90,7 @@ LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwh
   f.handle.destroy();
 }
 
-LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[core]") {
+LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[async]") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     std::string what;
@@ -104,14 +104,14 @@ LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[core]") 
   }
 }
 
-LEAT_TEST("with_stop: an operation that ends first gives its result", "[core]") {
+LEAT_TEST("with_stop: an operation that ends first gives its result", "[async]") {
   std::stop_source source;
   co_await leat::with_stop(leat::sleep_for(1s), source.get_token());
   source.request_stop();
   co_await leat::sleep_for(1s);
 }
 
-LEAT_TEST("select: a stop is one of the operations", "[core]") {
+LEAT_TEST("select: a stop is one of the operations", "[async]") {
   for (const bool stop : {true, false}) {
     std::stop_source source;
     std::size_t index = 9;
@@ -124,7 +124,7 @@ LEAT_TEST("select: a stop is one of the operations", "[core]") {
 }
 
 LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no callback",
-          "[core]") {
+          "[async]") {
   std::stop_source source;
   std::size_t index = 9;
   const auto f = choose(source.get_token(), index);
@@ -134,7 +134,7 @@ LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no c
   CHECK(index == 9);
 }
 
-TEST_CASE("wait_for_stop: a stop of another thread", "[core]") {
+TEST_CASE("wait_for_stop: a stop of another thread", "[async]") {
   for (int i = 0; i < 200; ++i) {
     leat::runtime rt;
     std::stop_source source;

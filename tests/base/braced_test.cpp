@@ -58,7 +58,7 @@ given_later renamed(options o) {
   return {std::move(o)};
 }
 
-TEST_CASE("braced: strings in braces arrive in a coroutine", "[core]") {
+TEST_CASE("braced: strings in braces arrive in a coroutine", "[base]") {
   leat::sync_wait([]() -> task<> {
     const options none = co_await given({});
     CHECK(none.name == "default");
@@ -71,7 +71,7 @@ TEST_CASE("braced: strings in braces arrive in a coroutine", "[core]") {
   }());
 }
 
-TEST_CASE("braced: lists in braces arrive in a coroutine", "[core]") {
+TEST_CASE("braced: lists in braces arrive in a coroutine", "[base]") {
   leat::sync_wait([]() -> task<> {
     const options one = co_await given({.names = {"a"}});
     CHECK(one.names == texts{"a"});
@@ -85,7 +85,7 @@ TEST_CASE("braced: lists in braces arrive in a coroutine", "[core]") {
   }());
 }
 
-TEST_CASE("braced: functions and pointers in braces arrive in a coroutine", "[core]") {
+TEST_CASE("braced: functions and pointers in braces arrive in a coroutine", "[base]") {
   leat::sync_wait([]() -> task<> {
     const auto five = [held = std::make_shared<int>(5)] { return *held; };
     const options o = co_await given({.function = five, .owner = std::make_shared<int>(7)});
@@ -94,7 +94,7 @@ TEST_CASE("braced: functions and pointers in braces arrive in a coroutine", "[co
   }());
 }
 
-TEST_CASE("braced: a function that is no coroutine can move and assign options", "[core]") {
+TEST_CASE("braced: a function that is no coroutine can move and assign options", "[base]") {
   leat::sync_wait([]() -> task<> {
     const options same = co_await moved({.name = "s", .names = {"a", long_text}});
     CHECK(same.name == "s");
@@ -105,7 +105,7 @@ TEST_CASE("braced: a function that is no coroutine can move and assign options",
   }());
 }
 
-TEST_CASE("braced: an exception while options are made destroys what there is, once", "[core]") {
+TEST_CASE("braced: an exception while options are made destroys what there is, once", "[base]") {
   leat::sync_wait([]() -> task<> {
     const auto fail = []() -> std::string { throw std::runtime_error("no name"); };
     bool thrown = false;
@@ -118,7 +118,7 @@ TEST_CASE("braced: an exception while options are made destroys what there is, o
   }());
 }
 
-TEST_CASE("braced: options are used as with plain members", "[core]") {
+TEST_CASE("braced: options are used as with plain members", "[base]") {
   options o{.name = "n"};
   o.names.push_back("z");
   CHECK(o.names.size() == 3);
@@ -134,7 +134,7 @@ TEST_CASE("braced: options are used as with plain members", "[core]") {
   CHECK(other.names == texts{"a", "b"});
 }
 
-TEST_CASE("braced: a std::function of an empty braced function is empty", "[core]") {
+TEST_CASE("braced: a std::function of an empty braced function is empty", "[base]") {
   options o;
   const std::function<int()> empty = o.function;
   CHECK_FALSE(empty);

@@ -27,7 +27,7 @@ using leat::duration;
 using leat::no_deadline;
 using leat::time_point;
 
-TEST_CASE("deadline_after: adds, and never overflows", "[core]") {
+TEST_CASE("deadline_after: adds, and never overflows", "[base]") {
   const time_point now{};
   CHECK(deadline_after(now, 1s) == now + 1s);
   CHECK(deadline_after(now, -1s) == now - 1s);
@@ -38,7 +38,7 @@ TEST_CASE("deadline_after: adds, and never overflows", "[core]") {
 }
 
 TEST_CASE("saturated: what nanoseconds cannot tell is the longest they can, or the shortest",
-          "[core]") {
+          "[base]") {
   using std::chrono::hours;
   using std::chrono::seconds;
   STATIC_REQUIRE(leat::saturated(seconds::max()) == duration::max());
@@ -54,7 +54,7 @@ TEST_CASE("saturated: what nanoseconds cannot tell is the longest they can, or t
   STATIC_REQUIRE(leat::saturated(far(7s)) == time_point(7s));
 }
 
-TEST_CASE("time_span: takes any unit, and no fraction of a nanosecond", "[core]") {
+TEST_CASE("time_span: takes any unit, and no fraction of a nanosecond", "[base]") {
   constexpr leat::time_span span = std::chrono::hours::max();
   STATIC_REQUIRE(span == duration::max());
   STATIC_REQUIRE(leat::time_span(5s) == 5s);
@@ -64,7 +64,7 @@ TEST_CASE("time_span: takes any unit, and no fraction of a nanosecond", "[core]"
   STATIC_REQUIRE(*maybe == duration::max());
 }
 
-LEAT_TEST("time: no limit is too long, in whatever unit", "[core]") {
+LEAT_TEST("time: no limit is too long, in whatever unit", "[base]") {
   using far = std::chrono::time_point<std::chrono::steady_clock, std::chrono::seconds>;
   leat::task_group sleepers;
   int ended = 0;
@@ -91,7 +91,7 @@ LEAT_TEST("time: no limit is too long, in whatever unit", "[core]") {
   co_await sleepers.join();
 }
 
-TEST_CASE("scheduler: the clock on the wall is the system's, and the process this one", "[core]") {
+TEST_CASE("scheduler: the clock on the wall is the system's, and the process this one", "[base]") {
   leat::sync_wait([]() -> leat::task<> {
     const leat::scheduler& here = co_await leat::this_task::get_scheduler();
     const leat::wall_time_point before = std::chrono::system_clock::now();
@@ -104,7 +104,7 @@ TEST_CASE("scheduler: the clock on the wall is the system's, and the process thi
 }
 
 LEAT_TEST("virtual_scheduler: its clock on the wall goes with its time, and jumps alone",
-          "[core]") {
+          "[base]") {
   auto& here =
       static_cast<leat::sim::virtual_scheduler&>(co_await leat::this_task::get_scheduler());
   const leat::wall_time_point begin = here.wall_time();

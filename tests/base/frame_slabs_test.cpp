@@ -47,7 +47,7 @@ std::size_t return_blocks(const std::vector<block*>& blocks) {
   return frame_slabs::return_batch(batch);
 }
 
-TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[core]") {
+TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[base]") {
   for (const std::size_t index : {0u, 1u, 10u, 63u}) {
     const std::size_t stride = frame_cache::size_of(index) + 8;
     const std::size_t before = frame_slabs::count();
@@ -64,7 +64,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[c
   }
 }
 
-TEST_CASE("frame_slabs: all but one are let go of, which serves any class next", "[core]") {
+TEST_CASE("frame_slabs: all but one are let go of, which serves any class next", "[base]") {
   const std::size_t before = frame_slabs::count();
   const std::vector<block*> small = take(3, 6 * slab_size / 64);
   CHECK(frame_slabs::count() >= before + 4);
@@ -77,7 +77,7 @@ TEST_CASE("frame_slabs: all but one are let go of, which serves any class next",
   CHECK(frame_slabs::count() == left);
 }
 
-TEST_CASE("frame_slabs: what is free in a slab is given out before there is another", "[core]") {
+TEST_CASE("frame_slabs: what is free in a slab is given out before there is another", "[base]") {
   std::vector<block*> blocks = take(3, 3 * slab_size / 64);
   std::set<block*> free;
   std::vector<block*> back;
@@ -99,7 +99,7 @@ TEST_CASE("frame_slabs: what is free in a slab is given out before there is anot
   return_blocks(kept);
 }
 
-TEST_CASE("frame_slabs: a run may have blocks of operator new", "[core]") {
+TEST_CASE("frame_slabs: a run may have blocks of operator new", "[base]") {
   std::vector<block*> blocks = take(5, 10);
   for (int i = 0; i < 7; ++i) {
     blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));
@@ -107,7 +107,7 @@ TEST_CASE("frame_slabs: a run may have blocks of operator new", "[core]") {
   CHECK(return_blocks(blocks) == 7);  // the leak checker is the judge of the rest
 }
 
-TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
+TEST_CASE("frame_slabs: threads take and give back at once", "[base]") {
   const auto work = [](unsigned seed) {
     std::minstd_rand random(seed);
     std::vector<std::pair<std::size_t, std::vector<block*>>> mine;
@@ -142,7 +142,7 @@ TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[core]") {
+TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[base]") {
   std::atomic<bool> over{false};
   std::jthread busy([&] {
     while (!over) return_blocks(take(5, 3));
@@ -159,7 +159,7 @@ TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use
 
 // From here on through the lists of threads, which are not used under a sanitizer.
 
-TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left behind", "[core]") {
+TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left behind", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([&] {
@@ -176,7 +176,7 @@ TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left beh
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: few frames take no slab", "[core]") {
+TEST_CASE("frame_slabs: few frames take no slab", "[base]") {
   if (sanitized) return;
   std::jthread([] {
     const std::size_t before = frame_slabs::count();
@@ -189,7 +189,7 @@ TEST_CASE("frame_slabs: few frames take no slab", "[core]") {
   }).join();
 }
 
-TEST_CASE("frame_slabs: what one thread allocates another one frees", "[core]") {
+TEST_CASE("frame_slabs: what one thread allocates another one frees", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::vector<void*> frames;
@@ -202,7 +202,7 @@ TEST_CASE("frame_slabs: what one thread allocates another one frees", "[core]") 
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: a thread that has many small frames makes room for large ones", "[core]") {
+TEST_CASE("frame_slabs: a thread that has many small frames makes room for large ones", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {
@@ -220,7 +220,7 @@ TEST_CASE("frame_slabs: a thread that has many small frames makes room for large
 }
 
 TEST_CASE("frame_slabs: where there is no memory an allocation throws and nothing is lost",
-          "[core]") {
+          "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {

@@ -81,7 +81,7 @@ task<> join_the_late(coordinator& c) {
   co_await c.join();
 }
 
-LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[sync]") {
+LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[coordination]") {
   coordinator c;
   CHECK_FALSE(c.should_stop());
   CHECK_FALSE(co_await c.wait_for_stop(10ms));
@@ -90,7 +90,7 @@ LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[sync]") {
   CHECK(co_await c.wait_for_stop(10ms));
 }
 
-LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[sync]") {
+LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[coordination]") {
   coordinator c;
   c.spawn(report_after(100ms, nullptr, c));
   CHECK_FALSE(co_await c.wait_for_stop(99ms));
@@ -101,7 +101,7 @@ LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[sync]
 
 // QD16
 LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which is no stop",
-          "[sync]") {
+          "[coordination]") {
   coordinator c;
   for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(nap(d));
   const joined j = co_await join(c);
@@ -112,7 +112,7 @@ LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which i
   CHECK(c.joined());
 }
 
-LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[sync]") {
+LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[coordination]") {
   for (const leat::duration grace : {leat::duration(1), leat::duration(1s)}) {
     coordinator c;
     c.spawn(report_after(0ms, nullptr, c));
@@ -126,7 +126,7 @@ LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[sync]") 
   }
 }
 
-LEAT_TEST("coordinator A9: who is late can be ignored", "[sync]") {
+LEAT_TEST("coordinator A9: who is late can be ignored", "[coordination]") {
   coordinator c;
   c.spawn(report_after(0ms, nullptr, c));
   c.spawn(deaf(), "t2");
@@ -137,7 +137,7 @@ LEAT_TEST("coordinator A9: who is late can be ignored", "[sync]") {
   co_await join_the_late(c);
 }
 
-TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[sync]") {
+TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       coordinator c;
@@ -156,7 +156,7 @@ TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "
   CHECK(said.find("returned\n") > told);
 }
 
-LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[sync]") {
+LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   c.spawn([]() -> task<> {
@@ -170,7 +170,8 @@ LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[sync]"
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not thrown", "[sync]") {
+LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not thrown",
+          "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, end_of_input(), c));
   const joined j = co_await join(c);
@@ -185,21 +186,22 @@ LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not throw
 }
 
 // QD26
-LEAT_TEST("coordinator A15: an empty list means that no error is clean", "[sync]") {
+LEAT_TEST("coordinator A15: an empty list means that no error is clean", "[coordination]") {
   coordinator c({.clean_stop_errors = {}});
   c.request_stop(end_of_input());
   const joined j = co_await join(c);
   CHECK(j.what.find("end of input") != j.what.npos);
 }
 
-LEAT_TEST("coordinator A16: an error derived from a clean one is clean", "[sync]") {
+LEAT_TEST("coordinator A16: an error derived from a clean one is clean", "[coordination]") {
   coordinator c;
   c.request_stop(std::make_exception_ptr(derived_end()));
   const joined j = co_await join(c);
   CHECK(j.what.empty());
 }
 
-LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left", "[sync]") {
+LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left",
+          "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   const joined first = co_await join(c);
@@ -212,7 +214,8 @@ LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left"
 }
 
 // QD19
-LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their reporter", "[sync]") {
+LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their reporter",
+          "[coordination]") {
   coordinator c;
   co_await c.join();
   CHECK_THROWS_WITH(c.request_stop(error("Too late")), "Too late");
@@ -221,7 +224,7 @@ LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their repor
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[sync]") {
+LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[coordination]") {
   coordinator c;
   co_await c.join();
   c.clear_stop();
@@ -232,7 +235,7 @@ LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[sy
 }
 
 // QD11
-LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[sync]") {
+LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[coordination]") {
   coordinator c;
   c.request_stop(end_of_input());
   c.request_stop(error("late"));
@@ -241,7 +244,7 @@ LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[sync]")
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "[sync]") {
+LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "[coordination]") {
   coordinator c;
   c.request_stop(error("a"));
   c.request_stop(error("b"));
@@ -254,7 +257,7 @@ LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "
   }
 }
 
-LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[sync]") {
+LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop(error("boom"));
@@ -264,7 +267,7 @@ LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[sy
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator A29: a grace below nothing is none", "[sync]") {
+LEAT_TEST("coordinator A29: a grace below nothing is none", "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop();
@@ -274,7 +277,7 @@ LEAT_TEST("coordinator A29: a grace below nothing is none", "[sync]") {
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "[sync]") {
+LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "[coordination]") {
   coordinator c;
   c.spawn(nap(10h));
   c.spawn(report_after(200ms, error("late"), c));
@@ -284,14 +287,14 @@ LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "
 }
 
 LEAT_TEST("coordinator A33: stop_on_exception of a body that ends well requests nothing",
-          "[sync]") {
+          "[coordination]") {
   coordinator c;
   CHECK(c.stop_on_exception([] {}));
   CHECK(co_await c.stop_on_exception(nap(1ms)));
   CHECK_FALSE(c.should_stop());
 }
 
-LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", "[sync]") {
+LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", "[coordination]") {
   for (const bool waits : {false, true}) {
     coordinator c;
     if (waits) {
@@ -310,7 +313,7 @@ LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", 
   }
 }
 
-LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[sync]") {
+LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[coordination]") {
   coordinator c;
   CHECK_FALSE(c.stop_on_exception([] { std::rethrow_exception(end_of_input()); }));
   CHECK(c.should_stop());
@@ -318,7 +321,7 @@ LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[sync
   CHECK(j.what.empty());
 }
 
-LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[sync]") {
+LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[coordination]") {
   coordinator c;
   leat::fifo_queue<int> q(1);
   c.spawn([](coordinator& coord, leat::fifo_queue<int>& queue) -> task<> {
@@ -331,7 +334,7 @@ LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[sy
   CHECK(c.secondary_errors().empty());
 }
 
-LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", "[sync]") {
+LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", "[coordination]") {
   coordinator c;
   co_await c.join();
   CHECK_THROWS_WITH(c.stop_on_exception([] { throw std::runtime_error("k"); }), "k");
@@ -342,7 +345,7 @@ LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", 
                     "k");
 }
 
-LEAT_TEST("coordinator A37: a wait of no time or less polls", "[sync]") {
+LEAT_TEST("coordinator A37: a wait of no time or less polls", "[coordination]") {
   coordinator c;
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -351,7 +354,7 @@ LEAT_TEST("coordinator A37: a wait of no time or less polls", "[sync]") {
   CHECK(sched.now() == begin);
 }
 
-TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[sync]") {
+TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[coordination]") {
   leat::runtime rt({.threads = 2});
   coordinator c;
   std::vector<std::jthread> threads;
@@ -370,7 +373,7 @@ TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[sy
   CHECK(woken == 8);
 }
 
-LEAT_TEST("coordinator: a task spawned while join waits is waited for", "[sync]") {  // QD18
+LEAT_TEST("coordinator: a task spawned while join waits is waited for", "[coordination]") {  // QD18
   coordinator c;
   c.spawn([](coordinator& coord) -> task<> {
     co_await leat::sleep_for(1ms);

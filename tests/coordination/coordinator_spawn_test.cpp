@@ -35,7 +35,7 @@ task<std::string> joined(leat::coordinator& c, leat::join_options options) {
   co_return what;
 }
 
-LEAT_TEST("with_coordinator: a body that spawns and then throws is joined", "[sync]") {
+LEAT_TEST("with_coordinator: a body that spawns and then throws is joined", "[coordination]") {
   std::string what;
   try {
     co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
@@ -48,7 +48,8 @@ LEAT_TEST("with_coordinator: a body that spawns and then throws is joined", "[sy
   CHECK(what == "cannot begin");
 }
 
-LEAT_TEST("coordinator: a callable that was spawned lives until its task has finished", "[sync]") {
+LEAT_TEST("coordinator: a callable that was spawned lives until its task has finished",
+          "[coordination]") {
   std::string seen;
   leat::coordinator coord;
   {
@@ -63,7 +64,7 @@ LEAT_TEST("coordinator: a callable that was spawned lives until its task has fin
 }
 
 LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace",
-          "[sync]") {
+          "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const auto takes = [&sched](leat::duration work, bool deaf) -> task<leat::duration> {
     leat::coordinator coord;

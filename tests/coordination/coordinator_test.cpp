@@ -55,7 +55,7 @@ task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) 
   co_return what;
 }
 
-LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[sync]") {
+LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[coordination]") {
   int ended = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
     for (int i = 0; i < 3; ++i) {
@@ -69,7 +69,7 @@ LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[sync]"
   CHECK(ended == 3);
 }
 
-LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "[sync]") {
+LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "[coordination]") {
   bool stopped = false;
   std::string what;
   try {
@@ -89,7 +89,7 @@ LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "
   CHECK(what.find("broken") == 0);
 }
 
-LEAT_TEST("with_coordinator: an error of a task stops the body", "[sync]") {
+LEAT_TEST("with_coordinator: an error of a task stops the body", "[coordination]") {
   bool reached = false;
   std::string what;
   try {
@@ -108,7 +108,7 @@ LEAT_TEST("with_coordinator: an error of a task stops the body", "[sync]") {
   CHECK(what.find("task") == 0);
 }
 
-LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync]") {
+LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[coordination]") {
   bool ended = false;
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -138,7 +138,7 @@ LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync
   CHECK(what.find("slow") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {
+LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[coordination]") {
   leat::coordinator c;
   CHECK_FALSE(c.should_stop());
   const bool stopped = co_await c.wait_for_stop(10ms);
@@ -149,7 +149,7 @@ LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {
   CHECK(again);
 }
 
-LEAT_TEST("coordinator: wait_for_stop ends with the request", "[sync]") {
+LEAT_TEST("coordinator: wait_for_stop ends with the request", "[coordination]") {
   leat::coordinator c;
   c.spawn(stop_after(c, 20ms));
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
@@ -162,7 +162,7 @@ LEAT_TEST("coordinator: wait_for_stop ends with the request", "[sync]") {
   co_await c.join();
 }
 
-LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[sync]") {
+LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   const auto begin = s.now();
@@ -174,7 +174,7 @@ LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[syn
   CHECK(c.joined());
 }
 
-LEAT_TEST("coordinator: the first error stops the others and is thrown", "[sync]") {
+LEAT_TEST("coordinator: the first error stops the others and is thrown", "[coordination]") {
   leat::coordinator c;
   c.spawn(nap(10h));
   c.spawn(fail_after(10ms, "First"));
@@ -185,7 +185,7 @@ LEAT_TEST("coordinator: the first error stops the others and is thrown", "[sync]
   CHECK(again == "First");
 }
 
-LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[sync]") {
+LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[coordination]") {
   leat::coordinator c;
   c.spawn(end_of_input());
   c.spawn(nap(10h));
@@ -194,14 +194,14 @@ LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[sync]") {
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator: an empty list of clean types means none", "[sync]") {
+LEAT_TEST("coordinator: an empty list of clean types means none", "[coordination]") {
   leat::coordinator c({.clean_stop_errors = {}});
   c.spawn(end_of_input());
   const std::string what = co_await joined(c);
   CHECK(what.find("no more") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: the first request decides, later errors are secondary", "[sync]") {
+LEAT_TEST("coordinator: the first request decides, later errors are secondary", "[coordination]") {
   leat::coordinator c;
   c.request_stop();
   c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
@@ -210,7 +210,7 @@ LEAT_TEST("coordinator: the first request decides, later errors are secondary", 
   CHECK(c.secondary_errors().size() == 1);
 }
 
-TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[sync]") {
+TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[coordination]") {
   const auto said_by = [](bool read) {
     return leat_test::abort_message([read] {
       leat::sim::run([](bool ask) -> task<> {
@@ -229,7 +229,7 @@ TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[syn
   CHECK(said_by(false) == "leat: coordinator c: also failed, and nobody asked: late\nthe end\n");
 }
 
-LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]") {
+LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[coordination]") {
   leat::coordinator c;
   co_await c.join();
   CHECK_THROWS_AS(c.request_stop(std::make_exception_ptr(std::runtime_error("late"))),
@@ -239,7 +239,7 @@ LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]"
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator: clear_stop makes it as new", "[sync]") {
+LEAT_TEST("coordinator: clear_stop makes it as new", "[coordination]") {
   leat::coordinator c;
   c.spawn(fail_after(1ms, "First"));
   std::string what = co_await joined(c);
@@ -252,7 +252,7 @@ LEAT_TEST("coordinator: clear_stop makes it as new", "[sync]") {
   CHECK(what == "Second");
 }
 
-LEAT_TEST("coordinator: a late join names who is late, where and on what", "[sync]") {
+LEAT_TEST("coordinator: a late join names who is late, where and on what", "[coordination]") {
   leat::coordinator c({.name = "training"});
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
@@ -269,7 +269,7 @@ LEAT_TEST("coordinator: a late join names who is late, where and on what", "[syn
   co_await c.join({.grace = 20s, .ignore_live_threads = true});
 }
 
-LEAT_TEST("coordinator: stragglers can be ignored", "[sync]") {
+LEAT_TEST("coordinator: stragglers can be ignored", "[coordination]") {
   leat::coordinator c;
   c.spawn(stubborn(10s));
   c.request_stop();
@@ -278,7 +278,7 @@ LEAT_TEST("coordinator: stragglers can be ignored", "[sync]") {
   co_await c.join({.grace = 20s});
 }
 
-LEAT_TEST("coordinator: a recorded error hides stragglers", "[sync]") {
+LEAT_TEST("coordinator: a recorded error hides stragglers", "[coordination]") {
   leat::coordinator c;
   c.spawn(stubborn(10s));
   c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
@@ -288,7 +288,7 @@ LEAT_TEST("coordinator: a recorded error hides stragglers", "[sync]") {
   CHECK(again == "boom");
 }
 
-LEAT_TEST("coordinator: beside a recorded error the stragglers are secondary", "[sync]") {
+LEAT_TEST("coordinator: beside a recorded error the stragglers are secondary", "[coordination]") {
   leat::coordinator c;
   c.spawn(stubborn(10s), "late one");
   c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
@@ -310,7 +310,7 @@ task<> rethrow(std::exception_ptr error) {
   std::rethrow_exception(error);
 }
 
-LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[sync]") {
+LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[coordination]") {
   leat::coordinator c;
   const auto shared = std::make_exception_ptr(std::runtime_error("shared"));
   for (int i = 0; i < 3; ++i) c.spawn(rethrow(shared));
@@ -321,7 +321,7 @@ LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[s
 }
 
 // With a real thread, so on real time.
-TEST_CASE("coordinator: one that is made in a task is stopped with it", "[sync]") {
+TEST_CASE("coordinator: one that is made in a task is stopped with it", "[coordination]") {
   struct inside {
     static task<> run(bool& seen, bool& thread_stopped) {
       leat::coordinator c;
@@ -350,7 +350,7 @@ TEST_CASE("coordinator: one that is made in a task is stopped with it", "[sync]"
   CHECK(thread_stopped);
 }
 
-LEAT_TEST("coordinator: a task of its own cannot join it", "[sync]") {
+LEAT_TEST("coordinator: a task of its own cannot join it", "[coordination]") {
   leat::coordinator c({.name = "ring"});
   std::string what;
   c.spawn([](leat::coordinator& mine, std::string& said) -> task<> {
@@ -360,7 +360,7 @@ LEAT_TEST("coordinator: a task of its own cannot join it", "[sync]") {
   CHECK(what.find("a task of coordinator 'ring' joins it") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {
+LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[coordination]") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   c.spawn(pop_forever(q));
@@ -371,7 +371,7 @@ LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {
   CHECK(q.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[sync]") {
+LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[coordination]") {
   leat::coordinator c;
   CHECK_NOTHROW(c.raise_requested_exception());
   c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
@@ -383,7 +383,7 @@ LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[
   CHECK_NOTHROW(c.raise_requested_exception());
 }
 
-LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[sync]") {
+LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[coordination]") {
   leat::coordinator c;
   leat::task_group g;
   bool cancelled = false;
@@ -401,7 +401,7 @@ LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[
   CHECK_FALSE(c.should_stop());
 }
 
-LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[sync]") {
+LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[coordination]") {
   leat::coordinator c;
   c.spawn([]() -> task<> {
     co_await leat::this_task::yield();
@@ -411,7 +411,7 @@ LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[syn
   CHECK(what.find("by itself") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[sync]") {
+LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[coordination]") {
   leat::coordinator c;
   c.spawn(nap(10h));
   c.spawn(nap(10h));
@@ -421,7 +421,8 @@ LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[sync
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: the same error requested twice after the first is kept once", "[sync]") {
+TEST_CASE("coordinator: the same error requested twice after the first is kept once",
+          "[coordination]") {
   leat::coordinator c;
   c.request_stop();
   const auto late = std::make_exception_ptr(std::runtime_error("late"));
@@ -433,7 +434,8 @@ TEST_CASE("coordinator: the same error requested twice after the first is kept o
   CHECK(c.secondary_errors().empty());
 }
 
-LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary", "[sync]") {
+LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary",
+          "[coordination]") {
   leat::coordinator c;
   const auto first = std::make_exception_ptr(std::runtime_error("first"));
   c.request_stop(first);
@@ -445,7 +447,7 @@ LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary"
   CHECK(what == "first");
 }
 
-LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[sync]") {
+LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[coordination]") {
   leat::coordinator c;
   co_await c.join();
   CHECK_NOTHROW(
@@ -454,7 +456,7 @@ LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[syn
 }
 
 // QD17
-LEAT_TEST("coordinator: the grace begins when the stop is requested", "[sync]") {
+LEAT_TEST("coordinator: the grace begins when the stop is requested", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
@@ -466,7 +468,7 @@ LEAT_TEST("coordinator: the grace begins when the stop is requested", "[sync]") 
   co_await c.join({.grace = 20s});
 }
 
-LEAT_TEST("coordinator: tasks that end within the grace are not late", "[sync]") {
+LEAT_TEST("coordinator: tasks that end within the grace are not late", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(5s));
@@ -477,7 +479,8 @@ LEAT_TEST("coordinator: tasks that end within the grace are not late", "[sync]")
   CHECK(s.now() - begin == 5s);
 }
 
-TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence", "[sync]") {
+TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence",
+          "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::coordinator c;
     c.spawn(nap(1ms));

@@ -28,7 +28,7 @@ namespace coordinator_threads_test {
 using namespace std::chrono_literals;
 using leat::errc;
 
-TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
+TEST_CASE("coordinator: threads are joined, their errors count", "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> stopped{false};
   c.start_thread("waiter", [&](const std::stop_token& stop) {
@@ -41,7 +41,7 @@ TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: the body of a thread may do without the stop token", "[sync]") {
+TEST_CASE("coordinator: the body of a thread may do without the stop token", "[coordination]") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   std::atomic<bool> stopped{false};
@@ -57,7 +57,8 @@ TEST_CASE("coordinator: the body of a thread may do without the stop token", "[s
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
+TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined",
+          "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.register_thread(std::jthread([&](const std::stop_token& stop) {
@@ -70,7 +71,7 @@ TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joine
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
+TEST_CASE("coordinator: a thread that is late is named", "[coordination]") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("slow worker", [&](const std::stop_token&) {
@@ -82,7 +83,7 @@ TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
   c.wait_join();
 }
 
-TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "[sync]") {
+TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "[coordination]") {
   leat::coordinator c;
   CHECK_FALSE(c.block_for_stop(1ms));
   c.start_thread("stopper", [&c](const std::stop_token&) { c.request_stop(); });
@@ -90,7 +91,7 @@ TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "
   c.wait_join();
 }
 
-TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", "[sync]") {
+TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.start_thread("short", [&](const std::stop_token&) { ended = true; });
@@ -100,7 +101,8 @@ TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", 
   CHECK(c.joined());
 }
 
-TEST_CASE("coordinator: a late join names the threads that live, and only these", "[sync]") {
+TEST_CASE("coordinator: a late join names the threads that live, and only these",
+          "[coordination]") {
   std::atomic<bool> go{false};
   std::atomic<bool> quick_ended{false};
   leat::coordinator c;
@@ -127,7 +129,7 @@ TEST_CASE("coordinator: a late join names the threads that live, and only these"
   c.wait_join();
 }
 
-TEST_CASE("coordinator: a thread's error after the join is secondary, not lost", "[sync]") {
+TEST_CASE("coordinator: a thread's error after the join is secondary, not lost", "[coordination]") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("late", [&](const std::stop_token&) {
@@ -143,7 +145,8 @@ TEST_CASE("coordinator: a thread's error after the join is secondary, not lost",
 }
 
 // D6
-TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once", "[sync]") {
+TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once",
+          "[coordination]") {
   leat::coordinator c;
   c.request_stop();
   std::atomic<bool> ended{false};
@@ -156,7 +159,8 @@ TEST_CASE("coordinator: a thread that is registered after the stop is stopped at
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: a registered thread is not stopped before the others are", "[sync]") {
+TEST_CASE("coordinator: a registered thread is not stopped before the others are",
+          "[coordination]") {
   leat::coordinator c;
   std::jthread worker([](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::yield();
@@ -169,21 +173,21 @@ TEST_CASE("coordinator: a registered thread is not stopped before the others are
   c.wait_join();
 }
 
-TEST_CASE("coordinator: a thread that nobody started can be registered", "[sync]") {
+TEST_CASE("coordinator: a thread that nobody started can be registered", "[coordination]") {
   leat::coordinator c;
   c.register_thread(std::jthread(), "none");
   c.wait_join();
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: a thread without a body is refused", "[sync]") {
+TEST_CASE("coordinator: a thread without a body is refused", "[coordination]") {
   leat::coordinator c;
   CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no body"));
   c.request_stop();
   c.wait_join();
 }
 
-TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[sync]") {
+TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[coordination]") {
   leat::coordinator c;
   std::atomic<int> ended{0};
   for (int round = 1; round <= 2; ++round) {
@@ -200,7 +204,7 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "
   }
 }
 
-TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[sync]") {
+TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[coordination]") {
   leat::coordinator c({.name = "ring"});
   const bool stopped = GENERATE(false, true);
   std::string said;
@@ -217,7 +221,8 @@ TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[s
   CHECK(said.find("a thread of coordinator 'ring' joins it, and would wait for itself") == 0);
 }
 
-TEST_CASE("coordinator: its end stops the threads that are left, and joins them", "[sync]") {
+TEST_CASE("coordinator: its end stops the threads that are left, and joins them",
+          "[coordination]") {
   std::atomic<bool> ended{false};
   {
     leat::coordinator c;
@@ -229,7 +234,7 @@ TEST_CASE("coordinator: its end stops the threads that are left, and joins them"
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[sync]") {
+TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[coordination]") {
   leat::coordinator c;
   std::atomic<int> stopped{0};
   c.start_thread("waits", [&](const std::stop_token&) {
@@ -256,7 +261,7 @@ TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[
 }
 
 TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of the next round",
-          "[sync]") {
+          "[coordination]") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   std::atomic<bool> cleared{false};
@@ -280,7 +285,8 @@ TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of 
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: another error of a thread left behind stops the next round", "[sync]") {
+TEST_CASE("coordinator: another error of a thread left behind stops the next round",
+          "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> cleared{false};
   c.start_thread("left behind", [&](const std::stop_token&) {
@@ -295,7 +301,8 @@ TEST_CASE("coordinator: another error of a thread left behind stops the next rou
   CHECK(c.should_stop());
 }
 
-TEST_CASE("coordinator: the callback of a thread registered after a stop may call it", "[sync]") {
+TEST_CASE("coordinator: the callback of a thread registered after a stop may call it",
+          "[coordination]") {
   leat::coordinator coord;
   coord.request_stop();
   std::atomic<bool> ready{false};
@@ -315,7 +322,7 @@ TEST_CASE("coordinator: the callback of a thread registered after a stop may cal
   CHECK(called == 1);
 }
 
-TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[sync]") {
+TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[coordination]") {
   leat::coordinator coord;
   std::atomic<int> ended{0};
   const auto until_stopped = [&](const std::stop_token& stop) {
@@ -332,7 +339,8 @@ TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[s
   CHECK(ended == 2);
 }
 
-TEST_CASE("coordinator: a thread that cannot be started is named, with what to do", "[sync]") {
+TEST_CASE("coordinator: a thread that cannot be started is named, with what to do",
+          "[coordination]") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
   const std::string said = leat_test::abort_message([] {
     leat::coordinator coord({.name = "svc"});
@@ -353,7 +361,7 @@ TEST_CASE("coordinator: a thread that cannot be started is named, with what to d
   CHECK(said.find("thread 'exporter' of coordinator 'svc' cannot be started; raise") == 0);
 }
 
-TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[sync]") {
+TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[coordination]") {
   leat::coordinator coord;
   coord.start_thread("poller", [](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

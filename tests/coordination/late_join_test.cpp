@@ -31,7 +31,7 @@ using leat_test::dump;
 
 const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for an expression
 
-TEST_CASE("coordinator: a late join tells what threads block on", "[sync]") {
+TEST_CASE("coordinator: a late join tells what threads block on", "[coordination]") {
   std::atomic<bool> go{false};
   coordinator other({.name = "other"});
   other.start_thread("busy", [&](const std::stop_token&) {
@@ -74,7 +74,8 @@ std::string popping(const std::string& task, const std::string& queue) {
          "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
 }
 
-LEAT_TEST("coordinator: a late join tells the chain and the groups of a straggler", "[sync]") {
+LEAT_TEST("coordinator: a late join tells the chain and the groups of a straggler",
+          "[coordination]") {
   fifo_queue<int> q(3, "never");
   coordinator c({.name = "training"});
   c.spawn(
@@ -95,7 +96,8 @@ LEAT_TEST("coordinator: a late join tells the chain and the groups of a straggle
   CHECK(std::regex_search(what, told));
 }
 
-LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits", "[sync]") {
+LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits",
+          "[coordination]") {
   fifo_queue<int> q(3, "answers");
   coordinator c({.name = "training"});
   leat::looper_options options;
@@ -111,7 +113,8 @@ LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits"
   CHECK(std::regex_search(what, std::regex(popping("stop_loop", "answers"))));
 }
 
-LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits", "[sync]") {
+LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits",
+          "[coordination]") {
   fifo_queue<int> q(3, "answers"), fed(1, "fed");
   leat::queue_runner_options options;
   options.cancel_op = {"say goodbye", [&q]() -> task<void> { co_await pop_in_two_steps(q); }};
@@ -131,7 +134,7 @@ LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits"
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 
-LEAT_TEST("coordinator: a group that has outlived its maker makes no join late", "[sync]") {
+LEAT_TEST("coordinator: a group that has outlived its maker makes no join late", "[coordination]") {
   fifo_queue<int> q(3, "never");
   std::optional<task_group> left_behind;
   std::string of_nobody, of_one;
@@ -166,7 +169,7 @@ task<void> third_call(task_group*& made) {
 task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
-LEAT_TEST("coordinator: a late join names a straggler by all who await in it", "[sync]") {
+LEAT_TEST("coordinator: a late join names a straggler by all who await in it", "[coordination]") {
   coordinator c({.name = "training"});
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");

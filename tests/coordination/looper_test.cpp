@@ -77,7 +77,8 @@ task<std::string> joined(leat::coordinator& c) {
 }
 
 // B1
-LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator", "[sync]") {
+LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator",
+          "[coordination]") {
   leat::coordinator coord;
   int n = 3;
   int calls = 0;
@@ -99,7 +100,7 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
 
 // B2
 LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks around them",
-          "[sync]") {
+          "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -110,7 +111,7 @@ LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks arou
   CHECK(seen.stops == milliseconds{200ms});
 }
 
-LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
+LEAT_TEST("looper: the schedule begins when start_loop is over", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -122,7 +123,7 @@ LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
 }
 
 // QD25; case 41 of a supervisor.
-LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
+LEAT_TEST("looper: what was missed is caught up back to back", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -132,7 +133,7 @@ LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
 }
 
 // QD25; case 41.
-LEAT_TEST("looper: or what was missed is left out", "[sync]") {
+LEAT_TEST("looper: or what was missed is left out", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -144,7 +145,7 @@ LEAT_TEST("looper: or what was missed is left out", "[sync]") {
   CHECK(seen.calls == milliseconds{0ms, 300ms, 400ms, 600ms, 700ms});
 }
 
-LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]") {
+LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -157,7 +158,7 @@ LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]"
 
 // B4; case 42.
 LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
-          "[sync]") {
+          "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -173,7 +174,7 @@ LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop d
   CHECK(seen.stops.empty());
 }
 
-LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
+LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   const auto fail = []() -> task<> {
@@ -196,7 +197,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
 }
 
 // Case 42.
-LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
+LEAT_TEST("looper: an error of a clean type is a clean stop", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -214,7 +215,7 @@ LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
 
 // B6
 LEAT_TEST("looper: without an interval calls are back to back, and others have their turn",
-          "[sync]") {
+          "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -230,7 +231,7 @@ LEAT_TEST("looper: without an interval calls are back to back, and others have t
 }
 
 // B7: that the owner is a coordinator, or a group, is a matter of types.
-TEST_CASE("looper: no body and a negative interval are refused at once", "[sync]") {
+TEST_CASE("looper: no body and a negative interval are refused at once", "[coordination]") {
   const auto code_of = [](auto make) {
     try {
       static_cast<void>(make());
@@ -246,7 +247,7 @@ TEST_CASE("looper: no body and a negative interval are refused at once", "[sync]
 }
 
 // B8: to make one and to spawn it is one step; the coordinator knows it before it has run.
-LEAT_TEST("looper: the coordinator knows it from spawn on", "[sync]") {
+LEAT_TEST("looper: the coordinator knows it from spawn on", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
   {
@@ -270,7 +271,7 @@ LEAT_TEST("looper: the coordinator knows it from spawn on", "[sync]") {
 }
 
 // Case 43.
-LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]") {
+LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -283,7 +284,7 @@ LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]")
 }
 
 // B10
-LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[sync]") {
+LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -296,7 +297,7 @@ LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[sync
 }
 
 LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all the same",
-          "[sync]") {
+          "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -314,7 +315,7 @@ LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all t
 }
 
 // B11: what a subclass overrides there are the callables here; the hooks alone make a looper.
-LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
+LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::task_group group;
@@ -331,7 +332,7 @@ LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
   CHECK(seen.stops == milliseconds{2500ms});
 }
 
-LEAT_TEST("looper: no interval is too long, in whatever unit", "[sync]") {
+LEAT_TEST("looper: no interval is too long, in whatever unit", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
   const auto call = [&calls]() -> task<> {

@@ -38,7 +38,7 @@ static_assert(!can_own<int>);
 
 // C23
 LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinator and for a group",
-          "[sync]") {
+          "[coordination]") {
   counting a("a");
   counting b("b");
   leat::queue_runner_collection all;
@@ -62,7 +62,7 @@ LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinat
 
 // C26
 LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result is empty",
-          "[sync]") {
+          "[coordination]") {
   counting a("a");
   leat::queue_runner_collection all;
   all.add(a.runner, "others");
@@ -76,7 +76,7 @@ LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result
 }
 
 // C26
-TEST_CASE("queue_runner_collection: an empty list is warned of", "[sync]") {
+TEST_CASE("queue_runner_collection: an empty list is warned of", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::coordinator coord;
@@ -87,7 +87,8 @@ TEST_CASE("queue_runner_collection: an empty list is warned of", "[sync]") {
 }
 
 // C27
-LEAT_TEST("queue_runner_collection: a runner that was added twice is started once", "[sync]") {
+LEAT_TEST("queue_runner_collection: a runner that was added twice is started once",
+          "[coordination]") {
   counting a("a");
   leat::queue_runner_collection all;
   all.add(a.runner);
@@ -105,7 +106,7 @@ LEAT_TEST("queue_runner_collection: a runner that was added twice is started onc
 }
 
 // C28
-TEST_CASE("queue_runner_collection: shows those in a scope", "[sync]") {
+TEST_CASE("queue_runner_collection: shows those in a scope", "[coordination]") {
   counting in("scope/queue");
   counting out("scopes/queue");
   leat::queue_runner_collection all;
@@ -118,7 +119,8 @@ TEST_CASE("queue_runner_collection: shows those in a scope", "[sync]") {
   CHECK(all.runners().size() == 2);
 }
 
-TEST_CASE("queue_runner_collection: with one that has no operation none is started", "[sync]") {
+TEST_CASE("queue_runner_collection: with one that has no operation none is started",
+          "[coordination]") {
   leat::sim::virtual_scheduler s;
   counting good("good");
   leat::fifo_queue<int> q(1, "bad");
@@ -134,7 +136,7 @@ TEST_CASE("queue_runner_collection: with one that has no operation none is start
 }
 
 // C25
-TEST_CASE("queue_runner_collection: outside a scheduler one has to be named", "[sync]") {
+TEST_CASE("queue_runner_collection: outside a scheduler one has to be named", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     counting a("a");
     leat::queue_runner_collection all;

@@ -49,14 +49,15 @@ std::string said_by(errc expected, const auto& f) {
 }
 
 // C31
-TEST_CASE("queue_runner_def: the bytes are those of the protobuf message", "[sync]") {
+TEST_CASE("queue_runner_def: the bytes are those of the protobuf message", "[coordination]") {
   CHECK(round_trip_definition().to_bytes() ==
         from_hex("0a0571756575651207656e71756575651a05636c6f7365220663616e63656c2a020b01"));
   CHECK(queue_runner_def().to_bytes().empty());
 }
 
 // C29
-TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors kept", "[sync]") {
+TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors kept",
+          "[coordination]") {
   const queue_runner_def def = round_trip_definition();
   CHECK(queue_runner_def::from_bytes(def.to_bytes()) == def);
   queue_runner_def odd;
@@ -68,14 +69,14 @@ TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors 
 }
 
 TEST_CASE("queue_runner_def: reads errors one by one and packed, and what it knows in any order",
-          "[sync]") {
+          "[coordination]") {
   const auto def = queue_runner_def::from_bytes(from_hex("280b2a020104280a0a01610a0162"));
   CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range, errc::cancelled,
                                                      errc::deadline_exceeded, errc::aborted});
   CHECK(def.queue_name == "b");  // the last one counts
 }
 
-TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[sync]") {
+TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[coordination]") {
   const std::string known = from_hex("0a0161");
   for (const char* unknown : {
            "3096ffffffffffffffff01",  // a number in field 6
@@ -94,14 +95,15 @@ TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[sy
 }
 
 TEST_CASE("queue_runner_def: without field 5, as in old files, it has the default after parsing",
-          "[sync]") {
+          "[coordination]") {
   const queue_runner_def old{.queue_name = "queue", .enqueue_op_names = {"enqueue"}};
   const auto def = queue_runner_def::from_bytes(old.to_bytes());
   CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range});
   CHECK(queue_runner_def::from_bytes(def.to_bytes()) == def);
 }
 
-TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the field", "[sync]") {
+TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the field",
+          "[coordination]") {
   CHECK(damage_in(from_hex("0a05717565")).find("at offset 0") != std::string::npos);
   const struct {
     const char* hex;
@@ -135,7 +137,7 @@ TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the fi
   CHECK(damage_in(deep.substr(1, 200)).empty());
 }
 
-TEST_CASE("queue_runner_def: names are UTF-8, in and out", "[sync]") {
+TEST_CASE("queue_runner_def: names are UTF-8, in and out", "[coordination]") {
   queue_runner_def def = round_trip_definition();
   for (const std::string& bad : {"\x80"s, "\xC1\x81"s, "\xE0\x9F\x80"s, "\xED\xA0\x80"s,
                                  "\xF0\x8F\x80\x80"s, "\xF4\x90\x80\x80"s, "\xF5\x80\x80\x80"s,
@@ -154,7 +156,7 @@ TEST_CASE("queue_runner_def: names are UTF-8, in and out", "[sync]") {
 }
 
 // C32
-TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "[sync]") {
+TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "[coordination]") {
   const queue_runner_def def{.queue_name = "a/q",
                              .enqueue_op_names = {"a/b/enqueue", "elsewhere", "ab/x"},
                              .close_op_name = "a/close"};
@@ -175,7 +177,7 @@ TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "
 }
 
 // C29
-TEST_CASE("queue_runner: becomes a definition, and a runner again", "[sync]") {
+TEST_CASE("queue_runner: becomes a definition, and a runner again", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   names.add_queue(queue);
@@ -192,7 +194,7 @@ TEST_CASE("queue_runner: becomes a definition, and a runner again", "[sync]") {
 }
 
 // D7
-LEAT_TEST("queue_runner: made of a definition it runs what the names stand for", "[sync]") {
+LEAT_TEST("queue_runner: made of a definition it runs what the names stand for", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   int counter = 0;
@@ -214,7 +216,7 @@ LEAT_TEST("queue_runner: made of a definition it runs what the names stand for",
 }
 
 // D9, D14, C21, C22
-TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "[sync]") {
+TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   names.add_queue(queue);
@@ -248,7 +250,7 @@ TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "
   CHECK(has(said(errc::invalid_argument, def), "names no queue"));
 }
 
-TEST_CASE("queue_runner_resolver: a name stands for one thing", "[sync]") {
+TEST_CASE("queue_runner_resolver: a name stands for one thing", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::fifo_queue<int> nameless(2);
   leat::queue_runner_resolver names;

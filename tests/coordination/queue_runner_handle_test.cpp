@@ -23,7 +23,7 @@ task<> nothing() { co_return; }
 
 // C1
 LEAT_TEST("queue_runner_handle: an operation runs until its input ends; no error is kept",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(10, "q");
   int n = 0;
   leat::queue_runner runner(q);
@@ -45,7 +45,7 @@ LEAT_TEST("queue_runner_handle: an operation runs until its input ends; no error
 LEAT_TEST(
     "queue_runner_handle: several operations end each in its time, and the close_op runs once, "
     "last",
-    "[sync]") {
+    "[coordination]") {
   number_queue q(10);
   int a = 0;
   int b = 0;
@@ -70,7 +70,7 @@ LEAT_TEST(
 LEAT_TEST(
     "queue_runner_handle: an operation that fails ends alone; all errors are kept, the first "
     "thrown",
-    "[sync]") {
+    "[coordination]") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -85,7 +85,8 @@ LEAT_TEST(
 }
 
 // C5
-LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on", "[sync]") {
+LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on",
+          "[coordination]") {
   number_queue q0(3);
   number_queue q1(30);
   leat::queue_runner runner(q1);
@@ -106,7 +107,7 @@ LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on
 // C9: a session there is a start here; the one who closes when it is stopped is a task where there
 // is a cancel_op.
 LEAT_TEST("queue_runner_handle: each start has as many tasks, also those of a coordinator",
-          "[sync]") {
+          "[coordination]") {
   for (const bool own_cancel : {false, true}) {
     number_queue q(3);
     int n = 0;
@@ -134,7 +135,7 @@ LEAT_TEST("queue_runner_handle: each start has as many tasks, also those of a co
 }
 
 // C10, QD14
-LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[sync]") {
+LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[coordination]") {
   number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
@@ -158,7 +159,7 @@ LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[sync
 
 // C15
 LEAT_TEST("queue_runner_handle: cancelled is an error unless it was said to mean the end",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(3);
   leat::queue_runner runner(q);
   runner.add([] { return fail_with(errc::cancelled); });
@@ -172,7 +173,7 @@ LEAT_TEST("queue_runner_handle: cancelled is an error unless it was said to mean
 }
 
 // C16
-LEAT_TEST("queue_runner_handle: several errors may mean the end", "[sync]") {
+LEAT_TEST("queue_runner_handle: several errors may mean the end", "[coordination]") {
   number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
@@ -191,7 +192,7 @@ LEAT_TEST("queue_runner_handle: several errors may mean the end", "[sync]") {
 LEAT_TEST(
     "queue_runner_handle: a close_op that fails is kept behind the others, and the queue passes it "
     "on",
-    "[sync]") {
+    "[coordination]") {
   for (const bool with_error : {false, true}) {
     number_queue q(3);
     leat::queue_runner_options options;
@@ -214,7 +215,7 @@ LEAT_TEST(
 LEAT_TEST(
     "queue_runner_handle: when the last producer dies of an error the queue drains and then tells "
     "it",
-    "[sync]") {
+    "[coordination]") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -233,7 +234,7 @@ LEAT_TEST(
 // QD13
 LEAT_TEST(
     "queue_runner_handle: the last error runs the cancel_op, an end behind an error the close_op",
-    "[sync]") {
+    "[coordination]") {
   for (const bool last_fails : {true, false}) {
     number_queue q(3);
     int n = 0;
@@ -262,7 +263,7 @@ LEAT_TEST(
 }
 
 // C33, QD15
-LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[sync]") {
+LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[coordination]") {
   number_queue q(3);
   leat::queue_runner runner(q);
   bool fails = true;
@@ -278,7 +279,7 @@ LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[sync]") {
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner_handle: a record of a start outlives its runner", "[sync]") {
+LEAT_TEST("queue_runner_handle: a record of a start outlives its runner", "[coordination]") {
   leat::queue_runner_handle handle;
   leat::task_group group;
   {

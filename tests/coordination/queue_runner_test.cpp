@@ -52,7 +52,7 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
 }
 
 // C2, D5, QD12, QD27, QD28
-LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
+LEAT_TEST("queue_runner: the last producer to end closes the queue", "[coordination]") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
   counter b{q, 30};
@@ -70,7 +70,7 @@ LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
   CHECK_FALSE(coord.should_stop());
 }
 
-LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[sync]") {
+LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[coordination]") {
   leat::fifo_queue<int> q(4);
   int calls = 0;
   leat::queue_runner runner(q);
@@ -83,7 +83,8 @@ LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[
 }
 
 // C7, C19
-LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why", "[sync]") {
+LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why",
+          "[coordination]") {
   leat::fifo_queue<int> q(4);
   counter a{q, 1000};
   leat::queue_runner runner(q);
@@ -108,7 +109,7 @@ LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer wh
   CHECK(seen == "boom");
 }
 
-LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[sync]") {
+LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[coordination]") {
   leat::fifo_queue<int> q(2);
   counter a{q, 1000};
   leat::queue_runner runner(q);
@@ -124,7 +125,7 @@ LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[syn
 }
 
 // C10
-LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]") {
+LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordination]") {
   leat::fifo_queue<int> q(2);
   counter a{q, 3};
   leat::queue_runner runner(q);
@@ -138,7 +139,7 @@ LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]")
 }
 
 // C21, C22
-TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync]") {
+TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[coordination]") {
   leat::fifo_queue<int> q(2);
   leat::queue_runner runner(q);
   leat::coordinator coord;
@@ -150,7 +151,7 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync
 }
 
 // C25
-TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
+TEST_CASE("queue_runner: misuse ends the process with a sentence", "[coordination]") {
   const std::string outside = leat_test::abort_message([] {
     leat::fifo_queue<int> q(2);
     leat::queue_runner runner(q);
@@ -172,7 +173,7 @@ TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
 }
 
 TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on the given one",
-          "[sync]") {
+          "[coordination]") {
   leat::sim::virtual_scheduler given;
   leat::sim::virtual_scheduler own;
   std::vector<leat::scheduler*> ran;
@@ -202,7 +203,8 @@ TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on t
   CHECK(runner.running_producers() == 0);
 }
 
-LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator", "[sync]") {
+LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator",
+          "[coordination]") {
   leat::fifo_queue<int> q(2);
   leat::coordinator coord;
   {
@@ -246,7 +248,7 @@ task<std::string> end_beside_failure(Owner& owner) {
   co_return end;
 }
 
-LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[sync]") {
+LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[coordination]") {
   leat::coordinator coord;
   leat::task_group group;
   const std::string coordinated = co_await end_beside_failure(coord);
@@ -255,7 +257,8 @@ LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[
   CHECK(grouped == coordinated);
 }
 
-LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue", "[sync]") {
+LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue",
+          "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
   leat::queue_runner runner(q);
@@ -278,7 +281,7 @@ LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue"
   CHECK(cancelled);
 }
 
-LEAT_TEST("queue_runner: no operation begins after the stop", "[sync]") {
+LEAT_TEST("queue_runner: no operation begins after the stop", "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
   leat::queue_runner runner(q);
@@ -300,7 +303,8 @@ LEAT_TEST("queue_runner: no operation begins after the stop", "[sync]") {
 }
 
 // C6
-LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_op", "[sync]") {
+LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_op",
+          "[coordination]") {
   leat::fifo_queue<int> q(4, "q");
   counter a{q, 3};
   int cancelled = 0;
@@ -325,7 +329,7 @@ LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_
 
 // C19
 LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the full queue",
-          "[sync]") {
+          "[coordination]") {
   leat::fifo_queue<int> q(1);
   counter a{q, 1000};
   int cancelled = 0;
@@ -350,7 +354,7 @@ LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the 
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[sync]") {
+LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[coordination]") {
   leat::fifo_queue<int> q(1);
   int cancelled = 0;
   leat::queue_runner_options options;
@@ -368,7 +372,7 @@ LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", 
 
 // QD12
 LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator be joined",
-          "[sync]") {
+          "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 3};
   int cancelled = 0;
@@ -391,7 +395,7 @@ LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator
 
 // C20, QD29
 LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the queue passes it on",
-          "[sync]") {
+          "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
   leat::queue_runner_options options;
@@ -407,7 +411,7 @@ LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the que
   CHECK_THROWS_WITH(co_await q.pop(), "close");
 }
 
-LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[sync]") {
+LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
   leat::queue_runner_options options;
@@ -427,7 +431,7 @@ LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[sync]
 
 // C35
 LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner can start again",
-          "[sync]") {
+          "[coordination]") {
   leat::fifo_queue<int> q(10);
   bool fails = true;
   leat::queue_runner runner(q);
@@ -441,8 +445,8 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
   leat::coordinator coord;
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
-  // the library's own
-  CHECK(leat_test::dump().find("queue_runner_handle.cpp") == std::string::npos);
+  CHECK(leat_test::dump().find("queue_runner_handle.cpp") ==
+        std::string::npos);  // the library's own
   coord.request_stop();
   co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
   CHECK(runner.running_producers() == 1);
@@ -457,7 +461,7 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
 }
 
 // D2, D3
-LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[sync]") {
+LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[coordination]") {
   leat::fifo_queue<int> first(1);
   leat::fifo_queue<int> second(1);
   counter a{first, 1000};
@@ -477,24 +481,6 @@ LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[sync]"
   CHECK(a.next + b.next == before);
   co_await coord.join();
   CHECK(one.running_producers() + two.running_producers() == 0);
-}
-
-// D4
-LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown", "[sync]") {
-  leat::fifo_queue<int> q(1);
-  leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
-  for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {
-    runner.add([e]() -> task<bool> { throw leat::failure(e, "end"); });
-  }
-  leat::coordinator coord({.clean_stop_errors = {errc::cancelled, errc::out_of_range}});
-  runner.start(coord);
-  std::error_code ec;
-  try {
-    co_await coord.join();
-  } catch (const leat::failure& e) {
-    ec = e.code();
-  }
-  CHECK(ec == errc::invalid_argument);
 }
 
 }  // namespace queue_runner_test

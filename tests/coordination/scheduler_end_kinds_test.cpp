@@ -125,8 +125,9 @@ void check_end(how way, bool served) {
   CHECK(found == expected);
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a queue of each kind keeps all of its items", "[sync]",
-                   fifo, priority, shuffle, padding, tensor_priority, tensor_shuffle) {
+TEMPLATE_TEST_CASE("queue and scheduler: a queue of each kind keeps all of its items",
+                   "[coordination]", fifo, priority, shuffle, padding, tensor_priority,
+                   tensor_shuffle) {
   for (const how way : {how::pop, how::pop_many, how::pop_up_to, how::push}) {
     for (const bool served : {false, true}) {
       INFO(static_cast<int>(way) << ' ' << served);
@@ -141,7 +142,7 @@ struct own_weight {
 };
 
 TEMPLATE_TEST_CASE("queue and scheduler: a push that waits for a memory budget gives it back",
-                   "[sync]", asio_loop, embedded_loop) {
+                   "[coordination]", asio_loop, embedded_loop) {
   leat::memory_budget ram(10, "ram");
   using queue = leat::fifo_queue<std::int64_t, own_weight>;
   queue a({.capacity = 8, .budget = &ram});
@@ -171,8 +172,8 @@ TEMPLATE_TEST_CASE("queue and scheduler: a push that waits for a memory budget g
   REQUIRE(a.try_push(10));
 }
 
-TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[sync]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[coordination]",
+                   asio_loop, embedded_loop) {
   leat::coordinator coord({.name = "loops"});
   auto lives = std::make_shared<int>();
   const std::weak_ptr<int> watch = lives;

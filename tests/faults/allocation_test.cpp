@@ -32,6 +32,7 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/looper.hpp"
 #include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination/queue_runner_def.hpp"
 #include "leat/input/batcher.hpp"
 #include "leat/input/input_producer.hpp"
 #include "leat/input/tensor_batcher.hpp"

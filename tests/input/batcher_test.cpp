@@ -45,7 +45,7 @@ task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
   co_return all;
 }
 
-LEAT_TEST("batcher: items in order, the last batch may be smaller", "[pipeline]") {
+LEAT_TEST("batcher: items in order, the last batch may be smaller", "[input]") {
   leat::batcher<int> b({.batch_size = 4, .capacity = 3});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
@@ -57,7 +57,7 @@ LEAT_TEST("batcher: items in order, the last batch may be smaller", "[pipeline]"
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("batcher: what is dropped at the end is counted", "[pipeline]") {
+LEAT_TEST("batcher: what is dropped at the end is counted", "[input]") {
   leat::batcher<int> b({.batch_size = 4, .remainder = leat::batch_remainder::drop});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
@@ -69,7 +69,7 @@ LEAT_TEST("batcher: what is dropped at the end is counted", "[pipeline]") {
   CHECK(b.dropped() == 2);
 }
 
-LEAT_TEST("shuffle_batcher: every item once, not in order, from several operations", "[pipeline]") {
+LEAT_TEST("shuffle_batcher: every item once, not in order, from several operations", "[input]") {
   leat::shuffle_batcher<int> b(
       {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
   std::vector<counter> counters(3, counter{100});
@@ -86,7 +86,7 @@ LEAT_TEST("shuffle_batcher: every item once, not in order, from several operatio
   for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
 }
 
-TEST_CASE("batcher: a thread waits for the next one within a limit", "[pipeline]") {
+TEST_CASE("batcher: a thread waits for the next one within a limit", "[input]") {
   using namespace std::chrono_literals;
   for (const leat::batch_remainder remainder :
        {leat::batch_remainder::keep, leat::batch_remainder::drop}) {
@@ -99,7 +99,7 @@ TEST_CASE("batcher: a thread waits for the next one within a limit", "[pipeline]
   }
 }
 
-TEST_CASE("shuffle_batcher: what makes no sense is refused", "[pipeline]") {
+TEST_CASE("shuffle_batcher: what makes no sense is refused", "[input]") {
   CHECK_THROWS_AS(leat::shuffle_batcher<int>({.batch_size = 0, .capacity = 4}), leat::failure);
   CHECK_THROWS_AS(
       leat::shuffle_batcher<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
@@ -115,7 +115,7 @@ task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into
 }
 
 LEAT_TEST("batcher: a source that waits for a producer that was never started is named after 60 s",
-          "[pipeline]") {
+          "[input]") {
   leat::batcher<int> b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -159,7 +159,7 @@ struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
   }
 };
 
-TEST_CASE("batcher: a thread that waits for what was never started is told", "[pipeline]") {
+TEST_CASE("batcher: a thread that waits for what was never started is told", "[input]") {
   impatient_batch b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -179,7 +179,7 @@ TEST_CASE("batcher: a thread that waits for what was never started is told", "[p
   leat::sync_wait(coord.join());
 }
 
-TEST_CASE("batcher: a thread waits on for a slow source", "[pipeline]") {
+TEST_CASE("batcher: a thread waits on for a slow source", "[input]") {
   impatient_batch b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};
@@ -196,7 +196,7 @@ TEST_CASE("batcher: a thread waits on for a slow source", "[pipeline]") {
   leat::sync_wait(coord.join());
 }
 
-LEAT_TEST("batcher: a source that takes longer than 60 s is no error", "[pipeline]") {
+LEAT_TEST("batcher: a source that takes longer than 60 s is no error", "[input]") {
   leat::batcher<int> b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};

@@ -111,7 +111,7 @@ void under_seeds(std::uint64_t seeds, Body body) {
 }
 
 TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each epoch trained",
-          "[pipeline]") {
+          "[input]") {
   under_seeds(20, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{1 + static_cast<std::size_t>(w.random().uniform_below(5)), readers, 3};
     input in(w, shape);
@@ -133,7 +133,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each 
 
 // Nobody trains until the readers have ended: what is in the queue stays, and drains below the
 // minimum.
-TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[pipeline]") {
+TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[input]") {
   world w(3);
   w.run([](world& here) -> task<> {
     for (std::size_t i = 0; i < 3; ++i) {
@@ -163,7 +163,7 @@ TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[pipe
 }
 
 TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, and close nothing",
-          "[pipeline]") {
+          "[input]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {
@@ -187,7 +187,7 @@ TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, an
   }
 }
 
-TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[pipeline]") {
+TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -204,7 +204,7 @@ TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[p
   });
 }
 
-TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[pipeline]") {
+TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -225,7 +225,7 @@ TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[pipeli
 }
 
 TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be taken",
-          "[pipeline]") {
+          "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{4, readers, 1000};
     input in(w, shape);
@@ -246,7 +246,7 @@ TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be
 }
 
 // By default only out_of_range means the end of the input.
-TEST_CASE("clean shutdown: to be cancelled by somebody else is no end of the input", "[pipeline]") {
+TEST_CASE("clean shutdown: to be cancelled by somebody else is no end of the input", "[input]") {
   world w(1);
   w.run([](world&) -> task<> {
     leat::fifo_queue<int> queue(1);

@@ -19,7 +19,7 @@ tensor_tuple columns() {
   return tensor_tuple(vector_of(from_to(0, 3)), tensor::of({3}, {"a", "b", "c"}));
 }
 
-LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "[pipeline]") {
+LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "[input]") {
   in_memory_source source(number_and_text(), columns(), 2);
   numbers seen;
   while (auto row = co_await source()) {
@@ -32,8 +32,7 @@ LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "
   CHECK_FALSE(again);
 }
 
-LEAT_TEST("in_memory_source: without a limit it goes on, and rows share their values",
-          "[pipeline]") {
+LEAT_TEST("in_memory_source: without a limit it goes on, and rows share their values", "[input]") {
   in_memory_source source(number_spec(), tensor_tuple(vector_of({7})), std::nullopt);
   element first = co_await source();
   for (int i = 0; i < 100; ++i) {
@@ -42,7 +41,7 @@ LEAT_TEST("in_memory_source: without a limit it goes on, and rows share their va
   }
 }
 
-LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[pipeline]") {
+LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[input]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "x"},
                          {.type = dtype::int64, .shape = {4}, .name = "s", .sparse = true}});
   const tensor_tuple table =
@@ -60,7 +59,7 @@ LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[pipeline]") 
   }
 }
 
-TEST_CASE("in_memory_source: what makes no sense is refused at once", "[pipeline]") {
+TEST_CASE("in_memory_source: what makes no sense is refused at once", "[input]") {
   const auto refused = [](tensor_tuple table, std::optional<std::uint64_t> epochs = 1) {
     return refusal(
         [&] { return in_memory_source(number_and_text(), std::move(table), epochs).rows(); });

@@ -40,7 +40,7 @@ static_assert(!std::copy_constructible<training>);
 
 // ------------------------------------------------------------------------------------ the epochs
 
-LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list", "[pipeline]") {
+LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list", "[input]") {
   const names words{"to", "be", "or", "not", "to", "be"};
   string_input_producer p(words, {.num_epochs = 3, .shuffle = false});
   const names out = co_await all_of(p);
@@ -50,14 +50,14 @@ LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list",
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("string_input_producer: P09 all orders are equally likely", "[pipeline]") {
+LEAT_TEST("string_input_producer: P09 all orders are equally likely", "[input]") {
   string_input_producer p({"a", "b", "c"}, {.num_epochs = 600, .seed = 5});
   const names out = co_await all_of(p);
   REQUIRE(out.size() == 1800);
   check_orders(out, 3, 6, 61, 139);
 }
 
-LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity", "[pipeline]") {
+LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity", "[input]") {
   names forty;
   for (int i = 0; i < 40; ++i) forty.push_back(std::to_string(i));
   string_input_producer p(forty, {.num_epochs = 1, .shuffle = false, .capacity = 3});
@@ -76,7 +76,7 @@ LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity"
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule", "[pipeline]") {
+TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule", "[input]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed, {.threads = 2});
     w.run([](world& here) -> task<> {
@@ -104,7 +104,7 @@ TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule",
 
 // These orders are the contract: the same with every compiler, on every platform.
 LEAT_TEST("string_input_producer: the order of an epoch is a function of seed and epoch",
-          "[pipeline]") {
+          "[input]") {
   string_input_producer p({"a", "b", "c", "d", "e"}, {.num_epochs = 4, .seed = 7});
   const names out = co_await all_of(p);
   std::string text;
@@ -112,7 +112,7 @@ LEAT_TEST("string_input_producer: the order of an epoch is a function of seed an
   CHECK(text == "dbcaeacebdadbecdbeac");
 }
 
-LEAT_TEST("string_input_producer: without a seed the orders are others each time", "[pipeline]") {
+LEAT_TEST("string_input_producer: without a seed the orders are others each time", "[input]") {
   names many;
   for (int i = 0; i < 50; ++i) many.push_back(std::to_string(i));
   string_input_producer a(many, {.num_epochs = 1});
@@ -122,8 +122,7 @@ LEAT_TEST("string_input_producer: without a seed the orders are others each time
   CHECK(first != second);
 }
 
-LEAT_TEST("string_input_producer: without num_epochs it goes on until it is stopped",
-          "[pipeline]") {
+LEAT_TEST("string_input_producer: without num_epochs it goes on until it is stopped", "[input]") {
   string_input_producer p({"a", "b"}, {.shuffle = false, .capacity = 1});
   leat::coordinator coord;
   p.start(coord);
@@ -135,7 +134,7 @@ LEAT_TEST("string_input_producer: without num_epochs it goes on until it is stop
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("input_producer: items of any type that can be copied", "[pipeline]") {
+LEAT_TEST("input_producer: items of any type that can be copied", "[input]") {
   leat::input_producer<std::pair<int, std::string>> p({{1, "one"}, {2, "two"}},
                                                       {.num_epochs = 1, .shuffle = false});
   const auto out = co_await all_of(p);
@@ -146,7 +145,7 @@ LEAT_TEST("input_producer: items of any type that can be copied", "[pipeline]") 
 // --------------------------------------------------------------------------- what is refused
 
 TEST_CASE("string_input_producer: P03, P14 what makes no sense is refused at construction",
-          "[pipeline]") {
+          "[input]") {
   const auto said = [](names items, const leat::producer_options& options) {
     return refusal([&] { return string_input_producer(std::move(items), options).items(); });
   };
@@ -157,7 +156,7 @@ TEST_CASE("string_input_producer: P03, P14 what makes no sense is refused at con
   CHECK(contains(said({"a"}, {.capacity = leat::unbounded}), "without num_epochs"));
 }
 
-LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", "[pipeline]") {
+LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", "[input]") {
   string_input_producer p({"a", "b"}, {.num_epochs = 100, .capacity = leat::unbounded});
   leat::coordinator coord;
   p.start(coord);
@@ -167,7 +166,7 @@ LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", 
 
 // ------------------------------------------------------------------- lists found at run time
 
-LEAT_TEST("string_input_producer: the list may be found at run time", "[pipeline]") {
+LEAT_TEST("string_input_producer: the list may be found at run time", "[input]") {
   string_input_producer p(find_two, {.num_epochs = 2, .shuffle = false});
   CHECK(p.items() == 0);
   const names out = co_await all_of(p);
@@ -175,7 +174,7 @@ LEAT_TEST("string_input_producer: the list may be found at run time", "[pipeline
   CHECK(p.items() == 2);
 }
 
-TEST_CASE("string_input_producer: the files of match_filenames_once", "[pipeline]") {
+TEST_CASE("string_input_producer: the files of match_filenames_once", "[input]") {
   world w(1);
   w.run([](world& here) -> task<> {
     const leat::match_filenames_once files("/in/*");
@@ -188,7 +187,7 @@ TEST_CASE("string_input_producer: the files of match_filenames_once", "[pipeline
 }
 
 LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consumer's error",
-          "[pipeline]") {
+          "[input]") {
   string_input_producer p(find_none, {.name = "names"});
   const end e = co_await end_of(p);
   CHECK(e.code == errc::invalid_argument);
@@ -196,7 +195,7 @@ LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consu
   CHECK(e.coordinator == e.consumer);
 }
 
-LEAT_TEST("string_input_producer: so is what the search for the list throws", "[pipeline]") {
+LEAT_TEST("string_input_producer: so is what the search for the list throws", "[input]") {
   string_input_producer p(fail_to_find);
   const end e = co_await end_of(p);
   CHECK(e.code == errc::permission_denied);
@@ -204,7 +203,7 @@ LEAT_TEST("string_input_producer: so is what the search for the list throws", "[
   CHECK(e.coordinator == e.consumer);
 }
 
-LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[pipeline]") {
+LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[input]") {
   string_input_producer good(find_two, {.num_epochs = 1});
   string_input_producer bad(find_none, {.num_epochs = 1});
   co_await good.runner().run();
@@ -222,7 +221,7 @@ LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[pip
 // ----------------------------------------------------------------------------------- the stop
 
 LEAT_TEST("string_input_producer: a stop ends a push that waits, and what is in drains",
-          "[pipeline]") {
+          "[input]") {
   string_input_producer p({"a", "b", "c"}, {.shuffle = false, .capacity = 2});
   leat::coordinator coord;
   p.start(coord);
@@ -239,8 +238,7 @@ LEAT_TEST("string_input_producer: a stop ends a push that waits, and what is in 
   CHECK(left == names{"a", "b"});
 }
 
-LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the closing",
-          "[pipeline]") {
+LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the closing", "[input]") {
   int runs = 0;
   string_input_producer* made = nullptr;
   const auto cancel = [&]() -> task<> {
@@ -262,7 +260,7 @@ LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the clos
 // ------------------------------------------------------------------------------- shared queues
 
 TEST_CASE("string_input_producer: P22 producers of one shared name are of one capacity",
-          "[pipeline]") {
+          "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 32, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 32, .name = "names", .shared = &shared});
@@ -275,7 +273,7 @@ TEST_CASE("string_input_producer: P22 producers of one shared name are of one ca
   CHECK(contains(said, "'names'"));
 }
 
-LEAT_TEST("string_input_producer: two fill a shared queue together", "[pipeline]") {
+LEAT_TEST("string_input_producer: two fill a shared queue together", "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 2, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 2, .name = "names", .shared = &shared});
@@ -295,7 +293,7 @@ LEAT_TEST("string_input_producer: two fill a shared queue together", "[pipeline]
   CHECK(of_b > 10);
 }
 
-LEAT_TEST("string_input_producer: one that another one's end cuts short says so", "[pipeline]") {
+LEAT_TEST("string_input_producer: one that another one's end cuts short says so", "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.num_epochs = 1, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.num_epochs = 1000, .name = "names", .shared = &shared});
@@ -324,7 +322,7 @@ LEAT_TEST("string_input_producer: one that another one's end cuts short says so"
 
 // ------------------------------------------------------------------------------------ fullness
 
-LEAT_TEST("string_input_producer: P21 its fullness", "[pipeline]") {
+LEAT_TEST("string_input_producer: P21 its fullness", "[input]") {
   string_input_producer p({"a", "b", "c", "d", "e", "f"}, {.num_epochs = 1});
   leat::coordinator coord;
   p.start(coord);

@@ -23,12 +23,12 @@ task<> count_into(limit_epochs<int> source, int& count) {
   }
 }
 
-TEST_CASE("limit_epochs: P01 without a limit it never ends", "[pipeline]") {
+TEST_CASE("limit_epochs: P01 without a limit it never ends", "[input]") {
   const limit_epochs seven(7);
   for (int i = 0; i < 100; ++i) REQUIRE(seven.take() == 7);
 }
 
-LEAT_TEST("limit_epochs: P02 so many times, then the end for ever", "[pipeline]") {
+LEAT_TEST("limit_epochs: P02 so many times, then the end for ever", "[input]") {
   const limit_epochs greeting("Love Me", 2);
   CHECK(co_await greeting() == "Love Me");
   CHECK(co_await greeting() == "Love Me");
@@ -37,7 +37,7 @@ LEAT_TEST("limit_epochs: P02 so many times, then the end for ever", "[pipeline]"
   CHECK_FALSE(greeting.take());
 }
 
-TEST_CASE("limit_epochs: P03 no number below 1", "[pipeline]") {
+TEST_CASE("limit_epochs: P03 no number below 1", "[input]") {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
     const std::string said = refusal([n] { return limit_epochs(7, n); });
     CHECK(contains(said, "limit_epochs"));
@@ -45,7 +45,7 @@ TEST_CASE("limit_epochs: P03 no number below 1", "[pipeline]") {
   }
 }
 
-LEAT_TEST("limit_epochs: tasks share the number, through copies too", "[pipeline]") {
+LEAT_TEST("limit_epochs: tasks share the number, through copies too", "[input]") {
   const limit_epochs one(1, 100);
   int count[3] = {};
   leat::task_group group;
@@ -56,7 +56,7 @@ LEAT_TEST("limit_epochs: tasks share the number, through copies too", "[pipeline
   CHECK_FALSE(one.take());
 }
 
-TEST_CASE("limit_epochs: threads share the number", "[pipeline]") {
+TEST_CASE("limit_epochs: threads share the number", "[input]") {
   const limit_epochs one(1, 10'000);
   int count[2] = {};
   {
@@ -70,7 +70,7 @@ TEST_CASE("limit_epochs: threads share the number", "[pipeline]") {
   CHECK(count[0] + count[1] == 10'000);
 }
 
-LEAT_TEST("limit_epochs: a source outlives what it came from", "[pipeline]") {
+LEAT_TEST("limit_epochs: a source outlives what it came from", "[input]") {
   task<std::optional<std::string>> next;
   {
     const limit_epochs gone(std::string(100, 'x'), 1);

@@ -26,7 +26,7 @@ struct three : temp_dir {
   }
 };
 
-TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[pipeline]") {
+TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[input]") {
   const three t;
   CHECK(found_by(match_filenames_once(t / "match_filenames.?")) ==
         paths{t / "match_filenames.0", t / "match_filenames.1", t / "match_filenames.2"});
@@ -35,8 +35,7 @@ TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[pip
         paths{t / "match_filenames.0", t / "match_filenames.2"});
 }
 
-TEST_CASE("match_filenames_once: G18 what comes later is not seen, by copies neither",
-          "[pipeline]") {
+TEST_CASE("match_filenames_once: G18 what comes later is not seen, by copies neither", "[input]") {
   const temp_dir t;
   t.write("a.txt", "");
   const match_filenames_once files(t / "*.txt");
@@ -47,15 +46,14 @@ TEST_CASE("match_filenames_once: G18 what comes later is not seen, by copies nei
   CHECK(found_by(copy) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: it looks when it is asked first, not when it is made",
-          "[pipeline]") {
+TEST_CASE("match_filenames_once: it looks when it is asked first, not when it is made", "[input]") {
   const temp_dir t;
   const match_filenames_once files(t / "*.txt");
   t.write("a.txt", "");
   CHECK(found_by(files) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: several that ask at the same time look once", "[pipeline]") {
+TEST_CASE("match_filenames_once: several that ask at the same time look once", "[input]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 3});
     w.run([](world& here) -> task<> {
@@ -79,8 +77,7 @@ TEST_CASE("match_filenames_once: several that ask at the same time look once", "
   }
 }
 
-TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not count",
-          "[pipeline]") {
+TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not count", "[input]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.check_frames();

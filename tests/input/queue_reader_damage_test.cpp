@@ -26,7 +26,7 @@ leat::line_reader_options skip_files() {
   return options;
 }
 
-TEST_CASE("queue_reader: a wrong option is no damaged file", "[pipeline]") {
+TEST_CASE("queue_reader: a wrong option is no damaged file", "[input]") {
   in_world([](world& w) -> task<> {
     for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
     names_queue q(9);
@@ -43,7 +43,7 @@ TEST_CASE("queue_reader: a wrong option is no damaged file", "[pipeline]") {
   });
 }
 
-TEST_CASE("queue_reader: a file waits until there are descriptors", "[pipeline]") {
+TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {
   leat::sim::world_options few;
   few.files.max_open_files = 2;  // one that is read, and the one before, which is being closed
   for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
@@ -86,7 +86,7 @@ struct large_reader : leat::line_reader {
   }
 };
 
-TEST_CASE("queue_reader: a file waits until there is memory", "[pipeline]") {
+TEST_CASE("queue_reader: a file waits until there is memory", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue q(9);
@@ -123,7 +123,7 @@ struct keyless_reader : leat::line_reader {
   }
 };
 
-TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "[pipeline]") {
+TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
     names_queue q(9);
@@ -150,7 +150,7 @@ TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "
 }
 
 TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of the next call",
-          "[pipeline]") {
+          "[input]") {
   int cut = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     in_world(
@@ -183,7 +183,7 @@ TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of t
   CHECK(cut > 0);
 }
 
-TEST_CASE("queue_reader: names that no file can have are left out", "[pipeline]") {
+TEST_CASE("queue_reader: names that no file can have are left out", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue q(9);
@@ -210,7 +210,7 @@ leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   return options;
 }
 
-TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[pipeline]") {
+TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[input]") {
   for (int taken = 1; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
@@ -233,7 +233,7 @@ TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[pipel
   }
 }
 
-TEST_CASE("queue_reader: files that were missing count behind a restore", "[pipeline]") {
+TEST_CASE("queue_reader: files that were missing count behind a restore", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue q(9);
@@ -250,7 +250,7 @@ TEST_CASE("queue_reader: files that were missing count behind a restore", "[pipe
   });
 }
 
-TEST_CASE("queue_reader: bytes that are no whole record are counted over all files", "[pipeline]") {
+TEST_CASE("queue_reader: bytes that are no whole record are counted over all files", "[input]") {
   for (std::size_t taken = 0; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
@@ -270,7 +270,7 @@ TEST_CASE("queue_reader: bytes that are no whole record are counted over all fil
   }
 }
 
-TEST_CASE("queue_reader: what a tolerated tail leaves out is counted", "[pipeline]") {
+TEST_CASE("queue_reader: what a tolerated tail leaves out is counted", "[input]") {
   in_world([](world& w) -> task<> {
     const std::string whole = tfrecord_file(2);
     w.files().write_file("/a", whole.substr(0, whole.size() - 4));

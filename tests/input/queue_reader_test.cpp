@@ -23,7 +23,7 @@ using namespace queue_reader_test;
 // nothing else in it. R15 is decided otherwise: the state of every reader can be saved, see
 // queue_reader_resume_test.cpp.
 
-LEAT_TEST("queue_reader: R01 counts records and files", "[pipeline]") {
+LEAT_TEST("queue_reader: R01 counts records and files", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "A B C");
@@ -42,7 +42,7 @@ LEAT_TEST("queue_reader: R01 counts records and files", "[pipeline]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue_reader: R02 names may come while it reads", "[pipeline]") {
+LEAT_TEST("queue_reader: R02 names may come while it reads", "[input]") {
   names_queue q(99);
   identities reader(q);
   for (int round = 0; round < 3; ++round) {
@@ -53,7 +53,7 @@ LEAT_TEST("queue_reader: R02 names may come while it reads", "[pipeline]") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[pipeline]") {
+LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -71,7 +71,7 @@ LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[p
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothing", "[pipeline]") {
+TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothing", "[input]") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -101,7 +101,7 @@ TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothi
   }
 }
 
-LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[pipeline]") {
+LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -117,7 +117,7 @@ LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[p
 }
 
 TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then comes the next",
-          "[pipeline]") {
+          "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\ntwo\n");
     names_queue q(9);
@@ -129,7 +129,7 @@ TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then 
   });
 }
 
-TEST_CASE("queue_reader: a missing file is passed over where the policy says so", "[pipeline]") {
+TEST_CASE("queue_reader: a missing file is passed over where the policy says so", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\n");
     names_queue q(9);
@@ -148,7 +148,7 @@ TEST_CASE("queue_reader: a missing file is passed over where the policy says so"
   });
 }
 
-TEST_CASE("queue_reader: the limit of reports counts over all files", "[pipeline]") {
+TEST_CASE("queue_reader: the limit of reports counts over all files", "[input]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(3);
     damaged[30] ^= 1;
@@ -169,7 +169,7 @@ TEST_CASE("queue_reader: the limit of reports counts over all files", "[pipeline
   });
 }
 
-TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[pipeline]") {
+TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\ntwo\n");
     names_queue q(9);
@@ -183,7 +183,7 @@ TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[pi
   });
 }
 
-TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipeline]") {
+TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/six", tfrecord_file(6));
     w.files().write_file("/two", tfrecord_file(2));
@@ -205,7 +205,7 @@ TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipel
   });
 }
 
-LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", "[pipeline]") {
+LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", "[input]") {
   names_queue q(9);
   co_await fill(q, "A B");
   identities reader(q, {}, "my reader");
@@ -224,7 +224,7 @@ LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", 
   CHECK(co_await next_value(reader) == "A");
 }
 
-TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", "[pipeline]") {
+TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", "[input]") {
   in_world([](world& w) -> task<> {
     names expected;
     for (const char* name : {"/0", "/1"}) {
@@ -248,7 +248,7 @@ TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", 
 }
 
 TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the next call",
-          "[pipeline]") {
+          "[input]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(4);
     damaged[2 * 24 + 14] ^= 1;
@@ -267,7 +267,7 @@ TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the
   });
 }
 
-LEAT_TEST("queue_reader: one that waits for a name does not hold up the others", "[pipeline]") {
+LEAT_TEST("queue_reader: one that waits for a name does not hold up the others", "[input]") {
   names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
   std::string order;
   leat::task_group group;
@@ -287,7 +287,7 @@ LEAT_TEST("queue_reader: one that waits for a name does not hold up the others",
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: D14 counts can be asked while it waits for a name", "[pipeline]") {
+LEAT_TEST("queue_reader: D14 counts can be asked while it waits for a name", "[input]") {
   names_queue q(1);
   identities reader(q);
   leat::task_group group;
@@ -319,7 +319,7 @@ task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
 }
 
 TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordinated or not",
-          "[pipeline]") {
+          "[input]") {
   for (const bool coordinated : {true, false}) {
     in_world([&](world& w) -> task<> {
       w.files().write_file("/good", "one\n");
@@ -352,7 +352,7 @@ TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordina
 
 // ---------------------------------------------------------------------------------- D. lines
 
-TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[pipeline]") {
+TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[input]") {
   for (const std::string end : {"\n", "\r\n"}) {
     for (const std::size_t header : {0U, 1U}) {
       in_world([&](world& w) -> task<> {
@@ -382,8 +382,7 @@ TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[p
   }
 }
 
-TEST_CASE("queue_reader: T07, T12 files without records are passed over and counted",
-          "[pipeline]") {
+TEST_CASE("queue_reader: T07, T12 files without records are passed over and counted", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/empty", "");
     w.files().write_file("/two", "1\n2\n");
@@ -401,7 +400,7 @@ TEST_CASE("queue_reader: T07, T12 files without records are passed over and coun
 
 // ------------------------------------------------------------------------------ F. whole files
 
-TEST_CASE("queue_reader: W01, W02 whole files", "[pipeline]") {
+TEST_CASE("queue_reader: W01, W02 whole files", "[input]") {
   in_world([](world& w) -> task<> {
     const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
     names_queue q(9);
@@ -419,7 +418,7 @@ TEST_CASE("queue_reader: W01, W02 whole files", "[pipeline]") {
   });
 }
 
-TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one", "[pipeline]") {
+TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/0", "zero");
     names_queue q(9);
@@ -433,7 +432,7 @@ TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one",
   });
 }
 
-TEST_CASE("queue_reader: a producer that was never started is an error after 60 s", "[pipeline]") {
+TEST_CASE("queue_reader: a producer that was never started is an error after 60 s", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     std::vector<std::string> all(1, "/a");
@@ -456,7 +455,7 @@ TEST_CASE("queue_reader: a producer that was never started is an error after 60 
   });
 }
 
-TEST_CASE("queue_reader: a producer that is started during the wait is no error", "[pipeline]") {
+TEST_CASE("queue_reader: a producer that is started during the wait is no error", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     std::vector<std::string> all(1, "/a");
@@ -476,7 +475,7 @@ TEST_CASE("queue_reader: a producer that is started during the wait is no error"
   });
 }
 
-TEST_CASE("queue_reader: no limit for a queue that others fill", "[pipeline]") {
+TEST_CASE("queue_reader: no limit for a queue that others fill", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue names(1, "names");

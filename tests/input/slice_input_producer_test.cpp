@@ -26,7 +26,7 @@ std::string refused(tensor_tuple columns) {
   return refusal([&] { return slice_input_producer(std::move(columns)).queue().size(); });
 }
 
-LEAT_TEST("slice_input_producer: P12 rows of the columns, together and in order", "[pipeline]") {
+LEAT_TEST("slice_input_producer: P12 rows of the columns, together and in order", "[input]") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 3, .shuffle = false});
   const names out = texts_of(co_await all_of(p));
   names expected;
@@ -37,7 +37,7 @@ LEAT_TEST("slice_input_producer: P12 rows of the columns, together and in order"
 }
 
 LEAT_TEST("slice_input_producer: all orders of four are equally likely, and rows stay together",
-          "[pipeline]") {
+          "[input]") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 1200, .seed = 5});
   const names out = texts_of(co_await all_of(p));
   REQUIRE(out.size() == 4800);
@@ -45,7 +45,7 @@ LEAT_TEST("slice_input_producer: all orders of four are equally likely, and rows
 }
 
 LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of any shape",
-          "[pipeline]") {
+          "[input]") {
   auto columns = tensor_tuple::named({{"image", tensor::of<float>({2, 2, 1}, {1, 2, 3, 4})},
                                       {"label", tensor::of<std::uint8_t>({2}, {8, 9})}});
   slice_input_producer p(columns, {.num_epochs = 1, .shuffle = false});
@@ -57,7 +57,7 @@ LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of a
   CHECK_FALSE(out[1]["image"].is_shared());
 }
 
-LEAT_TEST("slice_input_producer: more rows than fit", "[pipeline]") {
+LEAT_TEST("slice_input_producer: more rows than fit", "[input]") {
   std::vector<float> values;
   for (int i = 0; i < 20; ++i) values.push_back(static_cast<float>(i));
   const tensor rows = tensor::of({10, 2}, std::span<const float>(values));
@@ -70,15 +70,14 @@ LEAT_TEST("slice_input_producer: more rows than fit", "[pipeline]") {
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("slice_input_producer: P18 no columns are refused, nor columns without rows",
-          "[pipeline]") {
+TEST_CASE("slice_input_producer: P18 no columns are refused, nor columns without rows", "[input]") {
   CHECK(contains(refused({}), "no column is given"));
   CHECK(contains(refused(tensor_tuple(tensor::of<float>({0}, {}))), "rows is empty"));
   CHECK(contains(refused(tensor_tuple(letters(), tensor::scalar(1.0F))), "column 1 is a scalar"));
 }
 
 TEST_CASE("slice_input_producer: P20, D10 columns of different lengths are refused, both named",
-          "[pipeline]") {
+          "[input]") {
   const tensor three = tensor::of<float>({3}, {1, 2, 3});
   CHECK(contains(refused(tensor_tuple(three, letters())), "column 0 has 3 rows, column 1 has 4"));
   CHECK(contains(refused(tensor_tuple::named({{"x", letters()}, {"y", primes()}, {"z", three}})),

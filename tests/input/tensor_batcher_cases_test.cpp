@@ -65,7 +65,7 @@ void check_ten_by_ten(const batches& all, std::size_t numbers_at, std::size_t sp
 
 // ------------------------------------------------------------------------------------------ batch
 
-LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[pipeline]") {  // B01
+LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[input]") {  // B01
   tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(30, three));
   const batches all = co_await batches_of(b);
@@ -74,7 +74,7 @@ LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[pi
   CHECK(at % 64 == 0);
 }
 
-LEAT_TEST("tensor_batcher: columns with names", "[pipeline]") {  // B02
+LEAT_TEST("tensor_batcher: columns with names", "[input]") {  // B02
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::int64, .shape = {2}, .name = "s", .sparse = true},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
@@ -95,7 +95,7 @@ LEAT_TEST("tensor_batcher: columns with names", "[pipeline]") {  // B02
   CHECK(all[1].sparse("s") == all[1].sparse(2));
 }
 
-LEAT_TEST("tensor_batcher: columns with names stand in their order", "[pipeline]") {  // B03
+LEAT_TEST("tensor_batcher: columns with names stand in their order", "[input]") {  // B03
   std::vector<leat::column_spec> columns;
   std::vector<leat::named_tensor> values;
   const std::pair<const char*, int> given[] = {{"a", 1},   {"b", 2},   {"c", 3},
@@ -113,7 +113,7 @@ LEAT_TEST("tensor_batcher: columns with names stand in their order", "[pipeline]
   CHECK(order == numbers{1, 11, 2, 22, 3, 33});
 }
 
-LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[pipeline]") {  // B05
+LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[input]") {  // B05
   const batch_spec spec(
       {{.type = dtype::int64, .shape = {}}, {.type = dtype::string, .shape = {any}}});
   tensor_batcher b(spec, {.batch_size = 10, .dynamic_pad = true});
@@ -136,7 +136,7 @@ LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[pi
   }
 }
 
-LEAT_TEST("tensor_batcher: several tasks call one source", "[pipeline]") {  // B07, B09
+LEAT_TEST("tensor_batcher: several tasks call one source", "[input]") {  // B07, B09
   for (const std::int64_t limit : {30, 35}) {
     tensor_batcher b(spec_of_three(), {.batch_size = 10});
     b.add(count_to(limit, three), {.tasks = 4});
@@ -158,7 +158,7 @@ LEAT_TEST("tensor_batcher: several tasks call one source", "[pipeline]") {  // B
   }
 }
 
-LEAT_TEST("tensor_batcher: the last batch may be smaller", "[pipeline]") {  // B08
+LEAT_TEST("tensor_batcher: the last batch may be smaller", "[input]") {  // B08
   tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
@@ -168,7 +168,7 @@ LEAT_TEST("tensor_batcher: the last batch may be smaller", "[pipeline]") {  // B
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("tensor_batcher: or is dropped, and counted", "[pipeline]") {
+LEAT_TEST("tensor_batcher: or is dropped, and counted", "[input]") {
   tensor_batcher b(spec_of_three(), {.batch_size = 10, .remainder = batch_remainder::drop});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
@@ -176,7 +176,7 @@ LEAT_TEST("tensor_batcher: or is dropped, and counted", "[pipeline]") {
   CHECK(b.dropped() == 5);
 }
 
-LEAT_TEST("tensor_batcher: unsigned numbers", "[pipeline]") {  // B11
+LEAT_TEST("tensor_batcher: unsigned numbers", "[input]") {  // B11
   const batch_spec spec(
       {{.type = dtype::uint32, .shape = {}}, {.type = dtype::uint64, .shape = {}}});
   tensor_batcher b(spec, {.batch_size = 3});
@@ -190,7 +190,7 @@ LEAT_TEST("tensor_batcher: unsigned numbers", "[pipeline]") {  // B11
   CHECK(all[0][1].values<std::uint64_t>()[2] == UINT64_MAX - 2);
 }
 
-TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[pipeline]") {
+TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[input]") {
   const auto refused = [](batch_spec spec, leat::tensor_batcher_options o) {
     return refusal([&] { return tensor_batcher(std::move(spec), o).batch_size(); });
   };
@@ -213,7 +213,7 @@ TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[pipe
                  "the rank of sparse column 'w' is unknown"));
 }
 
-LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[pipeline]") {  // B13, B14
+LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[input]") {  // B13, B14
   const batch_spec spec({{.type = dtype::int64, .shape = {2}, .name = "c"}});
   tensor_batcher b(spec, {.batch_size = 8});
   const tensor_tuple element = tensor_tuple::named({{"c", vector_of({12, 12})}});
@@ -225,7 +225,7 @@ LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[pipeline]"
   b.close();
 }
 
-LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[pipeline]") {  // B15
+LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[input]") {  // B15
   tensor_batcher b(number_spec(), {.batch_size = 10, .capacity = 4});
   b.add(count_to(20, one));
   const batches all = co_await batches_of(b);
@@ -234,7 +234,7 @@ LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[pipeline]") 
 
 // ----------------------------------------------------------------------------------- enqueue_many
 
-LEAT_TEST("tensor_batcher: a source of none, one or many at a time", "[pipeline]") {
+LEAT_TEST("tensor_batcher: a source of none, one or many at a time", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4});
   // Call x gives x % 3 rows, each with x.
   b.add(count_to(9,
@@ -250,7 +250,7 @@ LEAT_TEST("tensor_batcher: a source of none, one or many at a time", "[pipeline]
   CHECK(values_of(all) == numbers{1, 2, 2, 4, 5, 5, 7, 8, 8});
 }
 
-LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[pipeline]") {  // B17
+LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[input]") {  // B17
   tensor_batcher b(number_and_text(), {.batch_size = 4});
   b.add(count_to(1,
                  [](std::int64_t) {
@@ -306,7 +306,7 @@ std::string with_names(std::string_view first, std::string_view second) {
   });
 }
 
-LEAT_TEST("tensor_batcher: joined sources, each in its order", "[pipeline]") {  // B19, B22
+LEAT_TEST("tensor_batcher: joined sources, each in its order", "[input]") {  // B19, B22
   for (const std::int64_t more : {0, 2}) {
     tensor_batcher b(leat::intersect_specs({number_and_text(), number_and_text()}),
                      {.batch_size = 5});
@@ -321,7 +321,7 @@ LEAT_TEST("tensor_batcher: joined sources, each in its order", "[pipeline]") {  
   }
 }
 
-LEAT_TEST("tensor_batcher: joined sources with names", "[pipeline]") {  // B20
+LEAT_TEST("tensor_batcher: joined sources with names", "[input]") {  // B20
   const batch_spec spec({{.type = dtype::string, .shape = {}, .name = "text"},
                          {.type = dtype::int64, .shape = {}, .name = "number"}});
   tensor_batcher b(leat::intersect_specs({spec, spec}), {.batch_size = 5});
@@ -336,7 +336,7 @@ LEAT_TEST("tensor_batcher: joined sources with names", "[pipeline]") {  // B20
   CHECK(all[0]["number"] == all[0][0]);
 }
 
-TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "[pipeline]") {
+TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "[input]") {
   CHECK(contains(with_names("a", "b"),
                  "differ in the names of the columns: source 0 gives int64 [] 'a', int64 [] 'k'; "
                  "source 1 gives int64 [] 'b', int64 [] 'k'"));  // B23
@@ -361,7 +361,7 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 gives int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batcher: D11 joined shapes are merged, or relaxed to be padded", "[pipeline]") {
+LEAT_TEST("tensor_batcher: D11 joined shapes are merged, or relaxed to be padded", "[input]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
   const batch_spec merged = leat::intersect_specs({unknown, known});
@@ -387,7 +387,7 @@ LEAT_TEST("tensor_batcher: D11 joined shapes are merged, or relaxed to be padded
 
 // ---------------------------------------------------------------------------------------- the rest
 
-LEAT_TEST("tensor_batcher: how full it is", "[pipeline]") {  // B27
+LEAT_TEST("tensor_batcher: how full it is", "[input]") {  // B27
   tensor_batcher b(number_spec(), {.batch_size = 10});
   for (int i = 0; i < 8; ++i) CHECK(co_await b.push(one(i)));
   const leat::queue_statistics s = b.queue().statistics();
@@ -395,7 +395,7 @@ LEAT_TEST("tensor_batcher: how full it is", "[pipeline]") {  // B27
   CHECK(s.weight == 8 * sizeof(std::int64_t));
 }
 
-LEAT_TEST("tensor_batcher: sparse rows of different sizes", "[pipeline]") {  // B28
+LEAT_TEST("tensor_batcher: sparse rows of different sizes", "[input]") {  // B28
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}, .sparse = true}}),
                    {.batch_size = 2});
   const tensor_tuple first(sparse_vector({2}, {7}, 3));

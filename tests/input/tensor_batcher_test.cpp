@@ -30,8 +30,7 @@ using leat_test::refusal;
 using namespace std::chrono_literals;
 using sizes = std::vector<std::size_t>;
 
-LEAT_TEST("tensor_batcher: what several tasks get enters in the order of their calls",
-          "[pipeline]") {
+LEAT_TEST("tensor_batcher: what several tasks get enters in the order of their calls", "[input]") {
   // Call x takes a time of its own.
   struct slow {
     std::int64_t next = 0;
@@ -55,7 +54,7 @@ LEAT_TEST("tensor_batcher: what several tasks get enters in the order of their c
   CHECK(counted(values_of(all)) == counted(from_to(0, 50)));
 }
 
-LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[pipeline]") {
+LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[input]") {
   struct failing {
     std::int64_t next = 0;
     task<element> operator()() {
@@ -81,7 +80,7 @@ LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[pipeline]"
   CHECK_THROWS_AS(co_await coord.join(), leat::failure);
 }
 
-LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[pipeline]") {
+LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[input]") {
   struct failing {
     int calls = 0;
     task<element> operator()() {
@@ -100,8 +99,7 @@ LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[pipelin
   CHECK(coord.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer too",
-          "[pipeline]") {
+LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer too", "[input]") {
   struct failing {
     task<element> operator()() {
       co_await leat::this_task::yield();
@@ -131,7 +129,7 @@ LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer 
   CHECK(joined == said);
 }
 
-LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[pipeline]") {
+LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[input]") {
   leat::memory_budget budget(200, "ram");
   tensor_batcher b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
   b.add(count_to(200, one));
@@ -150,7 +148,7 @@ LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[pipeline]") {
   CHECK(code == leat::errc::resource_exhausted);
 }
 
-LEAT_TEST("tensor_batcher: elements of which no batch can be made stay", "[pipeline]") {
+LEAT_TEST("tensor_batcher: elements of which no batch can be made stay", "[input]") {
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
                    {.batch_size = 2, .dynamic_pad = true});
   const std::int64_t huge = std::int64_t{1} << 40;
@@ -170,7 +168,7 @@ LEAT_TEST("tensor_batcher: elements of which no batch can be made stay", "[pipel
   CHECK(refused == 2);
 }
 
-TEST_CASE("tensor_batcher: by hand, in threads", "[pipeline]") {
+TEST_CASE("tensor_batcher: by hand, in threads", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4, .capacity = 2});
   std::thread pushing([&] {
     CHECK(b.wait_push(pair(0, "a")));
@@ -188,7 +186,7 @@ TEST_CASE("tensor_batcher: by hand, in threads", "[pipeline]") {
   CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
 }
 
-TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[pipeline]") {
+TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[input]") {
   using namespace std::chrono_literals;
   tensor_batcher b(number_spec(), {.batch_size = 2, .capacity = 2});
   CHECK(b.wait_push(one(0), 24h));
@@ -208,7 +206,7 @@ TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[pip
   CHECK(values_of(all) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[pipeline]") {
+LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 4});
   b.close();
   CHECK_FALSE(co_await b.push(one(1)));
@@ -220,7 +218,7 @@ LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[pipeline]") {
   CHECK_FALSE(none);
 }
 
-LEAT_TEST("tensor_batcher: from another queue", "[pipeline]") {
+LEAT_TEST("tensor_batcher: from another queue", "[input]") {
   leat::fifo_queue<tensor_tuple> elements(4);
   tensor_batcher b(number_spec(), {.batch_size = 3});
   b.add([&] { return elements.pop(); });
@@ -233,7 +231,7 @@ LEAT_TEST("tensor_batcher: from another queue", "[pipeline]") {
   CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
 }
 
-LEAT_TEST("tensor_batcher: parsed Examples, one by one and all at once", "[pipeline]") {
+LEAT_TEST("tensor_batcher: parsed Examples, one by one and all at once", "[input]") {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
                                      {"words", leat::var_len_feature{.type = dtype::string}}});
   std::vector<std::string> records;
@@ -260,7 +258,7 @@ LEAT_TEST("tensor_batcher: parsed Examples, one by one and all at once", "[pipel
   }
 }
 
-TEST_CASE("tensor_batcher: sources and consumers on several threads", "[pipeline]") {
+TEST_CASE("tensor_batcher: sources and consumers on several threads", "[input]") {
   leat::runtime threads({.threads = 3});
   leat::tensor_shuffle_batcher b(
       number_and_text(), {.batch_size = 16, .capacity = 64, .min_after_dequeue = 32, .seed = 1});
@@ -301,7 +299,7 @@ TEST_CASE("tensor_batcher: sources and consumers on several threads", "[pipeline
   for (const auto& [x, times] : seen) CHECK(times == 3);
 }
 
-LEAT_TEST("tensor_batcher: a source that can only be moved", "[pipeline]") {
+LEAT_TEST("tensor_batcher: a source that can only be moved", "[input]") {
   struct owning {
     std::unique_ptr<std::int64_t> next;
     task<element> operator()() {
@@ -325,8 +323,7 @@ task<std::string> complaint_of(tensor_batcher& b) {
   co_return "";
 }
 
-LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for ever",
-          "[pipeline]") {
+LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for ever", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
       "batcher 'samples': no batch for 5.000000 s, and 0 of the 4 elements that it takes: nobody "
@@ -341,7 +338,7 @@ LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for 
 }
 
 LEAT_TEST("tensor_batcher: patience with sources that were not started, or do not come",
-          "[pipeline]") {
+          "[input]") {
   struct slow {
     task<element> operator()() {
       co_await leat::sleep_for(100s);
@@ -360,7 +357,7 @@ LEAT_TEST("tensor_batcher: patience with sources that were not started, or do no
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[pipeline]") {
+LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[input]") {
   struct source {
     leat::range_input_producer& from;
     task<element> operator()() {
@@ -385,7 +382,7 @@ LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batcher: the deadline of a source is not that of its patience", "[pipeline]") {
+LEAT_TEST("tensor_batcher: the deadline of a source is not that of its patience", "[input]") {
   struct late {
     task<element> operator()() {
       throw leat::failure(leat::errc::deadline_exceeded, "the source is late");
@@ -406,7 +403,7 @@ LEAT_TEST("tensor_batcher: the deadline of a source is not that of its patience"
   CHECK(joined == "the source is late");
 }
 
-TEST_CASE("tensor_batcher: a patience of 0 is refused", "[pipeline]") {
+TEST_CASE("tensor_batcher: a patience of 0 is refused", "[input]") {
   CHECK(leat_test::contains(refusal([] {
                               tensor_batcher b(number_spec(),
                                                {.batch_size = 4, .name = "b", .patience = 0s});

@@ -32,7 +32,7 @@ void check_rows(const std::vector<tensor>& out) {
   }
 }
 
-LEAT_TEST("tensor_input_producer: P05 the rows in order, each epoch", "[pipeline]") {
+LEAT_TEST("tensor_input_producer: P05 the rows in order, each epoch", "[input]") {
   tensor_input_producer p(numbers(), {.num_epochs = 2, .shuffle = false});
   CHECK(p.element_shape() == shape{4});
   const std::vector<tensor> out = co_await all_of(p);
@@ -40,19 +40,19 @@ LEAT_TEST("tensor_input_producer: P05 the rows in order, each epoch", "[pipeline
 }
 
 LEAT_TEST("tensor_input_producer: P06 a tensor found at run time, of rows of a known shape",
-          "[pipeline]") {
+          "[input]") {
   tensor_input_producer p(find_numbers, shape{4}, {.num_epochs = 2, .shuffle = false});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-TEST_CASE("tensor_input_producer: P07 without a shape of the rows it is refused", "[pipeline]") {
+TEST_CASE("tensor_input_producer: P07 without a shape of the rows it is refused", "[input]") {
   const std::string said =
       refusal([] { return tensor_input_producer(find_numbers, std::nullopt).queue().size(); });
   CHECK(contains(said, "give the element_shape"));
 }
 
-TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[pipeline]") {
+TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[input]") {
   const auto refused = [](tensor rows, shape row) {
     return refusal([&] { return tensor_input_producer(std::move(rows), row).queue().size(); });
   };
@@ -66,7 +66,7 @@ TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[pi
 LEAT_TEST(
     "tensor_input_producer: a tensor found at run time that will not do is the consumer's "
     "error",
-    "[pipeline]") {
+    "[input]") {
   tensor_input_producer other(find_numbers, shape{5});
   const end wrong = co_await end_of(other);
   CHECK(wrong.code == errc::invalid_argument);

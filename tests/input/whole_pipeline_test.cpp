@@ -70,7 +70,7 @@ numbers sorted(numbers n) {
   return n;
 }
 
-TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
+TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {  // Z01
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed);
     w.check_frames();
@@ -97,7 +97,7 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
   }
 }
 
-TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
+TEST_CASE("pipeline: a file that is not there", "[input]") {  // Z03
   for (const bool with_coordinator : {true, false}) {
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
@@ -146,7 +146,7 @@ TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
 }
 
 TEST_CASE("pipeline: a file that is not there ends the producer and the other readers too",
-          "[pipeline]") {  // Z03
+          "[input]") {  // Z03
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
@@ -187,7 +187,7 @@ TEST_CASE("pipeline: a file that is not there ends the producer and the other re
   }
 }
 
-TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  // Z05
+TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {  // Z05
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(200); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
@@ -214,7 +214,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  //
   }
 }
 
-TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
+TEST_CASE("pipeline: more readers than files", "[input]") {  // Z07
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
@@ -238,7 +238,7 @@ TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
   }
 }
 
-TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeline]") {
+TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();

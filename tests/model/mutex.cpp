@@ -1,6 +1,6 @@
 // mutex: whoever holds it is alone, and sees what the last holder wrote.
 
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 
 #include "model/model.hpp"
 

@@ -69,7 +69,7 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 #undef mutex
 
 // this_thread() gives the address of a thread-local char.
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #define char ::model::thread_token
 #include "leat/base/detail/biased_mutex.hpp"
 #undef char

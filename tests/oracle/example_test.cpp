@@ -270,7 +270,7 @@ Example example_of_fields(generator& random) {
   Example e;
   auto& features = *e.mutable_features()->mutable_feature();
   for (const char* const key : {"f", "i", "j", "k", "n", "s", "t", "three", "u", "v"}) {
-    if (random.uniform_below(2) == 0) features[key] = random.feature();
+    if (random.below(2) == 0) features[key] = random.feature();
   }
   return e;
 }

@@ -442,10 +442,8 @@ TEST_CASE("pipeline: it ends before its end when it is told to", "[pipeline]") {
 TEST_CASE("pipeline: what is declared wrong is refused before anything is opened", "[pipeline]") {
   using source = leat::file_source<line_reader>;
   const auto refused = [](source s) {
-    return leat_test::refusal([&] {
-      static_cast<void>(leat::read_files<line_reader>(std::move(s), {.name = "train"}));
-      return 0;
-    });
+    return leat_test::refusal(
+        [&] { return leat::read_files<line_reader>(std::move(s), {.name = "train"}); });
   };
   CHECK(contains(refused({}), "pipeline 'train', stage 'files': name at least one file"));
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));

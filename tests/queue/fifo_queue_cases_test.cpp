@@ -24,7 +24,7 @@ list steps(int first, int last, int step) {
 }
 list tens(int count) { return steps(10, 10 * count, 10); }
 
-LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[sync]") {
+LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[queue]") {
   queue q(10);
   CHECK(q.size() == 0);
   for (const int i : {10, 20, 30}) co_await q.push(i);
@@ -40,14 +40,14 @@ LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[
   }
 }
 
-LEAT_TEST("fifo_queue E4: runs one behind the other", "[sync]") {
+LEAT_TEST("fifo_queue E4: runs one behind the other", "[queue]") {
   queue q(10);
   list items = tens(4);
   for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
   CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
 }
 
-LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[sync]") {
+LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[queue]") {
   queue q(10);
   CHECK(co_await q.push_many({}) == 0);
   for (int i = 0; i < 2; ++i) {
@@ -58,7 +58,7 @@ LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[sync]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue E8, E9: batches are runs of what is inside", "[sync]") {
+LEAT_TEST("fifo_queue E8, E9: batches are runs of what is inside", "[queue]") {
   queue q(10);
   for (const bool up_to : {false, true}) {
     fill(q, tens(10));
@@ -73,7 +73,7 @@ LEAT_TEST("fifo_queue E8, E9: batches are runs of what is inside", "[sync]") {
   }
 }
 
-LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[sync]") {
+LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   CHECK(q.close());
@@ -81,7 +81,7 @@ LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[sync]") {
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[sync]") {
+LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -95,7 +95,7 @@ LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[syn
   CHECK(pops[4]->empty);
 }
 
-LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends empty", "[sync]") {
+LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends empty", "[queue]") {
   for (const std::size_t count : {4U, 3U}) {
     queue q(10);
     fill(q, tens(4));
@@ -121,7 +121,7 @@ LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends emp
   CHECK(up_to.empty);
 }
 
-LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[sync]") {
+LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -135,7 +135,7 @@ LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[sync]") {
   CHECK(second.items == list{40});
 }
 
-LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[sync]") {
+LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[queue]") {
   queue q(10);
   fill(q, {7});
   q.close();
@@ -145,7 +145,7 @@ LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[sync]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[sync]") {
+LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -156,7 +156,7 @@ LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[sync]") {
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[sync]") {
+LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[queue]") {
   queue q(4);
   fill(q, tens(4));
   actors a(q);
@@ -172,7 +172,7 @@ LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[sync]") {
+LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[queue]") {
   queue q(4);
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -192,7 +192,7 @@ LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[s
 }
 
 LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one before it",
-          "[sync]") {
+          "[queue]") {
   queue q(1);
   fill(q, {1});
   std::vector<std::string> ended;
@@ -219,7 +219,7 @@ LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one b
 
 // There a close is a wait, which fails when it is overtaken. Here it is a word that is taken at
 // once: who closed has its answer, and the queue is closed as it was told to be. QD8
-LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not", "[sync]") {
+LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not", "[queue]") {
   queue q(1);
   fill(q, {1});
   actors a(q);
@@ -240,7 +240,7 @@ LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not"
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays", "[sync]") {
+LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays", "[queue]") {
   queue q(4);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -254,7 +254,7 @@ LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays
   CHECK(batch == list{1, 2, 3, 50});
 }
 
-LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is room", "[sync]") {
+LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is room", "[queue]") {
   queue q(5);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 10, 1));
@@ -273,7 +273,7 @@ LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is ro
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come", "[sync]") {
+LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(4);
@@ -288,7 +288,7 @@ LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come"
 }
 
 // QD30
-LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "[sync]") {
+LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(3);
@@ -304,7 +304,7 @@ LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other", "[sync]") {
+LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& first = a.pop_up_to(3);
@@ -320,7 +320,7 @@ LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other"
   CHECK(third.empty);
 }
 
-LEAT_TEST("fifo_queue E47: a run that waits is not broken up by a push behind it", "[sync]") {
+LEAT_TEST("fifo_queue E47: a run that waits is not broken up by a push behind it", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 5, 1));
@@ -336,7 +336,7 @@ LEAT_TEST("fifo_queue E47: a run that waits is not broken up by a push behind it
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[sync]") {
+LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -351,7 +351,7 @@ LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[sync]
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[sync]") {
+LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[queue]") {
   queue empty(1);
   queue full(1);
   fill(full, {0});
@@ -366,7 +366,7 @@ LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[sync]") 
   CHECK(drain(full) == list{0});
 }
 
-LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[sync]") {
+LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[queue]") {
   queue q(10);
   for (int i = 0; i < 2; ++i) {
     bool late = false;
@@ -388,7 +388,7 @@ LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[sync]")
 }
 
 // QD1
-LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[sync]") {
+LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   bool late = false;
@@ -403,7 +403,7 @@ LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[sy
   CHECK(batch == list{1, 2, 3});
 }
 
-LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look", "[sync]") {
+LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look", "[queue]") {
   for (const bool closed : {false, true}) {
     queue q(10);
     if (closed) q.close();
@@ -418,7 +418,7 @@ LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look",
 }
 
 // QD7
-LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[sync]") {
+LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[queue]") {
   queue q(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -429,7 +429,7 @@ LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[sync]") {
 }
 
 // QD10
-LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", "[sync]") {
+LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(6);
@@ -446,7 +446,7 @@ LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", 
 
 // The end is no error that could say so: how many there were, three for a batch of four, the queue
 // itself tells. QD9
-LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[sync]") {
+LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -462,7 +462,7 @@ LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[sync]") {
   CHECK(drain(q) == list{1, 2, 3});
 }
 
-TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[sync]") {
+TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[queue]") {
   queue q(2, "same");
   queue q2(2, "same");
   CHECK(q.try_push(1));
@@ -471,7 +471,7 @@ TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[sync]") {
   CHECK(q.try_pop() == 1);
 }
 
-TEST_CASE("fifo_queue E81: without a bound everything goes in at once", "[sync]") {
+TEST_CASE("fifo_queue E81: without a bound everything goes in at once", "[queue]") {
   queue q(leat::unbounded);
   list items = numbers(100'000);
   CHECK(q.wait_push_many(items) == items.size());

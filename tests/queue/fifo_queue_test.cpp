@@ -36,7 +36,7 @@ task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vect
   if (batch) out.push_back(*batch);
 }
 
-LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[sync]") {
+LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[queue]") {
   leat::fifo_queue<int> q(3);
   std::vector<int> out;
   leat::task_group g;
@@ -47,7 +47,7 @@ LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[sync]"
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[sync]") {
+LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[queue]") {
   leat::fifo_queue<int> q(2);
   struct pusher {
     static task<> run(leat::fifo_queue<int>& q, int first) {
@@ -69,7 +69,7 @@ LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[sync]") {
   }
 }
 
-LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[sync]") {
+LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[queue]") {
   leat::fifo_queue<int> q(10);
   std::vector<std::vector<int>> batches;
   leat::task_group g;
@@ -81,7 +81,7 @@ LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[sync]"
   CHECK(batches == std::vector<std::vector<int>>{{1, 2, 3}, {4}});
 }
 
-LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[sync]") {
+LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[queue]") {
   leat::fifo_queue<int> q(10);
   std::vector<std::vector<int>> batches;
   leat::task_group g;
@@ -95,7 +95,7 @@ LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[sy
   CHECK(*all == std::vector<int>{1, 2, 3, 4});
 }
 
-LEAT_TEST("fifo_queue: without a bound everything fits", "[sync]") {
+LEAT_TEST("fifo_queue: without a bound everything fits", "[queue]") {
   leat::fifo_queue<int> q(leat::unbounded);
   std::vector<int> items(100'000, 1);
   const std::size_t in = co_await q.push_many(items);
@@ -104,7 +104,7 @@ LEAT_TEST("fifo_queue: without a bound everything fits", "[sync]") {
   q.close();
 }
 
-TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[sync]") {
+TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[queue]") {
   leat::fifo_queue<int> q(4);
   std::jthread producer([&] { leat::sync_wait(produce(q, 1000)); });
   int expected = 0;
@@ -116,7 +116,7 @@ TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[sync]") {
   CHECK(expected == 1000);
 }
 
-TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[sync]") {
+TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   q.close();
   std::string value = "still here";
@@ -124,12 +124,12 @@ TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[s
   CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
-TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[sync]") {
+TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[queue]") {
   const std::string said = leat_test::abort_message([] { leat::fifo_queue<int>(1).fail(nullptr); });
   CHECK(said.find("fail without a cause") != said.npos);
 }
 
-LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[sync]") {
+LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[queue]") {
   const auto told = [](std::exception_ptr cause) -> task<std::string> {
     leat::fifo_queue<int> q(1, "q");
     std::string what;
@@ -154,7 +154,8 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its wor
         done + "something that is no std::exception: unknown error");
 }
 
-LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in", "[sync]") {
+LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in",
+          "[queue]") {
   leat::fifo_queue<int> q(2);
   std::size_t in = 0;
   bool caused = false;
@@ -180,7 +181,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many w
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("fifo_queue: of bool", "[sync]") {
+LEAT_TEST("fifo_queue: of bool", "[queue]") {
   leat::fifo_queue<bool> q(4);
   bool items[] = {true, false, true};
   co_await q.push_many(items);
@@ -194,7 +195,7 @@ LEAT_TEST("fifo_queue: of bool", "[sync]") {
   CHECK(*back == std::vector<bool>{true, false, true});
 }
 
-LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[sync]") {
+LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[queue]") {
   leat::fifo_queue<int> q(4);
   leat::task_context& self = co_await leat::this_task::get_context();
   const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
@@ -214,7 +215,7 @@ LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves noth
   CHECK(item == 1);
 }
 
-LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[sync]") {
+LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[queue]") {
   leat::fifo_queue<int> q(64);
   int turns = 0;
   bool done = false;
@@ -236,7 +237,7 @@ LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[sync]"
 }
 
 TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its turn is caught",
-          "[sync]") {
+          "[queue]") {
   // A coroutine of another kind; a leat task cannot be destroyed there.
   const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
     co_await q.pop();
@@ -253,7 +254,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
 }
 
 TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
-          "[sync]") {
+          "[queue]") {
   const std::string pop = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
@@ -275,7 +276,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
   CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
 }
 
-TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[sync]") {
+TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[queue]") {
   const auto pop_twice = [](bool with_items) {
     return leat_test::abort_message([&] {
       leat::sim::run([](bool there) -> task<> {

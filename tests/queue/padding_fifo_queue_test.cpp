@@ -64,7 +64,7 @@ void check_growing_batch(const batch& five) {
   CHECK((*five)[1] == tensor::of({5, 1, 3}, {1, 0, 0, 2, 0, 0, 3, 0, 0, 1, 2, 0, 1, 2, 3}));
 }
 
-LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[sync]") {  // G1
+LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]") {  // G1
   padding_fifo_queue q(10, growing());
   fill_with_growing(q);
   const batch five = co_await q.pop_many(5);
@@ -75,14 +75,14 @@ LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[sync]") 
   CHECK((*last)[1].shape() == shape{1, 4});
 }
 
-LEAT_TEST("padding_fifo_queue: so is one of up to as many, on an open queue", "[sync]") {  // G2
+LEAT_TEST("padding_fifo_queue: so is one of up to as many, on an open queue", "[queue]") {  // G2
   padding_fifo_queue q(10, growing());
   fill_with_growing(q);
   const batch five = co_await q.pop_up_to(5);
   check_growing_batch(five);
 }
 
-LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[sync]") {  // G4
+LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[queue]") {  // G4
   padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   for (int i = 0; i < 2; ++i) {
     const batch none = co_await q.pop_many(0);
@@ -94,7 +94,7 @@ LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[sy
   }
 }
 
-TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[sync]") {  // G5
+TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[queue]") {  // G5
   // A component has one shape or none; to give too few of them cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
@@ -103,7 +103,7 @@ TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[sync
                  "a capacity of 0"));  // E79
 }
 
-TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "[sync]") {  // G6
+TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "[queue]") {  // G6
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {any, 3}}});
   padding_fifo_queue q(10, spec, "q");
@@ -117,7 +117,7 @@ TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "
   CHECK(q.statistics().pushed == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: a close gives back what a batch held, in order", "[sync]") {  // G9
+LEAT_TEST("padding_fifo_queue: a close gives back what a batch held, in order", "[queue]") {  // G9
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
@@ -142,7 +142,7 @@ LEAT_TEST("padding_fifo_queue: a close gives back what a batch held, in order", 
   }
 }
 
-LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[sync]") {  // G11
+LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[queue]") {  // G11
   padding_fifo_queue q(10, spec_of(dtype::int32, {4, any, 4, any}));
   tensor element(dtype::int32, {4, 4, 4, 4});
   int next = 0;
@@ -161,7 +161,7 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[sy
   CHECK((*two)[0] == tensor::of({2, 1, 1, 2, 1, 1, 2}, {1, 2, 0, 0, 3, 0, 4, 0}));
 }
 
-LEAT_TEST("padding_fifo_queue: the rest is false, or the empty string", "[sync]") {  // G13
+LEAT_TEST("padding_fifo_queue: the rest is false, or the empty string", "[queue]") {  // G13
   const element_spec spec(
       {{.type = dtype::boolean, .shape = {any}}, {.type = dtype::string, .shape = {any}}});
   padding_fifo_queue q(10, spec);
@@ -173,7 +173,7 @@ LEAT_TEST("padding_fifo_queue: the rest is false, or the empty string", "[sync]"
   CHECK((*two)[1] == tensor::of({2, 2}, {"a", "", "b", "c"}));
 }
 
-LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[sync]") {  // G14
+LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queue]") {  // G14
   padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.try_push(one(ints())));
   CHECK(q.try_push(one(ints(1))));
@@ -183,13 +183,13 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[sync
 }
 
 // For G15 see queue_registry.
-TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[sync]") {
+TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[queue]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));
   CHECK_FALSE(q.spec().is_compatible_with(spec_of(dtype::int32, {2, 2})));
 }
 
-LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[sync]") {  // G16
+LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[queue]") {  // G16
   padding_fifo_queue q(10, spec_of(dtype::int32, {any, 3}));
   CHECK(q.try_push(one(tensor(dtype::int32, {5, 3}))));
   const batch element = co_await q.pop();
@@ -199,7 +199,7 @@ LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[sync]
 
 // ---- With all dimensions known: FIFOQueue with shapes (G3).
 
-LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "[sync]") {
+LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "[queue]") {
   padding_fifo_queue q(10, scalars());
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
   CHECK(q.size() == 0);
@@ -215,7 +215,7 @@ LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[sync]") {
+LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[queue]") {
   for (const bool up_to : {false, true}) {  // E8, E9
     padding_fifo_queue q(10, scalars());
     CHECK(co_await q.push_many(run_of(10, 10)) == 10);
@@ -236,7 +236,7 @@ LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[sync]") {
   }
 }
 
-LEAT_TEST("padding_fifo_queue: components keep together", "[sync]") {  // E10
+LEAT_TEST("padding_fifo_queue: components keep together", "[queue]") {  // E10
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::int32, .shape = {2}}});
   padding_fifo_queue q(10, spec);
@@ -258,7 +258,7 @@ LEAT_TEST("padding_fifo_queue: components keep together", "[sync]") {  // E10
   CHECK(element == tensor_tuple(tensor::scalar(8), ints(8, -8)));
 }
 
-TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[sync]") {  // E11
+TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[queue]") {  // E11
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {3, 3}}});
   padding_fifo_queue q(10, spec);
@@ -268,7 +268,7 @@ TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[sync]") {  //
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[sync]") {  // E13
+TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[queue]") {  // E13
   const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
   padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
   CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
@@ -276,7 +276,8 @@ TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[s
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: another number or type of components is refused", "[sync]") {  // E15
+TEST_CASE("padding_fifo_queue: another number or type of components is refused",
+          "[queue]") {  // E15
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
@@ -288,7 +289,7 @@ TEST_CASE("padding_fifo_queue: another number or type of components is refused",
 // ---- By weight.
 
 LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without the padding",
-          "[sync]") {
+          "[queue]") {
   padding_fifo_queue q(spec_of(dtype::int32, {any}),
                        leat::queue_options{.capacity = 10, .max_weight = 20, .name = "q"});
   CHECK(q.try_push(one(ints(1, 2, 3))));
@@ -305,7 +306,7 @@ LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without
   CHECK(q.try_push(one(ints(5, 6))));
 }
 
-TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[sync]") {
+TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[queue]") {
   CHECK(contains(
       refusal([] {
         return padding_fifo_queue(scalars(), {.capacity = 1, .max_weight = 0, .name = "q"}).size();
@@ -326,7 +327,7 @@ tensor_tuple i_s_f(int i, const char* s, float f) {
       {{"i", tensor::scalar(i)}, {"s", tensor::scalar(s)}, {"f", tensor::scalar(f)}});
 }
 
-TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[sync]") {  // E16
+TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[queue]") {  // E16
   padding_fifo_queue q(10, f_i_s());
   const tensor i = tensor::scalar(1);
   const tensor s = tensor::scalar("a");
@@ -340,7 +341,7 @@ TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[sync]
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[sync]") {  // E17
+LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[queue]") {  // E17
   padding_fifo_queue q(10, f_i_s());
   const tensor_tuple kept = i_s_f(125, "cc", 30);
   co_await q.push(i_s_f(123, "aa", 10));
@@ -365,13 +366,13 @@ LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[sy
   CHECK((*third)["f"] == tensor::of<float>({2}, {40, 50}));
 }
 
-TEST_CASE("padding_fifo_queue: names are refused where the spec has none", "[sync]") {  // E18
+TEST_CASE("padding_fifo_queue: names are refused where the spec has none", "[queue]") {  // E18
   padding_fifo_queue q(10, scalars());
   CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
                  "the components have names, 'a', and should have none"));
 }
 
-TEST_CASE("padding_fifo_queue: a negative count is refused", "[sync]") {  // E80
+TEST_CASE("padding_fifo_queue: a negative count is refused", "[queue]") {  // E80
   padding_fifo_queue q(10, scalars());
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));

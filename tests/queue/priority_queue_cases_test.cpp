@@ -41,7 +41,7 @@ void check_entries(const std::vector<entry>& out, std::size_t count) {
   CHECK(times.size() == count);
 }
 
-TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending", "[sync]") {
+TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending", "[queue]") {
   for (const bool concurrent : {false, true}) {
     entry_queue q(2000);
     std::vector<entry> out;
@@ -60,7 +60,7 @@ TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending
   }
 }
 
-TEST_CASE("priority_queue H3: ascending over all batches, and over single pops", "[sync]") {
+TEST_CASE("priority_queue H3: ascending over all batches, and over single pops", "[queue]") {
   for (const bool batches : {true, false}) {
     entry_queue q(2000);
     std::vector<entry> in;
@@ -79,14 +79,14 @@ TEST_CASE("priority_queue H3: ascending over all batches, and over single pops",
   }
 }
 
-LEAT_TEST("priority_queue H4: the smallest first, negative ones too", "[sync]") {
+LEAT_TEST("priority_queue H4: the smallest first, negative ones too", "[queue]") {
   queue q(100);
   fill(q, {3, -1, 0, -100});
   CHECK(co_await q.pop() == -100);
   CHECK(co_await q.pop() == -1);
 }
 
-LEAT_TEST("priority_queue H6: a batch at the head is served first", "[sync]") {
+LEAT_TEST("priority_queue H6: a batch at the head is served first", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(2);
@@ -103,7 +103,7 @@ LEAT_TEST("priority_queue H6: a batch at the head is served first", "[sync]") {
 }
 
 LEAT_TEST("priority_queue H8, H10: closed, a batch of too few leaves them, a short one takes them",
-          "[sync]") {
+          "[queue]") {
   queue q(10);
   fill(q, {2, 3, 1});
   q.close();
@@ -121,7 +121,8 @@ LEAT_TEST("priority_queue H8, H10: closed, a batch of too few leaves them, a sho
   }
 }
 
-LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes later ones", "[sync]") {
+LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes later ones",
+          "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -135,7 +136,7 @@ LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes late
 }
 
 // QD20
-LEAT_TEST("priority_queue H12: of equal ones the first that came", "[sync]") {
+LEAT_TEST("priority_queue H12: of equal ones the first that came", "[queue]") {
   entry_queue q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(entry(7, std::to_string(i)));
   const auto all = co_await q.pop_many(5);
@@ -143,7 +144,7 @@ LEAT_TEST("priority_queue H12: of equal ones the first that came", "[sync]") {
 }
 
 // QD21
-LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[sync]") {
+LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[queue]") {
   queue q(3);
   bool refused = false;
   try {
@@ -154,7 +155,7 @@ LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[
   CHECK(refused);
 }
 
-TEST_CASE("priority_queue H16: forty producers and forty consumers of batches", "[sync]") {
+TEST_CASE("priority_queue H16: forty producers and forty consumers of batches", "[queue]") {
   queue q(10);
   leat::random_engine random(3);
   std::vector<std::jthread> threads;

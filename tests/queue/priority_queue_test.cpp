@@ -20,7 +20,7 @@ struct priority_less {
 };
 using jobs = leat::priority_queue<job, priority_less>;
 
-LEAT_TEST("priority_queue: the smallest comes first", "[sync]") {
+LEAT_TEST("priority_queue: the smallest comes first", "[queue]") {
   leat::priority_queue<int> q(100);
   std::vector<int> in = {3, -1, 0, -100};
   co_await q.push_many(in);
@@ -29,14 +29,14 @@ LEAT_TEST("priority_queue: the smallest comes first", "[sync]") {
   q.close();
 }
 
-LEAT_TEST("priority_queue: of equal ones the first that came", "[sync]") {
+LEAT_TEST("priority_queue: of equal ones the first that came", "[queue]") {
   jobs q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(job{7, i});
   const auto all = co_await q.pop_many(5);
   for (int i = 0; i < 5; ++i) CHECK((*all)[static_cast<std::size_t>(i)].payload == i);
 }
 
-LEAT_TEST("priority_queue: a comparison of the user's own", "[sync]") {
+LEAT_TEST("priority_queue: a comparison of the user's own", "[queue]") {
   leat::priority_queue<int, std::greater<int>> q(10);
   std::vector<int> in = {1, 3, 2};
   co_await q.push_many(in);
@@ -44,7 +44,7 @@ LEAT_TEST("priority_queue: a comparison of the user's own", "[sync]") {
   CHECK(batch_1 == std::vector<int>{3, 2, 1});
 }
 
-LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[sync]") {
+LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[queue]") {
   leat::random_engine random(1);
   leat::priority_queue<int> q(1000);
   std::vector<int> in(1000);
@@ -63,7 +63,7 @@ LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[sy
   CHECK(out == expected);
 }
 
-LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind it", "[sync]") {
+LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind it", "[queue]") {
   leat::priority_queue<int> q(10);
   outcome batch;
   outcome single;
@@ -85,7 +85,7 @@ LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind 
   CHECK(single.items == std::vector<int>{0});
 }
 
-LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[sync]") {
+LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[queue]") {
   leat::priority_queue<int> q(10);
   outcome batch;
   leat::task_group g;
@@ -101,7 +101,7 @@ LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[s
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once", "[sync]") {
+LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once", "[queue]") {
   leat::priority_queue<int> q(3, "small");
   for (const bool up_to : {false, true}) {
     std::string what;
@@ -124,7 +124,7 @@ LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once"
 }
 
 LEAT_TEST("priority_queue: closed, too few for a batch stay in, and pop_up_to takes them",
-          "[sync]") {
+          "[queue]") {
   leat::priority_queue<int> q(10);
   std::vector<int> in = {3, 1, 2};
   co_await q.push_many(in);
@@ -138,7 +138,7 @@ LEAT_TEST("priority_queue: closed, too few for a batch stay in, and pop_up_to ta
   CHECK_FALSE(end);
 }
 
-LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are there", "[sync]") {
+LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are there", "[queue]") {
   leat::priority_queue<int> q(10);
   std::vector<int> in = {1, 2, 3};
   co_await q.push_many(in);
@@ -152,7 +152,7 @@ LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are t
   CHECK(batch.items == std::vector<int>{0, 1, 2, 3});
 }
 
-LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[sync]") {
+LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[queue]") {
   leat::priority_queue<int> q(4);
   std::vector<int> in = {4, 2, 3};
   co_await q.push_many(in);
@@ -169,7 +169,7 @@ LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[sync]
 }
 
 LEAT_TEST("priority_queue: what waits for room enters in order of arrival, and is sorted inside",
-          "[sync]") {
+          "[queue]") {
   leat::priority_queue<int> q(2);
   outcome o;
   leat::task_group g;

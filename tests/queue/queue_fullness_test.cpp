@@ -15,7 +15,7 @@ void fill(Queue& queue, int items) {
   for (int i = 0; i < items; ++i) REQUIRE(queue.try_push(int{i}));
 }
 
-TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[pipeline]") {
+TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[queue]") {
   leat::fifo_queue<int> queue(32, "input_producer");
   fill(queue, 6);
   CHECK(queue_fullness(queue) == fullness{"input_producer/fraction_of_32_full", 0.1875F});
@@ -24,7 +24,7 @@ TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[pipeline]") {
   CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
 }
 
-TEST_CASE("queue_fullness: Q10 items above the minimum", "[pipeline]") {
+TEST_CASE("queue_fullness: Q10 items above the minimum", "[queue]") {
   for (const auto& [items, value] : {std::pair(21, 0.5F), {4, 0.0F}, {10, 0.0F}, {32, 1.0F}}) {
     leat::shuffle_batcher<int> b({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
     fill(b.queue(), items);
@@ -32,25 +32,25 @@ TEST_CASE("queue_fullness: Q10 items above the minimum", "[pipeline]") {
   }
 }
 
-TEST_CASE("queue_fullness: a queue without a bound is never full", "[pipeline]") {
+TEST_CASE("queue_fullness: a queue without a bound is never full", "[queue]") {
   leat::fifo_queue<int> queue(leat::unbounded, "all");
   fill(queue, 100);
   CHECK(queue_fullness(queue) == fullness{"all/fraction_of_unbounded_full", 0.0F});
 }
 
-TEST_CASE("queue_fullness: more than fits is full", "[pipeline]") {
+TEST_CASE("queue_fullness: more than fits is full", "[queue]") {
   const leat::queue_statistics s{.size = 9, .capacity = 8, .min_left = 2};
   CHECK(queue_fullness("q", s) == fullness{"q/fraction_over_2_of_6_full", 1.0F});
 }
 
-TEST_CASE("queue_fullness: queues of tensors have it too", "[pipeline]") {
+TEST_CASE("queue_fullness: queues of tensors have it too", "[queue]") {
   leat::tensor_queue<leat::fifo_queue<leat::tensor_tuple>> queue(
       leat::element_spec({{.type = leat::dtype::float32, .shape = {}}}), std::size_t{4}, "tensors");
   REQUIRE(queue.try_push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(queue_fullness(queue) == fullness{"tensors/fraction_of_4_full", 0.25F});
 }
 
-TEST_CASE("queue_fullness: B27, Q10 batchers of tensors", "[pipeline]") {
+TEST_CASE("queue_fullness: B27, Q10 batchers of tensors", "[queue]") {
   const leat::batch_spec spec({{.type = leat::dtype::float32, .shape = {}}});
   leat::tensor_batcher b(spec, {.batch_size = 10});
   for (int i = 0; i < 8; ++i) b.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));

@@ -175,7 +175,7 @@ task<> await_all(typename Combination::kind::queue& q, int& successes) {
 }
 constexpr int awaited_forms = 5;
 
-TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or not", "[sync]",
+TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or not", "[queue]",
                         matrix) {
   for (const state s : all_states) {
     for (const bool stopped : {false, true}) {
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or 
 }
 
 TEMPLATE_LIST_TEST_CASE("no items: blocking, of a thread or with a limit that was stopped",
-                        "[sync]", matrix) {
+                        "[queue]", matrix) {
   using kind = typename TestType::kind;
   using verb = typename TestType::verb;
   for (const state s : all_states) {
@@ -229,7 +229,7 @@ TEMPLATE_LIST_TEST_CASE("no items: blocking, of a thread or with a limit that wa
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "[queue]", matrix) {
   using kind = typename TestType::kind;
   using verb = typename TestType::verb;
   for (const state s : all_states) {
@@ -254,7 +254,7 @@ TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "
 }
 
 LEAT_TEST("no items: of several operations the one on none, in a task that was asked to stop",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> q(1);
   REQUIRE(q.try_push(1));
   std::size_t won = 0;

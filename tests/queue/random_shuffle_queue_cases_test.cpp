@@ -26,14 +26,14 @@ list joined(const std::initializer_list<list>& parts) {
   return sorted(all);
 }
 
-LEAT_TEST("random_shuffle_queue F1: it is counted", "[sync]") {
+LEAT_TEST("random_shuffle_queue F1: it is counted", "[queue]") {
   queue q(options(10, 5));
   CHECK(q.size() == 0);
   co_await q.push(1);
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[sync]") {
+LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(10));
   list out;
@@ -41,7 +41,7 @@ LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[sync]") {
   CHECK(sorted(out) == numbers(10));
 }
 
-LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[sync]") {
+LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[queue]") {
   for (const bool wait : {false, true}) {
     queue q(options(10, 2));
     fill(q, numbers(4));
@@ -62,7 +62,7 @@ LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[
   }
 }
 
-LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[sync]") {
+LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(4));
   actors a(q);
@@ -76,7 +76,7 @@ LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[sync]") {
   CHECK(joined({first.items, drain(q)}) == numbers(4));
 }
 
-LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minimum", "[sync]") {
+LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minimum", "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(4));
   actors a(q);
@@ -90,7 +90,7 @@ LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minim
 }
 
 LEAT_TEST("random_shuffle_queue F9: the close completes a batch that the minimum held up",
-          "[sync]") {
+          "[queue]") {
   queue q(options(10, 5));
   fill(q, numbers(7));
   actors a(q);
@@ -104,7 +104,7 @@ LEAT_TEST("random_shuffle_queue F9: the close completes a batch that the minimum
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen yet", "[sync]") {
+LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen yet", "[queue]") {
   queue q(options(4, 0));
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -136,7 +136,7 @@ LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen
   CHECK(co_await runs.push_many(more) == 0);
 }
 
-LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[sync]") {
+LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[queue]") {
   std::set<list> orders;
   for (const std::uint64_t seed : {1729U, 87'539'319U}) {
     queue q(options(10, 5, seed));
@@ -157,7 +157,7 @@ LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[syn
   CHECK(unseeded.size() == 2);
 }
 
-TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[sync]") {
+TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[queue]") {
   constexpr auto minus_one = static_cast<std::size_t>(-1);
   for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
     const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
@@ -171,7 +171,7 @@ TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[sync]") {
   CHECK(sorted(drain(q)) == numbers(100'000));
 }
 
-LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[sync]") {
+LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(3));
   co_await q.pop();
@@ -184,7 +184,7 @@ LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[s
   CHECK(second.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it held", "[sync]") {
+LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it held", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(3));
   actors a(q);
@@ -197,7 +197,7 @@ LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it
   CHECK(sorted((co_await q.pop_many(3)).value()) == numbers(3));
 }
 
-TEST_CASE("random_shuffle_queue F24: each item is as likely as any other", "[sync]") {
+TEST_CASE("random_shuffle_queue F24: each item is as likely as any other", "[queue]") {
   std::map<int, int> times;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     queue q(options(10, 0, seed));

@@ -24,14 +24,14 @@ task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
   done = true;
 }
 
-TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused", "[sync]") {
+TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused", "[queue]") {
   using queue = leat::random_shuffle_queue<int>;
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 4}), leat::failure);
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 9}), leat::failure);
   CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
 }
 
-TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[sync]") {
+TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[queue]") {
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
                     Catch::Contains("a capacity of 0 lets nothing in"));
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
@@ -42,7 +42,7 @@ TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[s
   CHECK(q.try_pop() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", "[sync]") {
+LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
   for (int i = 0; i < 3; ++i) co_await q.push(int{i});
   co_await q.pop();
@@ -73,13 +73,13 @@ task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
   co_return *co_await q.pop_many(5);
 }
 
-LEAT_TEST("random_shuffle_queue: the order does not depend on who waits", "[sync]") {
+LEAT_TEST("random_shuffle_queue: the order does not depend on who waits", "[queue]") {
   const auto waited = co_await drawn_after_the_first(true);
   const auto found = co_await drawn_after_the_first(false);
   CHECK(waited == found);
 }
 
-LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[sync]") {
+LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
   for (int i = 0; i < 5; ++i) co_await q.push(int{i});
   CHECK_FALSE(q.try_pop());
@@ -92,13 +92,13 @@ LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[sync]") {
   CHECK_FALSE(end);
 }
 
-TEST_CASE("random_shuffle_queue: a seed decides the order", "[sync]") {
+TEST_CASE("random_shuffle_queue: a seed decides the order", "[queue]") {
   CHECK(drawn(1) == drawn(1));
   CHECK(drawn(1) != drawn(2));
   CHECK(drawn(1) == std::vector<int>{5, 6, 7, 3, 2});  // on every compiler and platform
 }
 
-TEST_CASE("random_shuffle_queue: each item is equally likely", "[sync]") {
+TEST_CASE("random_shuffle_queue: each item is equally likely", "[queue]") {
   std::array<int, 10> count{};
   for (std::uint64_t seed = 0; seed < 1000; ++seed)
     ++count[static_cast<std::size_t>(drawn(seed)[0])];

@@ -9,21 +9,21 @@ namespace recent_tasks_test {
 using leat::task_id;
 using leat::detail::recent_tasks;
 
-TEST_CASE("recent_tasks: the latest comes first, each once", "[sync]") {
+TEST_CASE("recent_tasks: the latest comes first, each once", "[queue]") {
   recent_tasks r;
   CHECK(r.all().empty());
   for (const unsigned i : {1U, 2U, 3U, 1U}) r.remember({1, i});
   CHECK(r.all() == std::vector<task_id>{{1, 1}, {1, 3}, {1, 2}});
 }
 
-TEST_CASE("recent_tasks: two that take turns leave room for others", "[sync]") {
+TEST_CASE("recent_tasks: two that take turns leave room for others", "[queue]") {
   recent_tasks r;
   r.remember({1, 7});
   for (int i = 0; i < 100; ++i) r.remember({1, 1U + static_cast<unsigned>(i % 2)});
   CHECK(r.all() == std::vector<task_id>{{1, 2}, {1, 1}, {1, 7}});
 }
 
-TEST_CASE("recent_tasks: the oldest is forgotten", "[sync]") {
+TEST_CASE("recent_tasks: the oldest is forgotten", "[queue]") {
   recent_tasks r;
   for (std::uint64_t i = 1; i <= 10; ++i) r.remember({1, i});
   const auto all = r.all();
@@ -35,7 +35,7 @@ TEST_CASE("recent_tasks: the oldest is forgotten", "[sync]") {
   CHECK(r.all().back() == task_id{1, 4});
 }
 
-TEST_CASE("recent_tasks: nobody in particular is remembered too", "[sync]") {
+TEST_CASE("recent_tasks: nobody in particular is remembered too", "[queue]") {
   recent_tasks r;
   r.remember({});
   CHECK(r.all() == std::vector<task_id>{task_id{}});

@@ -14,7 +14,7 @@ int taken(shuffle_order<int>& pool) {
   return value;
 }
 
-TEST_CASE("shuffle_order: has room for what was reserved", "[sync]") {
+TEST_CASE("shuffle_order: has room for what was reserved", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_FALSE(pool.has_free_slot());
   pool.reserve(3);
@@ -27,7 +27,7 @@ TEST_CASE("shuffle_order: has room for what was reserved", "[sync]") {
   CHECK_FALSE(pool.has_free_slot());
 }
 
-TEST_CASE("shuffle_order: doubles when it grows one by one", "[sync]") {
+TEST_CASE("shuffle_order: doubles when it grows one by one", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   int growths = 0;
   for (std::size_t i = 0; i < 1000; ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("shuffle_order: doubles when it grows one by one", "[sync]") {
   CHECK(growths <= 11);
 }
 
-TEST_CASE("shuffle_order: gives each item once, those given back again", "[sync]") {
+TEST_CASE("shuffle_order: gives each item once, those given back again", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   pool.reserve(4);
   for (int i = 0; i < 4; ++i) pool.store(int{i});
@@ -51,7 +51,7 @@ TEST_CASE("shuffle_order: gives each item once, those given back again", "[sync]
   CHECK(seen == std::set<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("shuffle_order: more than there can be is refused", "[sync]") {
+TEST_CASE("shuffle_order: more than there can be is refused", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_THROWS_AS(pool.reserve(SIZE_MAX), std::bad_alloc);
 }

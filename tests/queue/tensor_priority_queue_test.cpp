@@ -43,7 +43,7 @@ template <class Queue, class Value>
 concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value)); };
 
 LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first that came",
-          "[sync]") {
+          "[queue]") {
   tensor_priority_queue q(10, with_payload());
   tensor_tuple run(priorities(3, -1, 3, 0), texts("d", "a", "e", "b"));
   const std::size_t in = co_await q.push_many(std::move(run));
@@ -55,7 +55,7 @@ LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first th
   CHECK(rest == tensor_tuple(priorities(0, 1, 3, 3), texts("b", "c", "d", "e")));
 }
 
-TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[sync]") {  // H15
+TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[queue]") {  // H15
   tensor_priority_queue q(2000, with_payload());
   CHECK(contains(
       refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
@@ -73,7 +73,7 @@ TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[sync]")
 
 TEST_CASE(
     "tensor_priority_queue: without shapes there are no batches, and the priority is a scalar",
-    "[sync]") {  // H17
+    "[queue]") {  // H17
   tensor_priority_queue q(10, element_spec({{.type = dtype::int64}, {.type = dtype::string}}));
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "batches need specified shapes"));
   CHECK(contains(
@@ -82,14 +82,14 @@ TEST_CASE(
   CHECK(q.wait_push(job(1, "a")));
 }
 
-TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[sync]") {
+TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[queue]") {
   for (const element_spec& spec : {scalars(), spec_of(dtype::int64, {any})}) {
     CHECK(contains(refusal([&] { return tensor_priority_queue(10, spec, "jobs").size(); }),
                    "queue 'jobs': the first component is the priority and must be an int64"));
   }
 }
 
-LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[sync]") {
+LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[queue]") {
   const std::size_t light = job(1, "a").byte_size();
   const std::size_t heavy = job(1, "a payload that is longer than that").byte_size();
   REQUIRE(light < heavy);
@@ -107,7 +107,7 @@ LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[s
 }
 
 TEST_CASE("tensor_priority_queue: with a budget there are no batches but those of a try",
-          "[sync]") {
+          "[queue]") {
   leat::memory_budget ram(1000, "ram");
   tensor_priority_queue q(with_payload(), {.capacity = 10, .budget = &ram, .name = "q"});
   leat::padding_fifo_queue other(spec_of(dtype::int32, {any}),
@@ -123,7 +123,7 @@ TEST_CASE("tensor_priority_queue: with a budget there are no batches but those o
   CHECK(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
 }
 
-TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a priority", "[sync]") {
+TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a priority", "[queue]") {
   struct typed_job {
     std::int64_t priority;
     std::string payload;

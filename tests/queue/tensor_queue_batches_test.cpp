@@ -55,7 +55,7 @@ tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
 // ---- The face that never waits.
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room for", "[sync]",
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room for", "[queue]",
                         queues) {
   TestType q(scalars(), std::size_t{4});
   const tensor_tuple six = run_of(0, 6);
@@ -68,7 +68,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room 
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_many takes all or nothing", "[sync]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_many takes all or nothing", "[queue]", queues) {
   TestType q(scalars(), std::size_t{4});
   CHECK(q.try_push_many(run_of(0, 3)) == 3);
   CHECK_FALSE(q.try_pop_many(4));
@@ -82,7 +82,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_many takes all or nothing", "[syn
   CHECK(q.try_pop_many(0) == run_of(0, 0));
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[sync]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[queue]", queues) {
   TestType q(scalars(), std::size_t{8});
   CHECK_FALSE(q.try_pop_up_to(4));
   CHECK(q.try_push_many(run_of(0, 7)) == 7);
@@ -92,7 +92,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[syn
   CHECK_FALSE(q.try_pop_up_to(1));
 }
 
-TEST_CASE("tensor_queue: try batches that can never be are refused", "[sync]") {
+TEST_CASE("tensor_queue: try batches that can never be are refused", "[queue]") {
   plain q(scalars(), std::size_t{4}, "q");
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.try_push_many(one(texts("a"))); }),
@@ -108,7 +108,7 @@ TEST_CASE("tensor_queue: try batches that can never be are refused", "[sync]") {
   CHECK(without.size() == 2);
 }
 
-TEST_CASE("tensor_queue: try_push_many by weight", "[sync]") {
+TEST_CASE("tensor_queue: try_push_many by weight", "[queue]") {
   weighed q(element_spec({{.type = dtype::int32, .shape = {any}}}),
             leat::queue_options{.capacity = 100, .max_weight = 20, .name = "q"});
   CHECK(q.try_push_many(one(tensor(dtype::int32, {4, 2}))) == 2);
@@ -122,7 +122,7 @@ TEST_CASE("tensor_queue: try_push_many by weight", "[sync]") {
 }
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: a try that cannot be made a batch has taken nothing",
-                        "[sync]", queues) {
+                        "[queue]", queues) {
   TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
@@ -135,7 +135,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: a try that cannot be made a batch has tak
   CHECK(q.try_pop() == wide());
 }
 
-LEAT_TEST("tensor_queue: try batches never overtake a line", "[sync]") {
+LEAT_TEST("tensor_queue: try batches never overtake a line", "[queue]") {
   plain q(scalars(), std::size_t{2});
   leat::task_group g;
   batch three;
@@ -176,7 +176,7 @@ struct seen {
   }
 };
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with callbacks", "[sync]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with callbacks", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   seen<batch> out;
@@ -218,7 +218,7 @@ asio::awaitable<void> pop_batches(Queue& q, std::vector<batch>& out) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with use_awaitable", "[sync]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with use_awaitable", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   std::vector<batch> out;
@@ -241,7 +241,7 @@ asio::awaitable<void> await_later(Queue& q, batch& out) {
 }
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch keeps what it was given until it begins",
-                        "[sync]", queues) {
+                        "[queue]", queues) {
   TestType q(scalars(), std::size_t{4});
   asio::io_context io;
   batch out;
@@ -250,7 +250,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch keeps what it was given un
   CHECK(out == run_of(0, 3));
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[sync]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   SECTION("that waits gives back what it held") {
@@ -291,7 +291,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[sync]", queue
 }
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be made is back in the queue",
-                        "[sync]", queues) {
+                        "[queue]", queues) {
   TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
@@ -310,7 +310,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be made is bac
   CHECK(q.try_pop() == wide());
 }
 
-TEST_CASE("tensor_queue: async batches that can never be are refused by the call", "[sync]") {
+TEST_CASE("tensor_queue: async batches that can never be are refused by the call", "[queue]") {
   plain q(scalars(), std::size_t{4}, "q");
   asio::io_context io;
   seen<std::size_t> in;

@@ -64,7 +64,7 @@ task<> pop_batch(padding_fifo_queue& q, std::size_t count, batch& out) {
 
 // ---- Without shapes.
 
-LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches", "[sync]") {
+LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches", "[queue]") {
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U);
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
   CHECK(q.size() == 0);
@@ -76,21 +76,21 @@ LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches",
   CHECK(second == one(ints(1, 2)));
 }
 
-TEST_CASE("tensor_queue: a batch needs shapes, also one of none", "[sync]") {  // E7
+TEST_CASE("tensor_queue: a batch needs shapes, also one of none", "[queue]") {  // E7
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U, "q");
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }),
                  "queue 'q': batches need specified shapes"));
   CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "batches need specified shapes"));
 }
 
-TEST_CASE("tensor_queue: without shapes lengths are compared all the same", "[sync]") {  // E14
+TEST_CASE("tensor_queue: without shapes lengths are compared all the same", "[queue]") {  // E14
   without_shapes q(element_spec({{.type = dtype::int32}, {.type = dtype::int32}}), 10U);
   CHECK(contains(refusal([&] { return q.wait_push_many(tensor_tuple(ints(1, 2), ints(1))); }),
                  "same size in dimension 0"));
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[sync]") {  // E15
+TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[queue]") {  // E15
   using typed = leat::fifo_queue<std::pair<int, float>>;
   STATIC_REQUIRE(accepts<typed, std::pair<int, float>>);
   STATIC_REQUIRE_FALSE(accepts<typed, int>);
@@ -99,7 +99,7 @@ TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[syn
 
 // ---- Around other orders.
 
-LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[sync]") {
+LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[queue]") {
   using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
   shuffled q(scalars(), leat::shuffle_options{.capacity = 100, .seed = 3, .name = "q"});
   CHECK(co_await q.push_many(run_of(0, 100)) == 100);
@@ -114,7 +114,7 @@ LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[sync]") {
 
 // ---- The contract of the core, through this.
 
-LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[sync]") {
+LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[queue]") {
   padding_fifo_queue q(2, scalars());
   std::size_t first = 0;
   std::size_t second = 0;
@@ -131,7 +131,7 @@ LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[sync]")
   CHECK(all == one(ints(0, 1, 2, 3, 4, 10, 11)));
 }
 
-LEAT_TEST("tensor_queue: a run cancelled half way leaves in what is in", "[sync]") {
+LEAT_TEST("tensor_queue: a run cancelled half way leaves in what is in", "[queue]") {
   padding_fifo_queue q(2, scalars());
   std::size_t in = 0;
   leat::task_group g;
@@ -144,7 +144,7 @@ LEAT_TEST("tensor_queue: a run cancelled half way leaves in what is in", "[sync]
   CHECK(left == run_of(0, 2));
 }
 
-LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[sync]") {
+LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[queue]") {
   padding_fifo_queue q(4, spec_of(dtype::int32, {any}));
   batch out;
   leat::task_group g;
@@ -162,7 +162,7 @@ LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[sync]
   CHECK(q.statistics().returned == 2);
 }
 
-LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[sync]") {
+LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[queue]") {
   padding_fifo_queue q(4, scalars());
   CHECK(q.try_push(one(1)));
   bool late = false;
@@ -179,7 +179,7 @@ LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[sync]
   CHECK(*in_time == run_of(1, 2));
 }
 
-LEAT_TEST("tensor_queue: a push to a closed queue is refused and keeps its element", "[sync]") {
+LEAT_TEST("tensor_queue: a push to a closed queue is refused and keeps its element", "[queue]") {
   padding_fifo_queue q(4, scalars());
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -190,7 +190,7 @@ LEAT_TEST("tensor_queue: a push to a closed queue is refused and keeps its eleme
   CHECK_FALSE(q.try_push(element));
 }
 
-LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[sync]") {
+LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[queue]") {
   padding_fifo_queue q(4, scalars());
   q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
   CHECK(q.failure_cause());
@@ -240,7 +240,7 @@ task<> pop_too_large(Queue& q, std::string& error) {
   }
 }
 
-LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again", "[sync]") {
+LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again", "[queue]") {
   padding_fifo_queue q(3, spec_of(dtype::int32, {any, any}));
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
@@ -259,7 +259,7 @@ LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again
 }
 
 LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back fail the queue",
-          "[sync]") {
+          "[queue]") {
   bool refuse = false;
   leat::tensor_queue<refusing_queue> q(spec_of(dtype::int32, {any, any}), 3U, refuse);
   std::string error;
@@ -277,7 +277,7 @@ LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back f
 
 // ---- The other faces.
 
-TEST_CASE("tensor_queue: the faces that never wait", "[sync]") {
+TEST_CASE("tensor_queue: the faces that never wait", "[queue]") {
   padding_fifo_queue q(1, scalars(), "one");
   const tensor_tuple first = one(1);
   CHECK(q.try_push(first));
@@ -291,7 +291,7 @@ TEST_CASE("tensor_queue: the faces that never wait", "[sync]") {
   CHECK(text.str() == "queue 'one' (0 of 1, weight 0)");
 }
 
-TEST_CASE("tensor_queue: the faces that block a thread", "[sync]") {
+TEST_CASE("tensor_queue: the faces that block a thread", "[queue]") {
   padding_fifo_queue q(3, scalars());
   std::jthread producer([&] {
     const tensor_tuple first = one(0);
@@ -306,7 +306,7 @@ TEST_CASE("tensor_queue: the faces that block a thread", "[sync]") {
   CHECK_FALSE(q.wait_pop_many(1));
 }
 
-TEST_CASE("tensor_queue: the faces for Asio", "[sync]") {
+TEST_CASE("tensor_queue: the faces for Asio", "[queue]") {
   padding_fifo_queue q(1, scalars());
   asio::io_context io;
   batch out;
@@ -330,7 +330,7 @@ TEST_CASE("tensor_queue: the faces for Asio", "[sync]") {
                  "Expected [], got [1]"));
 }
 
-LEAT_TEST("tensor_queue: a queue_runner keeps it filled and closes it", "[sync]") {
+LEAT_TEST("tensor_queue: a queue_runner keeps it filled and closes it", "[queue]") {
   padding_fifo_queue q(2, spec_of(dtype::int32, {any}), "numbers");
   int next = 0;
   leat::queue_runner runner(q);

@@ -49,7 +49,7 @@ auto declared(const declaration& d, world& w) {
               .shuffle = true,
               .seed = d.seed,
               .interleave = d.interleave,
-              .block_length = d.block_length,
+              .block_length = d.block,
               .readers = readers,
               .reader = {.read = {.chunk_size =
                                       static_cast<std::size_t>(16 + random.uniform_below(100))}}},

@@ -67,7 +67,7 @@ auto declared(world& w, const declaration& d, const std::vector<std::string>& pa
                                    .shuffle = true,
                                    .seed = d.seed,
                                    .interleave = d.interleave,
-                                   .block_length = d.block_length,
+                                   .block_length = d.block,
                                    .reader = reader_options<Reader>(w)},
                                   options)
       .map("text", [](auto record) { return text_from(record); }, {.workers = workers()})

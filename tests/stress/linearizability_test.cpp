@@ -219,12 +219,12 @@ class recorder {
     const std::size_t finished = finished_;  // first: who waits now has not finished since
     const auto s = queue_->statistics();
     if (finished == threads || s.waiting_pops + s.waiting_pushes + finished != threads) return;
-    const std::uint64_t way = all.size() < 6 ? helping_.below(5) : 0;
+    const std::uint64_t way = all.size() < 6 ? helping_.uniform_below(5) : 0;
     operation o;
     o.thread = threads;
     if (way >= 3 && face_ == face::in_tasks) {
       o.what = kind::stop;
-      while (has_finished_[o.thread = static_cast<std::size_t>(helping_.below(threads))]) {
+      while (has_finished_[o.thread = static_cast<std::size_t>(helping_.uniform_below(threads))]) {
       }
       carry_out(o);
       while (!has_finished_[o.thread]) std::this_thread::yield();

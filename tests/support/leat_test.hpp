@@ -33,7 +33,7 @@
 // A test case whose body is a coroutine on virtual time: sleeping costs nothing, and a body that
 // waits for what cannot come fails at once with a dump of where everyone is.
 //
-//     LEAT_TEST("fifo_queue: pop after close drains, then ends", "[sync]") {
+//     LEAT_TEST("fifo_queue: pop after close drains, then ends", "[queue]") {
 //       leat::fifo_queue<int> queue(4);
 //       REQUIRE(co_await queue.push(1));
 //       ...

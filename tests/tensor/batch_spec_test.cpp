@@ -71,7 +71,7 @@ tensor_tuple random_batch(leat::random_engine& random, std::int64_t rows) {
                       vector_of({rows, 4}));
 }
 
-TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as three", "[core]") {
+TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as three", "[tensor]") {
   const batch_spec spec = labels_and_words();
   CHECK(spec.count() == 2);
   CHECK(spec[0].name == "label");
@@ -86,7 +86,7 @@ TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as t
   CHECK(of_elements == batch_spec({{.type = dtype::int8, .shape = {3}}}));
 }
 
-TEST_CASE("batch_spec: what an element must be", "[core]") {
+TEST_CASE("batch_spec: what an element must be", "[tensor]") {
   const tensor one_index = tensor::of<std::int64_t>({1, 1}, {2});
   const tensor word = tensor::of({1}, {"leat"});
   CHECK(wrong_element(one_index, word, vector_of({3})).empty());
@@ -107,7 +107,7 @@ TEST_CASE("batch_spec: what an element must be", "[core]") {
                  "sparse column 0: expected a dense_shape of [4], got [3]"));
 }
 
-TEST_CASE("batch_spec: what a batch must be", "[core]") {
+TEST_CASE("batch_spec: what a batch must be", "[tensor]") {
   const auto batch = [](numbers indices, std::int64_t rows, std::int64_t labels) {
     const auto count = static_cast<std::int64_t>(indices.size() / 2);
     return tensor_tuple::named({{"label", tensor(dtype::int64, {labels})},
@@ -130,7 +130,7 @@ TEST_CASE("batch_spec: what a batch must be", "[core]") {
       "keep has 1 values for 2 rows"));
 }
 
-TEST_CASE("batch_spec: rows that are stacked again are the batch", "[core]") {
+TEST_CASE("batch_spec: rows that are stacked again are the batch", "[tensor]") {
   const batch_spec spec({{.type = dtype::int32, .shape = {2}},
                          {.type = dtype::string, .shape = {any}, .sparse = true}});
   leat::random_engine random(1);
@@ -155,7 +155,7 @@ TEST_CASE("batch_spec: rows that are stacked again are the batch", "[core]") {
   }
 }
 
-TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[core]") {
+TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[tensor]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {any}, .sparse = true}});
   const auto refused = [&](tensor_tuple element) {
     return refusal([&] { return spec.stack(std::span<const tensor_tuple>(&element, 1)).rows(); });
@@ -168,7 +168,7 @@ TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[core
   CHECK(contains(refused(tensor_tuple(vector_of({1}), vector_of({1}), vector_of({1}))), "match"));
 }
 
-TEST_CASE("column_batch: dense and sparse ones, by place and by name", "[core]") {
+TEST_CASE("column_batch: dense and sparse ones, by place and by name", "[tensor]") {
   const batch_spec spec = labels_and_words();
   tensor_tuple element =
       sample(tensor::of<std::int64_t>({1, 1}, {2}), tensor::of({1}, {"leat"}), vector_of({3}));

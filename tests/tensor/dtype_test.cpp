@@ -7,15 +7,15 @@
 
 using leat::dtype;
 
-TEST_CASE("dtype: each has a name of its own and the size of its C++ type", "[core]") {
+TEST_CASE("dtype: each has a name of its own and the size of its C++ type", "[tensor]") {
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(dtype::string); ++i) {
-    names.insert(name(static_cast<dtype>(i)));
+    names.insert(to_string(static_cast<dtype>(i)));
   }
   CHECK(names.size() == 16);
   CHECK(names.count("unknown") == 0);
-  CHECK(name(dtype::boolean) == "bool");
-  CHECK(name(dtype::bfloat16) == "bfloat16");
+  CHECK(to_string(dtype::boolean) == "bool");
+  CHECK(to_string(dtype::bfloat16) == "bfloat16");
   CHECK(size_of(dtype::string) == 0);
 }
 
@@ -26,7 +26,7 @@ bool is(dtype type) {
   return leat::dtype_of<T> == type && leat::size_of(type) == sizeof(T);
 }
 
-TEST_CASE("dtype: of C++ types", "[core]") {
+TEST_CASE("dtype: of C++ types", "[tensor]") {
   CHECK(is<bool>(dtype::boolean));
   CHECK(is<std::uint8_t>(dtype::uint8));
   CHECK(is<std::int8_t>(dtype::int8));

@@ -45,7 +45,7 @@ std::string batch_checked(const element_spec& spec, tensor_tuple batch) {
 
 tensor zeros(dtype type, leat::shape s) { return {type, std::move(s)}; }
 
-TEST_CASE("tensor_tuple: components by index and by name", "[core]") {
+TEST_CASE("tensor_tuple: components by index and by name", "[tensor]") {
   const tensor_tuple pair(tensor::scalar(1), tensor::scalar("b"));
   CHECK(pair.count() == 2);
   CHECK(pair[0].value<int>() == 1);
@@ -67,7 +67,7 @@ TEST_CASE("tensor_tuple: components by index and by name", "[core]") {
   CHECK(tensor_tuple(std::move(named).take()) == pair);
 }
 
-TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[core]") {
+TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[tensor]") {
   CHECK(contains(refusal([] {
                    return tensor_tuple::named({{"x", tensor::scalar(1)}, {"x", tensor::scalar(2)}});
                  }),
@@ -76,7 +76,7 @@ TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[core]") {
                  "all of them or none"));
 }
 
-TEST_CASE("element_spec: what is none is refused", "[core]") {
+TEST_CASE("element_spec: what is none is refused", "[tensor]") {
   CHECK(contains(refusal([] { return element_spec(std::vector<leat::component_spec>()); }),
                  "one component or more"));
   CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.shape = {}}}); }),
@@ -85,12 +85,12 @@ TEST_CASE("element_spec: what is none is refused", "[core]") {
                  "two components have the name 'a'"));
 }
 
-TEST_CASE("element_spec: an element that matches", "[core]") {
+TEST_CASE("element_spec: an element that matches", "[tensor]") {
   CHECK(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {7, 3})))
             .empty());
 }
 
-TEST_CASE("element_spec: number, types and shapes of the components are checked", "[core]") {
+TEST_CASE("element_spec: number, types and shapes of the components are checked", "[tensor]") {
   CHECK(contains(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}))),
                  "queue 'q': an element of 2 components was expected, not of 1"));
   CHECK(contains(
@@ -104,7 +104,7 @@ TEST_CASE("element_spec: number, types and shapes of the components are checked"
                  "component 0. Expected [], got [2] (must be a scalar)"));
 }
 
-TEST_CASE("element_spec: a batch has the number of elements in front", "[core]") {
+TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]") {
   tensor_tuple good(zeros(dtype::float32, {4, 2, 2}), zeros(dtype::int32, {4, 7, 3}));
   CHECK(plain().check_batch(good) == 4);
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2, 2}),
@@ -118,7 +118,7 @@ TEST_CASE("element_spec: a batch has the number of elements in front", "[core]")
                  "component 0 of a batch is a scalar"));
 }
 
-TEST_CASE("element_spec: named components come in any order and leave in the spec's", "[core]") {
+TEST_CASE("element_spec: named components come in any order and leave in the spec's", "[tensor]") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1.5F)}});
   with_names().check(element);
   CHECK(element[0].value<float>() == 1.5F);
@@ -126,7 +126,7 @@ TEST_CASE("element_spec: named components come in any order and leave in the spe
   CHECK(element["i"].value<int>() == 5);
 }
 
-TEST_CASE("element_spec: an element that is refused is as it was", "[core]") {
+TEST_CASE("element_spec: an element that is refused is as it was", "[tensor]") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1)}});
   const tensor_tuple before = element;
   CHECK(contains(refusal([&] {
@@ -137,7 +137,7 @@ TEST_CASE("element_spec: an element that is refused is as it was", "[core]") {
   CHECK(element == before);
 }
 
-TEST_CASE("element_spec: names must be exactly the spec's", "[core]") {
+TEST_CASE("element_spec: names must be exactly the spec's", "[tensor]") {
   const auto named = [](std::vector<std::string> names) {
     std::vector<leat::named_tensor> components;
     for (std::string& n : names) components.emplace_back(std::move(n), tensor::scalar(1));
@@ -151,7 +151,7 @@ TEST_CASE("element_spec: names must be exactly the spec's", "[core]") {
   CHECK(contains(checked(plain(), named({"a", "b"})), "and should have none"));
 }
 
-TEST_CASE("element_spec: compatible and relaxed", "[core]") {
+TEST_CASE("element_spec: compatible and relaxed", "[tensor]") {
   const auto spec = [](partial_shape s, dtype type = dtype::int32, std::string name = {}) {
     return element_spec({{.type = type, .shape = std::move(s), .name = std::move(name)}});
   };

@@ -22,14 +22,14 @@ namespace shape_test {
 constexpr std::int64_t any = unknown_dimension;
 constexpr std::int64_t huge = std::int64_t{1} << 40;
 
-TEST_CASE("shape: a scalar has one value and no dimension", "[core]") {
+TEST_CASE("shape: a scalar has one value and no dimension", "[tensor]") {
   const shape s;
   CHECK(s.rank() == 0);
   CHECK(s.count() == 1);
   CHECK(to_string(s) == "[]");
 }
 
-TEST_CASE("shape: dimensions, their product and their text", "[core]") {
+TEST_CASE("shape: dimensions, their product and their text", "[tensor]") {
   const shape s{2, 3, 4};
   CHECK(s.rank() == 3);
   CHECK(s[0] == 2);
@@ -41,7 +41,7 @@ TEST_CASE("shape: dimensions, their product and their text", "[core]") {
   CHECK(s == shape(s.dimensions()));
 }
 
-TEST_CASE("shape: of any rank, copied and moved", "[core]") {
+TEST_CASE("shape: of any rank, copied and moved", "[tensor]") {
   for (const std::size_t rank : {0U, 1U, 4U, 5U, 9U}) {
     const std::vector<std::int64_t> dimensions(rank, 2);
     const shape s{std::span(dimensions)};
@@ -60,7 +60,7 @@ TEST_CASE("shape: of any rank, copied and moved", "[core]") {
   }
 }
 
-TEST_CASE("shape: what cannot be is refused", "[core]") {
+TEST_CASE("shape: what cannot be is refused", "[tensor]") {
   CHECK(contains(refusal([] { return shape{2, -3}; }), "[2,-3]: dimension -3 is negative"));
   CHECK(contains(refusal([] { return shape{huge, huge}; }), "more values than 64 bits can count"));
   CHECK(shape{huge, huge, 0}.count() == 0);  // in whatever order
@@ -69,7 +69,7 @@ TEST_CASE("shape: what cannot be is refused", "[core]") {
   CHECK(contains(refusal([] { return partial_shape{huge, any, huge}; }), "more values"));
 }
 
-TEST_CASE("partial_shape: text and what is known", "[core]") {
+TEST_CASE("partial_shape: text and what is known", "[tensor]") {
   CHECK(to_string(partial_shape{}) == "[]");
   CHECK(to_string(partial_shape{any, 3}) == "[?,3]");
   CHECK(to_string(partial_shape::unknown_rank()) == "<unknown>");
@@ -83,7 +83,7 @@ TEST_CASE("partial_shape: text and what is known", "[core]") {
   CHECK(partial_shape{} != partial_shape::unknown_rank());
 }
 
-TEST_CASE("partial_shape: compatible is equal in all that both know", "[core]") {
+TEST_CASE("partial_shape: compatible is equal in all that both know", "[tensor]") {
   const partial_shape s{any, 3};
   CHECK(s.is_compatible_with(shape{5, 3}));
   CHECK(s.is_compatible_with(shape{0, 3}));
@@ -96,7 +96,7 @@ TEST_CASE("partial_shape: compatible is equal in all that both know", "[core]") 
   CHECK(s.is_compatible_with(partial_shape::unknown_rank()));
 }
 
-TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[core]") {
+TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[tensor]") {
   CHECK(intersect_shapes({any, 3}, {2, any}) == partial_shape{2, 3});
   CHECK(intersect_shapes({any, any}, {0, any}) == partial_shape{0, any});
   CHECK(intersect_shapes(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
@@ -105,7 +105,7 @@ TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[core]") 
                  "[?,3] and [2,4] are not"));
 }
 
-TEST_CASE("partial_shape: generalize_shapes is what both have in common", "[core]") {
+TEST_CASE("partial_shape: generalize_shapes is what both have in common", "[tensor]") {
   const auto unknown = partial_shape::unknown_rank();
   CHECK(generalize_shapes({2, 3}, {2, 4}) == partial_shape{2, any});
   CHECK(generalize_shapes({any}, {3}) == partial_shape{any});

@@ -66,7 +66,7 @@ tensor as_strings(const tensor& t) {
   return tensor::of(t.shape(), std::span<const std::string>(texts));
 }
 
-TEST_CASE("stack: rows of the same shape stand one behind the other", "[core]") {
+TEST_CASE("stack: rows of the same shape stand one behind the other", "[tensor]") {
   CHECK(stack(rows({tensor::of({2}, {1, 2}), tensor::of({2}, {3, 4})})) ==
         tensor::of({2, 2}, {1, 2, 3, 4}));
   CHECK(stack(rows({tensor::scalar(7), tensor::scalar(8), tensor::scalar(9)})) ==
@@ -76,7 +76,7 @@ TEST_CASE("stack: rows of the same shape stand one behind the other", "[core]") 
   CHECK(stack(rows({tensor(dtype::int8, {0, 4})})) == tensor(dtype::int8, {1, 0, 4}));
 }
 
-TEST_CASE("stack: unknown dimensions become the largest of the batch", "[core]") {
+TEST_CASE("stack: unknown dimensions become the largest of the batch", "[tensor]") {
   const auto batch = stack(rows({tensor::of({1, 1}, {1}), tensor::of({1, 3}, {2, 3, 4})}),
                            {.type = dtype::int32, .shape = {1, any}});
   CHECK(batch == tensor::of({2, 1, 3}, {1, 0, 0, 2, 3, 4}));
@@ -88,13 +88,13 @@ TEST_CASE("stack: unknown dimensions become the largest of the batch", "[core]")
   CHECK(last == tensor::of({2, 2}, {"c", "d", "ab", ""}));
 }
 
-TEST_CASE("stack: without rows unknown dimensions are 0", "[core]") {
+TEST_CASE("stack: without rows unknown dimensions are 0", "[tensor]") {
   const std::vector<tensor> none;
   CHECK(stack(none, {.type = dtype::int32, .shape = {2, any}}).shape() == shape{0, 2, 0});
   CHECK(stack(none, {.type = dtype::string, .shape = {}}).shape() == shape{0});
 }
 
-TEST_CASE("stack: what does not fit is refused", "[core]") {
+TEST_CASE("stack: what does not fit is refused", "[tensor]") {
   const auto two = rows({tensor::of({2}, {1, 2}), tensor::of({1}, {3})});
   CHECK(contains(refusal([&] { return stack(two); }),
                  "Shape mismatch in row 1. Expected [2], got [1]"));
@@ -107,7 +107,7 @@ TEST_CASE("stack: what does not fit is refused", "[core]") {
                  "no shape is known"));
 }
 
-TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[core]") {
+TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[tensor]") {
   CHECK(pad(tensor::of({2}, {1, 2}), {4}) == tensor::of({4}, {1, 2, 0, 0}));
   CHECK(pad(tensor::of({1, 2}, {true, true}), {2, 3}) ==
         tensor::of({2, 3}, {true, true, false, false, false, false}));
@@ -131,7 +131,7 @@ TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[core]
   }
 }
 
-TEST_CASE("stack: rows of different shapes equal the padded rows stacked", "[core]") {
+TEST_CASE("stack: rows of different shapes equal the padded rows stacked", "[tensor]") {
   leat::random_engine random(2);
   for (int i = 0; i < 100; ++i) {
     const std::size_t rank = 1 + random.uniform_below(5);
@@ -160,7 +160,7 @@ TEST_CASE("stack: rows of different shapes equal the padded rows stacked", "[cor
   }
 }
 
-TEST_CASE("unstack: rows have memory of their own, and stacked they are the batch", "[core]") {
+TEST_CASE("unstack: rows have memory of their own, and stacked they are the batch", "[tensor]") {
   const auto numbers = tensor::of({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto apart = unstack(numbers);
   REQUIRE(apart.size() == 2);
@@ -176,7 +176,7 @@ TEST_CASE("unstack: rows have memory of their own, and stacked they are the batc
   CHECK_THROWS_AS(unstack(tensor(dtype::int32, {INT64_MAX, 0})), std::bad_alloc);
 }
 
-TEST_CASE("unstack_row: one row, with memory of its own", "[core]") {
+TEST_CASE("unstack_row: one row, with memory of its own", "[tensor]") {
   const auto numbers = tensor::of({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(unstack_row(numbers, 1) == tensor::of({3}, {4, 5, 6}));
   CHECK_FALSE(unstack_row(numbers, 1).is_shared());
@@ -188,7 +188,7 @@ TEST_CASE("unstack_row: one row, with memory of its own", "[core]") {
       contains(refusal([] { return unstack_row(tensor::scalar(1), 0); }), "a scalar has no rows"));
 }
 
-TEST_CASE("stack: elements become a batch and come apart again", "[core]") {
+TEST_CASE("stack: elements become a batch and come apart again", "[tensor]") {
   const leat::element_spec spec({{.type = dtype::int32, .shape = {any}, .name = "n"},
                                  {.type = dtype::string, .shape = {}, .name = "s"}});
   std::vector<tensor_tuple> elements;

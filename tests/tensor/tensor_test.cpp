@@ -34,7 +34,7 @@ std::vector<std::string> strings(const tensor& t) {
   return out;
 }
 
-TEST_CASE("tensor: values in a shape", "[core]") {
+TEST_CASE("tensor: values in a shape", "[tensor]") {
   const auto t = tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(t.type() == dtype::float32);
   CHECK(t.shape() == shape{2, 3});
@@ -46,7 +46,7 @@ TEST_CASE("tensor: values in a shape", "[core]") {
   CHECK(all<std::int64_t>(tensor::of<std::int64_t>({2}, numbers)) == numbers);
 }
 
-TEST_CASE("tensor: scalars", "[core]") {
+TEST_CASE("tensor: scalars", "[tensor]") {
   CHECK(tensor::scalar(5).value<int>() == 5);
   CHECK(tensor::scalar(5).shape() == shape{});
   CHECK(tensor::scalar(true).value<bool>());
@@ -54,7 +54,7 @@ TEST_CASE("tensor: scalars", "[core]") {
   CHECK(tensor::scalar(leat::bfloat16{0x3F80}).type() == dtype::bfloat16);
 }
 
-TEST_CASE("tensor: made of a type and a shape it is all zeros", "[core]") {
+TEST_CASE("tensor: made of a type and a shape it is all zeros", "[tensor]") {
   CHECK(all<int>(tensor(dtype::int32, {2, 2})) == std::vector<int>(4));
   CHECK(all<bool>(tensor(dtype::boolean, {3})) == std::vector<bool>(3));
   CHECK(strings(tensor(dtype::string, {2})) == std::vector<std::string>(2));
@@ -64,7 +64,7 @@ TEST_CASE("tensor: made of a type and a shape it is all zeros", "[core]") {
   CHECK(tensor() == tensor(dtype::float32, {0}));
 }
 
-TEST_CASE("tensor: strings are any bytes, one behind the other", "[core]") {
+TEST_CASE("tensor: strings are any bytes, one behind the other", "[tensor]") {
   using namespace std::string_literals;
   const std::vector<std::string> in = {"", "one", "with\0zero"s, ""};
   const auto t = tensor::of({2, 2}, std::span<const std::string>(in));
@@ -81,7 +81,7 @@ TEST_CASE("tensor: strings are any bytes, one behind the other", "[core]") {
   CHECK(strings(tensor::of({2}, {"a", "b"})) == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("tensor: a copy shares the values until one of both is changed", "[core]") {
+TEST_CASE("tensor: a copy shares the values until one of both is changed", "[tensor]") {
   auto a = tensor::of({2}, {1, 2});
   CHECK_FALSE(a.is_shared());
   const int* const before = a.values<int>().data();
@@ -98,7 +98,7 @@ TEST_CASE("tensor: a copy shares the values until one of both is changed", "[cor
   CHECK(b.values<int>().data() == before);
 }
 
-TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[core]") {
+TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[tensor]") {
   auto a = tensor::of({2}, {1, 2});
   const int* const before = a.values<int>().data();
   tensor b = std::move(a);
@@ -110,7 +110,7 @@ TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[core]
   CHECK(a == b);
 }
 
-TEST_CASE("tensor: values of another type are refused", "[core]") {
+TEST_CASE("tensor: values of another type are refused", "[tensor]") {
   auto t = tensor::of({2}, {1, 2});
   CHECK(contains(refusal([&] { return t.values<float>(); }),
                  "values of float32 were asked for from a tensor of int32 [2]"));
@@ -121,14 +121,14 @@ TEST_CASE("tensor: values of another type are refused", "[core]") {
   CHECK(contains(refusal([&] { return t.value<int>(); }), "int32 [2], which has 2"));
 }
 
-TEST_CASE("tensor: a shape that does not fit the values is refused", "[core]") {
+TEST_CASE("tensor: a shape that does not fit the values is refused", "[tensor]") {
   CHECK(contains(refusal([] { return tensor::of({2, 2}, {1, 2, 3}); }),
                  "a tensor of int32 [2,2] has 4 values, not 3"));
   CHECK(contains(refusal([] { return tensor::of({1}, {"a", "b"}); }),
                  "a tensor of string [1] has 1 values, not 2"));
 }
 
-TEST_CASE("tensor: one too large for 64 bits is refused", "[core]") {
+TEST_CASE("tensor: one too large for 64 bits is refused", "[tensor]") {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(contains(refusal([&] { return tensor(dtype::float64, {most / 4}); }),
                  "more bytes than 64 bits can count"));
@@ -137,7 +137,7 @@ TEST_CASE("tensor: one too large for 64 bits is refused", "[core]") {
   CHECK(contains(refusal([&] { return tensor(dtype::uint8, {most}); }), "more bytes than 64 bits"));
 }
 
-TEST_CASE("tensor: equal in type, shape and bits", "[core]") {
+TEST_CASE("tensor: equal in type, shape and bits", "[tensor]") {
   const auto t = tensor::of<float>({2}, {0.0F, NAN});
   CHECK(t == tensor::of<float>({2}, {0.0F, NAN}));
   CHECK(t != tensor::of<float>({2}, {-0.0F, NAN}));
@@ -148,7 +148,7 @@ TEST_CASE("tensor: equal in type, shape and bits", "[core]") {
   CHECK(tensor(dtype::int8, {0}) == tensor(dtype::int8, {0}));
 }
 
-TEST_CASE("tensor: copies go to other threads and are destroyed there", "[core]") {
+TEST_CASE("tensor: copies go to other threads and are destroyed there", "[tensor]") {
   auto t = tensor::of({1000}, std::span<const int>(std::vector<int>(1000, 3)));
   std::vector<std::jthread> threads;
   std::vector<int> sums(4);

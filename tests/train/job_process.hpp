@@ -72,7 +72,7 @@ inline auto elements_of(const job_shape& s, leat::sim::world& w) {
                                               .shuffle = true,
                                               .seed = s.seed,
                                               .interleave = s.interleave,
-                                              .block_length = s.block_length,
+                                              .block_length = s.block,
                                               .readers = random.uniform_below(2) * s.interleave,
                                               .reader = {.read = {.chunk_size = chunk_size}}},
                                              {.workers = threads})

@@ -72,7 +72,7 @@ task<void> compute(std::atomic<bool>& computing, const std::atomic<bool>& go) {
   co_return;
 }
 
-TEST_CASE("dump_on_request: a signal prints where everyone is, who is stuck too", "[core]") {
+TEST_CASE("dump_on_request: a signal prints where everyone is, who is stuck too", "[async]") {
   leat::runtime rt({.threads = 2});
   std::atomic<bool> computing{false}, go{false};
   task_group group("work");
@@ -97,7 +97,7 @@ TEST_CASE("dump_on_request: a signal prints where everyone is, who is stuck too"
   CHECK(text.find("  sleeper: sleep for another ") != text.npos);
 }
 
-TEST_CASE("dump_on_request: it works while every scheduler is stuck, in JSON too", "[core]") {
+TEST_CASE("dump_on_request: it works while every scheduler is stuck, in JSON too", "[async]") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -119,7 +119,7 @@ TEST_CASE("dump_on_request: it works while every scheduler is stuck, in JSON too
 }
 
 // A scheduler that is stuck keeps a dump from ending as long as the test wants.
-TEST_CASE("dump_on_request: requests during a dump share the next one, none is lost", "[core]") {
+TEST_CASE("dump_on_request: requests during a dump share the next one, none is lost", "[async]") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -140,7 +140,7 @@ TEST_CASE("dump_on_request: requests during a dump share the next one, none is l
   CHECK(d.written() <= 3);
 }
 
-TEST_CASE("dump_on_request: many threads ask by signal and call", "[core]") {
+TEST_CASE("dump_on_request: many threads ask by signal and call", "[async]") {
   pipe_ends pipe;
   std::uint64_t dumps = 0;
   {
@@ -165,7 +165,7 @@ TEST_CASE("dump_on_request: many threads ask by signal and call", "[core]") {
   CHECK(count(pipe.read_all(), "leat dump ") >= dumps);
 }
 
-TEST_CASE("dump_on_request: objects come and go under a rain of signals", "[core]") {
+TEST_CASE("dump_on_request: objects come and go under a rain of signals", "[async]") {
   struct sigaction ignore{};
   struct sigaction before{};
   ignore.sa_handler = SIG_IGN;
@@ -189,7 +189,7 @@ TEST_CASE("dump_on_request: objects come and go under a rain of signals", "[core
 void other_handler(int) noexcept {}
 
 TEST_CASE("dump_on_request: the handler of before is put back, but not over a newer one",
-          "[core]") {
+          "[async]") {
   struct sigaction action{};
   struct sigaction before{};
   struct sigaction now{};
@@ -209,7 +209,7 @@ TEST_CASE("dump_on_request: the handler of before is put back, but not over a ne
   CHECK(now.sa_handler == SIG_IGN);
 }
 
-TEST_CASE("dump_on_request: dumps are appended to a file, which may be moved away", "[core]") {
+TEST_CASE("dump_on_request: dumps are appended to a file, which may be moved away", "[async]") {
   temp_dir dir;
   const std::string file = dir / "dumps";
   {
@@ -226,7 +226,7 @@ TEST_CASE("dump_on_request: dumps are appended to a file, which may be moved awa
   CHECK(count(temp_dir::read(file), "leat dump ") == 2);
 }
 
-TEST_CASE("dump_on_request: request keeps errno", "[core]") {
+TEST_CASE("dump_on_request: request keeps errno", "[async]") {
   pipe_ends pipe;
   dump_on_request d({.descriptor = pipe.writing()});
   errno = ERANGE;
@@ -234,7 +234,7 @@ TEST_CASE("dump_on_request: request keeps errno", "[core]") {
   CHECK(errno == ERANGE);
 }
 
-TEST_CASE("dump_on_request: a pipe that nobody reads is no end of the program", "[core]") {
+TEST_CASE("dump_on_request: a pipe that nobody reads is no end of the program", "[async]") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   ::close(ends[0]);
@@ -246,7 +246,7 @@ TEST_CASE("dump_on_request: a pipe that nobody reads is no end of the program", 
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[core]") {
+TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[async]") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const std::string page(4096, 'x');
@@ -259,7 +259,7 @@ TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[core]
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: what cannot be done is refused", "[core]") {
+TEST_CASE("dump_on_request: what cannot be done is refused", "[async]") {
   const auto code_of = [](leat::dump_on_request_options options) {
     try {
       const dump_on_request d(std::move(options));
@@ -276,7 +276,7 @@ TEST_CASE("dump_on_request: what cannot be done is refused", "[core]") {
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
 }
 
-TEST_CASE("dump_on_request: a thread that cannot be started is named, with what to do", "[core]") {
+TEST_CASE("dump_on_request: a thread that cannot be started is named, with what to do", "[async]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   const std::string said = leat_test::run_in_child([]() -> std::string {
     pthread_attr_t too_large;  // a stack that has no room in any address space

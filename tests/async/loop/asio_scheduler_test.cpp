@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using leat::get_scheduler;
 using leat::task;
 
-TEST_CASE("asio_scheduler: a context has one scheduler, and gives it every time", "[core]") {
+TEST_CASE("asio_scheduler: a context has one scheduler, and gives it every time", "[async]") {
   asio::io_context io;
   asio::io_context other;
   leat::scheduler& s = get_scheduler(io);
@@ -29,7 +29,7 @@ TEST_CASE("asio_scheduler: a context has one scheduler, and gives it every time"
   CHECK(&get_scheduler(other) != &s);
 }
 
-TEST_CASE("asio_scheduler: two threads that ask at the same time get the same one", "[core]") {
+TEST_CASE("asio_scheduler: two threads that ask at the same time get the same one", "[async]") {
   for (int round = 0; round < 50; ++round) {
     asio::io_context io;
     std::atomic<int> ready{0};
@@ -47,21 +47,21 @@ TEST_CASE("asio_scheduler: two threads that ask at the same time get the same on
   }
 }
 
-TEST_CASE("asio_scheduler: the context of a scheduler, null for one of another kind", "[core]") {
+TEST_CASE("asio_scheduler: the context of a scheduler, null for one of another kind", "[async]") {
   asio::io_context io;
   CHECK(leat::get_io_context(get_scheduler(io)) == &io);
   leat::sim::virtual_scheduler v;
   CHECK(leat::get_io_context(v) == nullptr);
 }
 
-TEST_CASE("asio_scheduler: its time of day is the system's", "[core]") {
+TEST_CASE("asio_scheduler: its time of day is the system's", "[async]") {
   asio::io_context io;
   const auto before = std::chrono::system_clock::now() - 1h;  // somebody may set the clock
   CHECK(get_scheduler(io).wall_time() > before);
   CHECK(get_scheduler(io).wall_time() < before + 2h);
 }
 
-TEST_CASE("asio_scheduler: run does not return while a task lives", "[core]") {
+TEST_CASE("asio_scheduler: run does not return while a task lives", "[async]") {
   asio::io_context io;
   bool done = false;
   leat::task_group group;
@@ -75,7 +75,7 @@ TEST_CASE("asio_scheduler: run does not return while a task lives", "[core]") {
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("asio_scheduler: a context can be run again after its tasks have ended", "[core]") {
+TEST_CASE("asio_scheduler: a context can be run again after its tasks have ended", "[async]") {
   asio::io_context io;
   int runs = 0;
   leat::task_group group;
@@ -90,7 +90,7 @@ TEST_CASE("asio_scheduler: a context can be run again after its tasks have ended
   }
 }
 
-TEST_CASE("asio_scheduler: a task that never waits lets the context's handlers run", "[core]") {
+TEST_CASE("asio_scheduler: a task that never waits lets the context's handlers run", "[async]") {
   asio::io_context io;
   bool handler_ran = false;
   leat::task_group group;
@@ -102,7 +102,7 @@ TEST_CASE("asio_scheduler: a task that never waits lets the context's handlers r
   CHECK(handler_ran);
 }
 
-TEST_CASE("asio_scheduler: the context sees one handler for a burst of items", "[core]") {
+TEST_CASE("asio_scheduler: the context sees one handler for a burst of items", "[async]") {
   asio::io_context io;
   leat::scheduler& s = get_scheduler(io);
   leat::task_group group;
@@ -111,7 +111,7 @@ TEST_CASE("asio_scheduler: the context sees one handler for a burst of items", "
   CHECK(io.run() == 1);
 }
 
-TEST_CASE("asio_scheduler: a turn is as long as the options say", "[core]") {
+TEST_CASE("asio_scheduler: a turn is as long as the options say", "[async]") {
   asio::io_context io;
   leat::scheduler& s = get_scheduler(io, {.max_items_per_turn = 10});
   leat::task_group group;
@@ -121,7 +121,7 @@ TEST_CASE("asio_scheduler: a turn is as long as the options say", "[core]") {
 }
 
 TEST_CASE("asio_scheduler: if several threads run the context, still one task runs at a time",
-          "[core]") {
+          "[async]") {
   asio::io_context io;
   std::atomic<bool> inside{false};
   int overlaps = 0;
@@ -143,7 +143,7 @@ TEST_CASE("asio_scheduler: if several threads run the context, still one task ru
   CHECK(steps == 4000);
 }
 
-TEST_CASE("asio_scheduler: no timer is lost when several threads run the context", "[core]") {
+TEST_CASE("asio_scheduler: no timer is lost when several threads run the context", "[async]") {
   // A timer that fired on one thread during a turn on the other was never set again.
   asio::io_context io;
   int done = 0;
@@ -162,7 +162,7 @@ TEST_CASE("asio_scheduler: no timer is lost when several threads run the context
   CHECK(done == 4);
 }
 
-TEST_CASE("asio_scheduler: a context may end before a timer that nobody waits for", "[core]") {
+TEST_CASE("asio_scheduler: a context may end before a timer that nobody waits for", "[async]") {
   asio::io_context io;
   leat::task_group group;
   group.spawn_on(get_scheduler(io), []() -> task<void> { co_await leat::sleep_for(1h); }());

@@ -65,7 +65,7 @@ std::string error_message(const std::exception_ptr& error) {
   }
 }
 
-TEST_CASE("async_run: a callback gets the value", "[core]") {
+TEST_CASE("async_run: a callback gets the value", "[async]") {
   asio::io_context io;
   int got = 0;
   async_run(io, give(5), [&](std::exception_ptr error, int n) {
@@ -77,7 +77,7 @@ TEST_CASE("async_run: a callback gets the value", "[core]") {
   CHECK(got == 5);
 }
 
-TEST_CASE("async_run: a callback of a task of void gets the error alone", "[core]") {
+TEST_CASE("async_run: a callback of a task of void gets the error alone", "[async]") {
   asio::io_context io;
   bool called = false;
   async_run(io, nothing(), [&](std::exception_ptr error) { called = !error; });
@@ -85,7 +85,7 @@ TEST_CASE("async_run: a callback of a task of void gets the error alone", "[core
   CHECK(called);
 }
 
-TEST_CASE("async_run: a callback gets the error, with a default value", "[core]") {
+TEST_CASE("async_run: a callback gets the error, with a default value", "[async]") {
   asio::io_context io;
   std::string what;
   int value = 1;
@@ -98,7 +98,7 @@ TEST_CASE("async_run: a callback gets the error, with a default value", "[core]"
   CHECK(value == 0);
 }
 
-TEST_CASE("async_run: a result and a callback may be move-only", "[core]") {
+TEST_CASE("async_run: a result and a callback may be move-only", "[async]") {
   asio::io_context io;
   const auto make = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(8); };
   int got = 0;
@@ -110,7 +110,7 @@ TEST_CASE("async_run: a result and a callback may be move-only", "[core]") {
   CHECK(got == 9);
 }
 
-TEST_CASE("async_run: a future gets the value, or the error", "[core]") {
+TEST_CASE("async_run: a future gets the value, or the error", "[async]") {
   asio::io_context io;
   std::future<int> good = async_run(io, give(5), asio::use_future);
   std::future<int> bad = async_run(io, fail(), asio::use_future);
@@ -121,7 +121,7 @@ TEST_CASE("async_run: a future gets the value, or the error", "[core]") {
   CHECK_NOTHROW(none.get());
 }
 
-TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[core]") {
+TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[async]") {
   asio::io_context io;
   const auto body = [&]() -> asio::awaitable<std::string> {
     const auto executor = co_await asio::this_coro::executor;
@@ -140,7 +140,7 @@ TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[co
   CHECK(result.get() == "5failed");
 }
 
-TEST_CASE("async_run: detached runs the task, and io_context::run waits for it", "[core]") {
+TEST_CASE("async_run: detached runs the task, and io_context::run waits for it", "[async]") {
   asio::io_context io;
   bool done = false;
   async_run(
@@ -155,7 +155,7 @@ TEST_CASE("async_run: detached runs the task, and io_context::run waits for it",
   CHECK(done);
 }
 
-TEST_CASE("async_run: a token that never starts frees the task", "[core]") {
+TEST_CASE("async_run: a token that never starts frees the task", "[async]") {
   leat_test::counts counts;
   asio::io_context io;
   {
@@ -167,7 +167,7 @@ TEST_CASE("async_run: a token that never starts frees the task", "[core]") {
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("async_run: the task runs where the executor's context runs", "[core]") {
+TEST_CASE("async_run: the task runs where the executor's context runs", "[async]") {
   asio::io_context io;
   const auto current_scheduler = []() -> task<leat::scheduler*> {
     co_return leat::scheduler::current();
@@ -184,7 +184,7 @@ TEST_CASE("async_run: the task runs where the executor's context runs", "[core]"
   for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
 }
 
-TEST_CASE("async_run: an executor of an io_context is known with other properties", "[core]") {
+TEST_CASE("async_run: an executor of an io_context is known with other properties", "[async]") {
   asio::io_context io;
   const auto tracked = asio::require(io.get_executor(), asio::execution::outstanding_work.tracked);
   const auto posting = asio::require(io.get_executor(), asio::execution::blocking.never);
@@ -198,7 +198,7 @@ TEST_CASE("async_run: an executor of an io_context is known with other propertie
   CHECK(ended == 3);
 }
 
-TEST_CASE("async_run: an executor of no io_context is refused by name", "[core]") {
+TEST_CASE("async_run: an executor of no io_context is refused by name", "[async]") {
   const std::string said = leat_test::abort_message([] {
     async_run(asio::any_io_executor(asio::system_executor()), give(1),
               [](std::exception_ptr, int) {});
@@ -206,7 +206,7 @@ TEST_CASE("async_run: an executor of no io_context is refused by name", "[core]"
   CHECK(leat_test::contains(said, "this executor belongs to none"));
 }
 
-TEST_CASE("async_run: the handler runs on its associated executor", "[core]") {
+TEST_CASE("async_run: the handler runs on its associated executor", "[async]") {
   asio::io_context io;
   asio::thread_pool pool(1);
   std::promise<std::thread::id> where;
@@ -218,7 +218,8 @@ TEST_CASE("async_run: the handler runs on its associated executor", "[core]") {
   CHECK(where.get_future().get() != std::this_thread::get_id());
 }
 
-TEST_CASE("async_run: without an associated executor the handler runs on the given one", "[core]") {
+TEST_CASE("async_run: without an associated executor the handler runs on the given one",
+          "[async]") {
   asio::io_context io;
   auto strand = asio::make_strand(io);
   bool inside = false;
@@ -228,7 +229,7 @@ TEST_CASE("async_run: without an associated executor the handler runs on the giv
   CHECK(inside);
 }
 
-TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[core]") {
+TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[async]") {
   asio::io_context io;
   bool in_turn = true;
   async_run(io, nothing(), [&](std::exception_ptr) { in_turn = leat::scheduler::current(); });
@@ -237,7 +238,7 @@ TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[core]")
 }
 
 TEST_CASE("async_run: its memory is the handler's allocator's, and free when the handler runs",
-          "[core]") {
+          "[async]") {
   asio::io_context io;
   int live = 0;
   int total = 0;
@@ -251,7 +252,7 @@ TEST_CASE("async_run: its memory is the handler's allocator's, and free when the
   CHECK(total == 1);  // the operation; the memory of its delivery is in it
 }
 
-TEST_CASE("async_run: each kind of cancellation is a stop request of the task", "[core]") {
+TEST_CASE("async_run: each kind of cancellation is a stop request of the task", "[async]") {
   for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
                           asio::cancellation_type::total}) {
     asio::io_context io;
@@ -269,7 +270,7 @@ TEST_CASE("async_run: each kind of cancellation is a stop request of the task", 
   }
 }
 
-TEST_CASE("async_run: a task that is cancelled before it began ends as it likes", "[core]") {
+TEST_CASE("async_run: a task that is cancelled before it began ends as it likes", "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
@@ -281,7 +282,7 @@ TEST_CASE("async_run: a task that is cancelled before it began ends as it likes"
   CHECK(got == 3);
 }
 
-TEST_CASE("async_run: a cancellation after the end does nothing", "[core]") {
+TEST_CASE("async_run: a cancellation after the end does nothing", "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int calls = 0;
@@ -293,7 +294,7 @@ TEST_CASE("async_run: a cancellation after the end does nothing", "[core]") {
 }
 
 TEST_CASE("async_run: a cancellation between the task's end and the handler does nothing",
-          "[core]") {
+          "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
@@ -307,7 +308,7 @@ TEST_CASE("async_run: a cancellation between the task's end and the handler does
   CHECK(got == 3);
 }
 
-TEST_CASE("async_run: a handler may start the next task", "[core]") {
+TEST_CASE("async_run: a handler may start the next task", "[async]") {
   asio::io_context io;
   int rounds = 0;
   struct again {
@@ -322,7 +323,7 @@ TEST_CASE("async_run: a handler may start the next task", "[core]") {
   CHECK(rounds == 100);
 }
 
-TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits", "[core]") {
+TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits", "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   std::string what;

@@ -25,7 +25,8 @@ using item = leat_test::function_item;
 using leat::embedded_scheduler;
 using leat::task;
 
-TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are too few", "[core]") {
+TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are too few",
+          "[async]") {
   const std::size_t before = leat_test::open_descriptors();
   {
     const embedded_scheduler s;
@@ -51,7 +52,7 @@ TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are t
   CHECK(leat_test::open_descriptors() == before);
 }
 
-TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever posted it", "[core]") {
+TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever posted it", "[async]") {
   // The thread that posted it was still in wake(), with the scheduler gone.
   for (int round = 0; round < 500; ++round) {
     bool ran = false;
@@ -64,7 +65,7 @@ TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever poste
   }
 }
 
-TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]") {
+TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     leat::task_group group;
@@ -77,7 +78,7 @@ TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]"
   CHECK(said.find("run_ready() was called from a task") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[core]") {
+TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     s.run_ready(0);
@@ -85,7 +86,7 @@ TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[core]") {
   CHECK(said.find("run_ready() of 0 items") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[core]") {
+TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     item i([&] { std::thread([&] { s.run_ready(); }).join(); });
@@ -95,13 +96,13 @@ TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[
   CHECK(said.find("two threads are in run_ready()") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[core]") {
+TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[async]") {
   embedded_scheduler s;
   const std::string said = leat_test::abort_message([&] { s.run_ready(); });
   CHECK(said.find("a child of fork()") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[core]") {
+TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     auto s = std::make_unique<embedded_scheduler>();
     item i([&] { s.reset(); });

@@ -66,7 +66,7 @@ task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 // ---- When the descriptor is readable.
 
-TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[core]") {
+TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[async]") {
   embedded_scheduler s;
   CHECK(s.idle());
   CHECK_FALSE(readable(s));
@@ -77,7 +77,8 @@ TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[core
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: readable from a post to the end of the turn that ran it", "[core]") {
+TEST_CASE("embedded_scheduler: readable from a post to the end of the turn that ran it",
+          "[async]") {
   embedded_scheduler s;
   for (int round = 0; round < 3; ++round) {
     counting_items posted(s, 3);
@@ -91,7 +92,7 @@ TEST_CASE("embedded_scheduler: readable from a post to the end of the turn that 
 }
 
 TEST_CASE("embedded_scheduler: what a turn posts runs in it and leaves nothing readable",
-          "[core]") {
+          "[async]") {
   embedded_scheduler s;
   bool ran = false;
   item second([&] { ran = true; });
@@ -102,7 +103,7 @@ TEST_CASE("embedded_scheduler: what a turn posts runs in it and leaves nothing r
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: another thread makes it readable", "[core]") {
+TEST_CASE("embedded_scheduler: another thread makes it readable", "[async]") {
   embedded_scheduler s;
   bool ran = false;
   item i([&] { ran = true; });
@@ -114,7 +115,7 @@ TEST_CASE("embedded_scheduler: another thread makes it readable", "[core]") {
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a burst of posts is one write", "[core]") {
+TEST_CASE("embedded_scheduler: a burst of posts is one write", "[async]") {
   embedded_scheduler s;
   const std::uint64_t before = leat_test::eventfd_writes();
   counting_items burst(s, 100);
@@ -124,7 +125,7 @@ TEST_CASE("embedded_scheduler: a burst of posts is one write", "[core]") {
   CHECK(leat_test::eventfd_writes() == before + 1);
 }
 
-TEST_CASE("embedded_scheduler: readable when a timer is due and not before", "[core]") {
+TEST_CASE("embedded_scheduler: readable when a timer is due and not before", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, sleep(1h), "long");
@@ -153,7 +154,7 @@ TEST_CASE("embedded_scheduler: readable when a timer is due and not before", "[c
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[core]") {
+TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, sleep(1ms));
@@ -164,7 +165,7 @@ TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[core]
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a thousand timers in turn", "[core]") {
+TEST_CASE("embedded_scheduler: a thousand timers in turn", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   int woken = 0;
@@ -179,7 +180,7 @@ TEST_CASE("embedded_scheduler: a thousand timers in turn", "[core]") {
 
 // ---- Edges.
 
-TEST_CASE("embedded_scheduler: edge triggered, one call for each event is enough", "[core]") {
+TEST_CASE("embedded_scheduler: edge triggered, one call for each event is enough", "[async]") {
   embedded_scheduler s;
   const edges watched(s);
   CHECK_FALSE(watched.next());
@@ -197,7 +198,7 @@ TEST_CASE("embedded_scheduler: edge triggered, one call for each event is enough
   CHECK_FALSE(watched.next());
 }
 
-TEST_CASE("embedded_scheduler: a timer is an edge, each time", "[core]") {
+TEST_CASE("embedded_scheduler: a timer is an edge, each time", "[async]") {
   embedded_scheduler s;
   const edges watched(s);
   leat::task_group group;
@@ -212,7 +213,7 @@ TEST_CASE("embedded_scheduler: a timer is an edge, each time", "[core]") {
   CHECK(woken == 20);
 }
 
-TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[core]") {
+TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[async]") {
   constexpr int threads = 3;
   constexpr int each = 10'000;
   embedded_scheduler s;
@@ -240,7 +241,7 @@ TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[core]") {
 
 // ---- The limits of a turn.
 
-TEST_CASE("embedded_scheduler: a turn runs as many items as it may, the rest later", "[core]") {
+TEST_CASE("embedded_scheduler: a turn runs as many items as it may, the rest later", "[async]") {
   embedded_scheduler s;
   counting_items posted(s, 10);
   CHECK(s.run_ready(4).more);
@@ -253,7 +254,7 @@ TEST_CASE("embedded_scheduler: a turn runs as many items as it may, the rest lat
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a turn ends when its time is over", "[core]") {
+TEST_CASE("embedded_scheduler: a turn ends when its time is over", "[async]") {
   embedded_scheduler s;
   int runs = 0;
   std::deque<item> items;
@@ -277,14 +278,14 @@ TEST_CASE("embedded_scheduler: a turn ends when its time is over", "[core]") {
 }
 
 TEST_CASE("embedded_scheduler: a turn whose time is over with its last item is the last one",
-          "[core]") {
+          "[async]") {
   embedded_scheduler s;
   counting_items posted(s, 4);
   CHECK_FALSE(s.run_ready(100, leat::duration::zero()).more);
   CHECK(posted.runs == 4);
 }
 
-TEST_CASE("embedded_scheduler: a task that never waits does not keep the loop", "[core]") {
+TEST_CASE("embedded_scheduler: a task that never waits does not keep the loop", "[async]") {
   embedded_scheduler s;
   bool end = false;
   leat::task_group group;
@@ -298,7 +299,7 @@ TEST_CASE("embedded_scheduler: a task that never waits does not keep the loop", 
 
 // ---- What runs in it.
 
-TEST_CASE("embedded_scheduler: tasks, a group within a task, an error", "[core]") {
+TEST_CASE("embedded_scheduler: tasks, a group within a task, an error", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, []() -> task<> {
@@ -315,7 +316,7 @@ TEST_CASE("embedded_scheduler: tasks, a group within a task, an error", "[core]"
   CHECK_THROWS_WITH(group.wait_join(), Catch::Contains("broken"));
 }
 
-TEST_CASE("embedded_scheduler: a stop from another thread ends what waits", "[core]") {
+TEST_CASE("embedded_scheduler: a stop from another thread ends what waits", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   for (int i = 0; i < 10; ++i) group.spawn_on(s, sleep(1h));
@@ -327,7 +328,7 @@ TEST_CASE("embedded_scheduler: a stop from another thread ends what waits", "[co
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("embedded_scheduler: a dump shows where its tasks wait", "[core]") {
+TEST_CASE("embedded_scheduler: a dump shows where its tasks wait", "[async]") {
   embedded_scheduler s;
   leat::task_group group("embedded");
   group.spawn_on(s, sleep(1h), "sleeper");
@@ -346,7 +347,7 @@ TEST_CASE("embedded_scheduler: a dump shows where its tasks wait", "[core]") {
   loop_until_idle(s);
 }
 
-TEST_CASE("embedded_scheduler: the loop may move from thread to thread", "[core]") {
+TEST_CASE("embedded_scheduler: the loop may move from thread to thread", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   int steps = 0;
@@ -357,7 +358,7 @@ TEST_CASE("embedded_scheduler: the loop may move from thread to thread", "[core]
   CHECK(steps == 40);
 }
 
-TEST_CASE("embedded_scheduler: starts no thread", "[core]") {
+TEST_CASE("embedded_scheduler: starts no thread", "[async]") {
   const auto threads = [] {
     const std::filesystem::directory_iterator all("/proc/self/task");
     return std::distance(begin(all), end(all));
@@ -370,7 +371,7 @@ TEST_CASE("embedded_scheduler: starts no thread", "[core]") {
   CHECK(threads() == before);
 }
 
-TEST_CASE("embedded_scheduler: two of them on one thread pass work to each other", "[core]") {
+TEST_CASE("embedded_scheduler: two of them on one thread pass work to each other", "[async]") {
   embedded_scheduler a, b;
   int runs = 0;
   std::optional<item> back;

@@ -38,7 +38,7 @@ std::size_t threads_of_process() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-TEST_CASE("runtime: starts the threads it was asked for and no other", "[core]") {
+TEST_CASE("runtime: starts the threads it was asked for and no other", "[async]") {
   const std::size_t before = threads_of_process();
   {
     runtime rt({.threads = 3});
@@ -51,7 +51,7 @@ TEST_CASE("runtime: starts the threads it was asked for and no other", "[core]")
   CHECK(threads_of_process() == before);
 }
 
-TEST_CASE("runtime: no threads are an error", "[core]") {
+TEST_CASE("runtime: no threads are an error", "[async]") {
   try {
     runtime rt({.threads = 0});
     FAIL("made");
@@ -87,7 +87,7 @@ std::string refusal_of_threads(bool room_for_one) {
   });
 }
 
-TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[core]") {
+TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[async]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   CHECK_THAT(refusal_of_threads(false),
              Catch::StartsWith("thread 1 of 2 of a runtime cannot be started; raise"));
@@ -96,7 +96,7 @@ TEST_CASE("runtime: a thread that cannot be started is named, with what to do", 
              Catch::StartsWith("thread 2 of 2 of a runtime cannot be started; raise"));
 }
 
-TEST_CASE("runtime: block_on gives the result or throws the error", "[core]") {
+TEST_CASE("runtime: block_on gives the result or throws the error", "[async]") {
   runtime rt;
   CHECK(rt.block_on(give(7)) == 7);
   const auto fail = []() -> task<int> {
@@ -106,7 +106,7 @@ TEST_CASE("runtime: block_on gives the result or throws the error", "[core]") {
   CHECK_THROWS_WITH(rt.block_on(fail()), "failed");
 }
 
-TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[core]") {
+TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[async]") {
   runtime rt({.threads = 2});
   const std::thread::id first = rt.block_on(thread_id());
   CHECK(first != std::this_thread::get_id());
@@ -117,7 +117,7 @@ TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[c
   CHECK(rt.block_on(current_scheduler()) == &rt.get_scheduler(0));
 }
 
-TEST_CASE("runtime: several threads may call block_on", "[core]") {
+TEST_CASE("runtime: several threads may call block_on", "[async]") {
   runtime rt;
   std::atomic<int> sum{0};
   std::vector<std::thread> callers;
@@ -130,7 +130,7 @@ TEST_CASE("runtime: several threads may call block_on", "[core]") {
   CHECK(sum == 400);
 }
 
-TEST_CASE("runtime: every scheduler has a thread of its own", "[core]") {
+TEST_CASE("runtime: every scheduler has a thread of its own", "[async]") {
   runtime rt({.threads = 3});
   std::vector<std::thread::id> ids(3);
   leat::task_group group;
@@ -142,7 +142,7 @@ TEST_CASE("runtime: every scheduler has a thread of its own", "[core]") {
   CHECK(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
 }
 
-TEST_CASE("runtime: its threads have names", "[core]") {
+TEST_CASE("runtime: its threads have names", "[async]") {
   runtime rt({.threads = 2});
   const auto name = []() -> task<std::string> {
     char text[16] = {};
@@ -152,7 +152,7 @@ TEST_CASE("runtime: its threads have names", "[core]") {
   CHECK(rt.block_on(name()) == "leat 0");
 }
 
-TEST_CASE("runtime: timers work on every thread", "[core]") {
+TEST_CASE("runtime: timers work on every thread", "[async]") {
   runtime rt({.threads = 2});
   std::atomic<int> woken{0};
   leat::task_group group;
@@ -166,11 +166,11 @@ TEST_CASE("runtime: timers work on every thread", "[core]") {
   CHECK(woken == 20);
 }
 
-TEST_CASE("runtime: one that never ran a task ends at once", "[core]") {
+TEST_CASE("runtime: one that never ran a task ends at once", "[async]") {
   for (int i = 0; i < 20; ++i) runtime rt({.threads = 2});
 }
 
-TEST_CASE("runtime: its end waits for tasks that are about to end", "[core]") {
+TEST_CASE("runtime: its end waits for tasks that are about to end", "[async]") {
   leat::task_group group;
   bool done = false;
   {
@@ -184,7 +184,7 @@ TEST_CASE("runtime: its end waits for tasks that are about to end", "[core]") {
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("runtime: works without spinning", "[core]") {
+TEST_CASE("runtime: works without spinning", "[async]") {
   runtime rt({.threads = 2, .spins_before_sleep = 0});
   const auto ping = [](leat::scheduler& other, int& n) -> task<void> {
     leat::task_group group;

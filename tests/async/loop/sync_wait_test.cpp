@@ -16,9 +16,9 @@ using leat::task;
 
 task<int> give(int n) { co_return n; }
 
-TEST_CASE("sync_wait: gives the result", "[core]") { CHECK(sync_wait(give(3)) == 3); }
+TEST_CASE("sync_wait: gives the result", "[async]") { CHECK(sync_wait(give(3)) == 3); }
 
-TEST_CASE("sync_wait: a result may be a reference or move-only", "[core]") {
+TEST_CASE("sync_wait: a result may be a reference or move-only", "[async]") {
   int n = 1;
   const auto reference = [](int& r) -> task<int&> { co_return r; };
   CHECK(&sync_wait(reference(n)) == &n);
@@ -26,7 +26,7 @@ TEST_CASE("sync_wait: a result may be a reference or move-only", "[core]") {
   CHECK(*sync_wait(pointer()) == 5);
 }
 
-TEST_CASE("sync_wait: throws the error", "[core]") {
+TEST_CASE("sync_wait: throws the error", "[async]") {
   const auto fail = []() -> task<void> {
     throw std::runtime_error("failed");
     co_return;
@@ -34,7 +34,7 @@ TEST_CASE("sync_wait: throws the error", "[core]") {
   CHECK_THROWS_WITH(sync_wait(fail()), "failed");
 }
 
-TEST_CASE("sync_wait: waits for a task that waits", "[core]") {
+TEST_CASE("sync_wait: waits for a task that waits", "[async]") {
   const auto nap = []() -> task<int> {
     co_await leat::sleep_for(1ms);
     co_await leat::this_task::yield();
@@ -43,13 +43,13 @@ TEST_CASE("sync_wait: waits for a task that waits", "[core]") {
   CHECK(sync_wait(nap()) == 4);
 }
 
-TEST_CASE("sync_wait: one after the other on a thread", "[core]") {
+TEST_CASE("sync_wait: one after the other on a thread", "[async]") {
   int sum = 0;
   for (int i = 0; i < 10; ++i) sum += sync_wait(give(i));
   CHECK(sum == 45);
 }
 
-TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sentence", "[core]") {
+TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sentence", "[async]") {
   const auto said = leat_test::abort_message([] {
     const auto outer = []() -> task<int> { co_return sync_wait(give(1)); };
     sync_wait(outer());

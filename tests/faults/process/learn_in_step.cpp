@@ -103,8 +103,8 @@ task<> learn(settings chosen) {
   o.logdir = directories_of(chosen, chosen.ranks).at(chosen.rank);
   o.state = &state;
   o.saver.rank_directories = directories_of(chosen, chosen.ranks);
-  // by steps: those of the clock are of each rank's own
-  o.save_model_interval = leat::duration::zero();
+  o.save_model_interval =
+      leat::duration::zero();  // by steps: those of the clock are of each rank's own
   o.write_events = false;
   o.sessions.init = [&](leat::session&) -> task<void> {
     if (chosen.before == 0) co_return;

@@ -123,7 +123,7 @@ TEST_CASE("embedded_scheduler: two schedulers, each with files of its own", "[io
     other.run_ready(5);
   }
   group.wait_join();
-  CHECK(one.files() != other.files());
+  CHECK(one.find_service<leat::file_backend>() != other.find_service<leat::file_backend>());
   CHECK(first == records);
   CHECK(second == records);
 }

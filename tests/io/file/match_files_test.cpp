@@ -65,18 +65,18 @@ struct working_directory {
   std::filesystem::path before = std::filesystem::current_path();
 };
 
-TEST_CASE("match_files: G03 a question mark is one character", "[pipeline]") {
+TEST_CASE("match_files: G03 a question mark is one character", "[io]") {
   const letters t;
   CHECK(match({t / "AB?DEF.GH*"}) == t.of({"3", "4", "c", "z"}));
 }
 
-TEST_CASE("match_files: G05, G06 sets and ranges", "[pipeline]") {
+TEST_CASE("match_files: G05, G06 sets and ranges", "[io]") {
   const letters t;
   CHECK(match({t / "AB[cxz]DEF.GH*"}) == t.of({"c", "z"}));
   CHECK(match({t / "AB[0-9]DEF.GH*"}) == t.of({"3", "4"}));
 }
 
-TEST_CASE("match_files: G07 several patterns give one sorted list", "[pipeline]") {
+TEST_CASE("match_files: G07 several patterns give one sorted list", "[io]") {
   const letters t;
   paths expected = t.of({"3", "4", "c", "z"});
   expected.push_back(t / "XYZq7");
@@ -84,9 +84,9 @@ TEST_CASE("match_files: G07 several patterns give one sorted list", "[pipeline]"
   CHECK(match({t / "X?Z*", t / "AB?DEF.GH*"}) == expected);
 }
 
-TEST_CASE("match_files: G08 no pattern is no path", "[pipeline]") { CHECK(match({}).empty()); }
+TEST_CASE("match_files: G08 no pattern is no path", "[io]") { CHECK(match({}).empty()); }
 
-TEST_CASE("match_files: G10, G11 wildcards in directories", "[pipeline]") {
+TEST_CASE("match_files: G10, G11 wildcards in directories", "[io]") {
   const forest one({"match-00/abc/x", "match-01/abc/x", "match-0a/abc/x", "match-aaa/abc/x"});
   CHECK(match({one / "match-?a*/abc/x"}) == paths{one / "match-0a/abc/x", one / "match-aaa/abc/x"});
   const forest two({"match-00/abc/00", "match-00/abc/01", "match-00/abc/09", "match-01/abc/00",
@@ -96,26 +96,26 @@ TEST_CASE("match_files: G10, G11 wildcards in directories", "[pipeline]") {
               two / "match-01/abc/04"});
 }
 
-TEST_CASE("match_files: G12 what is matched here begins with a dot and a slash", "[pipeline]") {
+TEST_CASE("match_files: G12 what is matched here begins with a dot and a slash", "[io]") {
   const forest t({"test"});
   const working_directory here(t.path());
   CHECK(match({"te*"}) == paths{"./test"});
   CHECK(match({"test"}) == paths{"test"});
 }
 
-TEST_CASE("match_files: G15 no match in a directory is an empty list", "[pipeline]") {
+TEST_CASE("match_files: G15 no match in a directory is an empty list", "[io]") {
   const temp_dir t;
   CHECK(match({t / "*"}).empty());
   CHECK(match({t / "*.cpp"}).empty());
 }
 
-TEST_CASE("match_files: G16 a missing directory is an error that names it", "[pipeline]") {
+TEST_CASE("match_files: G16 a missing directory is an error that names it", "[io]") {
   const temp_dir t;
   auto asked = [&]() -> leat::task<> { co_await leat::match_files(paths(1, t / "none/*")); };
   CHECK(contains(leat_test::error_of(asked(), leat::errc::not_found), t / "none"));
 }
 
-TEST_CASE("match_files: wildcards do not cross a slash", "[pipeline]") {
+TEST_CASE("match_files: wildcards do not cross a slash", "[io]") {
   const tree t;
   CHECK(match({t / "*.txt"}) == paths{t / ".hidden.txt", t / "a.txt", t / "b.txt"});
   CHECK(match({t / "*/*.txt"}) == paths{t / "sub/c.txt"});
@@ -125,28 +125,27 @@ TEST_CASE("match_files: wildcards do not cross a slash", "[pipeline]") {
   CHECK(match({t / "\\[x\\]"}) == paths{t / "[x]"});
 }
 
-TEST_CASE("match_files: a pattern without wildcards is its path, if that exists", "[pipeline]") {
+TEST_CASE("match_files: a pattern without wildcards is its path, if that exists", "[io]") {
   const tree t;
   CHECK(match({t / "a.txt"}) == paths{t / "a.txt"});
   CHECK(match({t / "none.txt"}).empty());
   CHECK(match({t / "*/deep/d.txt"}) == paths{t / "sub/deep/d.txt"});
 }
 
-TEST_CASE("match_files: a path that several patterns match is there once, or each time",
-          "[pipeline]") {
+TEST_CASE("match_files: a path that several patterns match is there once, or each time", "[io]") {
   const tree t;
   CHECK(match({t / "b*", t / "a*", t / "b.*"}) == paths{t / "a.txt", t / "b.txt"});
   CHECK(match({t / "b*", t / "b.*"}, {.unique = false}) == paths{t / "b.txt", t / "b.txt"});
 }
 
-TEST_CASE("match_files: directories match too, unless they are left out", "[pipeline]") {
+TEST_CASE("match_files: directories match too, unless they are left out", "[io]") {
   const tree t;
   CHECK(match({t / "s*"}) == paths{t / "sub"});
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
 
 // Names are taken as they are; SECURITY.md.
-TEST_CASE("match_files: dots lead where they lead, and out of a directory too", "[pipeline]") {
+TEST_CASE("match_files: dots lead where they lead, and out of a directory too", "[io]") {
   const tree t;
   CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});
   CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
@@ -162,7 +161,7 @@ TEST_CASE("match_files: dots lead where they lead, and out of a directory too", 
   CHECK(match({t / "..*"}).empty());  // what is read of a directory has no '.' and '..'
 }
 
-TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[pipeline]") {
+TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[io]") {
   const tree t;
   std::filesystem::create_symlink(".", t / "itself");
   std::filesystem::create_symlink("loop", t / "loop");

@@ -142,8 +142,8 @@ TEST_CASE("reshard: ranks that are to have equally many records have that", "[io
       leat::random_engine random(run);
       const std::uint64_t before = 1 + random.uniform_below(5);
       const std::uint64_t behind = 1 + random.uniform_below(5);
-      // by files, too, each rank can have as many
-      const numbers files(10, 2 + random.uniform_below(6));
+      const numbers files(
+          10, 2 + random.uniform_below(6));  // by files, too, each rank can have as many
       const std::uint64_t records = sum_of(files);
       numbers times(records);
       std::vector<indexed_reader_state> states;

@@ -399,7 +399,7 @@ TEST_CASE("resync: files with many kinds of damage are read as by the definition
 // ends with the file.
 TEST_CASE("resync: a header at the end of a torn tail is not looked at behind its end", "[io]") {
   const leat::detail::tfrecord_framing framing({}, "f");
-  CHECK_FALSE(framing.promise({}, 0));
+  CHECK_FALSE(framing.declared_size({}, 0));
   leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};
   const std::string first = framed({std::string(3900, 'f')});
   const std::string tail = torn(5000, 4096 - first.size() - 12) + header_of(20);

@@ -12,7 +12,7 @@ namespace block_recycler_test {
 TEST_CASE("block_recycler: a block comes again, empty and with its memory", "[pipeline]") {
   leat::detail::block_recycler<std::vector<int>> spent(1);
   CHECK(spent.take().capacity() == 0);
-  std::vector<int> run(100, 1);
+  std::vector<int> block(100, 1);
   const int* const memory = block.data();
   spent.give_back(std::move(block));
   block = spent.take();

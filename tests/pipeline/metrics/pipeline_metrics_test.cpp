@@ -11,6 +11,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/metrics/prometheus_text.hpp"
+#include "leat/pipeline/metrics/stage_fullness.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/queue_fullness.hpp"
 #include "support/refusal.hpp"

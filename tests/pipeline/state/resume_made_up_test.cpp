@@ -135,7 +135,7 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
       {[](stages& all) { all[0].reader = leat::indexed_reader_state{}.to_bytes(); },
        "stage 'files': the state has a reader by an index"},
       {[](stages& all) { all[2].seed = 1; }, "stage 'shuffle': the state has a reader by an index"},
-      {[](stages& all) { all[2].marks.emplace_back(); },
+      {[](stages& all) { all[2].versions.emplace_back(); },
        "stage 'shuffle': the state has a reader by an index"},
       {[](stages& all) { all[0].world_size = 2; },
        "stage 'files': the state has a reader by an index"},

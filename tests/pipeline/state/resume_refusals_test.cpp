@@ -415,8 +415,8 @@ TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
       },
       [](stages& all) { all[2].settings.clear(); },
       [](stages& all) { all[0].files.reset(); },
-      [](stages& all) { all[0].files->places.clear(); },
-      [](stages& all) { all[0].files->places.emplace_back(); },
+      [](stages& all) { all[0].files->positions.clear(); },
+      [](stages& all) { all[0].files->positions.emplace_back(); },
       [](stages& all) { all[0].files->epoch = huge; },
       [](stages& all) { all[0].files->epoch = 0; },
       [](stages& all) { all[0].files->next_file = huge; },
@@ -424,16 +424,16 @@ TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
       [](stages& all) { all[0].files->records = huge; },
       [](stages& all) { all[0].files->files.pop_back(); },
       [](stages& all) {
-        for (auto& place : all[0].files->places) place = {.ended = true};
+        for (auto& position : all[0].files->positions) position = {.ended = true};
       },
       [](stages& all) {
-        for (auto& place : all[0].files->places) place = {.open = true, .ended = true};
+        for (auto& position : all[0].files->positions) position = {.open = true, .ended = true};
       },
       [](stages& all) {
-        for (auto& place : all[0].files->places) place = {.open = true, .file = huge};
+        for (auto& position : all[0].files->positions) position = {.open = true, .file = huge};
       },
       [](stages& all) {
-        for (auto& place : all[0].files->places) place = {.open = true, .offset = huge};
+        for (auto& position : all[0].files->positions) position = {.open = true, .offset = huge};
       },
       [](stages& all) { all[1].begun.emplace_back(); },
       [](stages& all) { all[2].begun.emplace_back(); },

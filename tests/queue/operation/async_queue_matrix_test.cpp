@@ -284,7 +284,7 @@ struct run {
   seen<verb> s;
 };
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
   // There is room, or there are items: for one of the batches of three the others come meanwhile.
@@ -302,7 +302,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[sync]",
   CHECK(verb::moved(r.s.result) == verb::moves);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
   r.start();
@@ -318,7 +318,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[sy
   CHECK(verb::moved(r.s.result) == verb::moves);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wait", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wait", "[queue]",
                         matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
@@ -331,7 +331,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wa
   CHECK(verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[queue]", matrix) {
   run<TestType> r;
   r.q.close_and_cancel();
   r.start();
@@ -342,7 +342,8 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[s
   CHECK(TestType::verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen", "[queue]",
+                        matrix) {
   run<TestType> r;
   r.start();
   r.q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
@@ -352,7 +353,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen",
   CHECK(TestType::verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way", "[queue]",
                         matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
@@ -373,7 +374,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way"
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a total cancellation leaves no part",
-                        "[sync]", matrix) {
+                        "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
   r.start();

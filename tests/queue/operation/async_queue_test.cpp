@@ -29,14 +29,14 @@
 
 namespace async_queue_test {
 
-TEST_CASE("fifo_queue: async_pop with use_future", "[sync]") {
+TEST_CASE("fifo_queue: async_pop with use_future", "[queue]") {
   leat::fifo_queue<int> q(4);
   auto f = q.async_pop(asio::use_future);
   q.wait_push(7);
   CHECK(f.get() == 7);
 }
 
-TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[sync]") {
+TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[queue]") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -50,7 +50,7 @@ TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[
   CHECK(result == leat::errc::cancelled);
 }
 
-TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[sync]") {
+TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[queue]") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -73,7 +73,7 @@ TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[sync]") {
   CHECK(found == 2);
 }
 
-TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[sync]") {
+TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[queue]") {
   leat::fifo_queue<int> q(4);
   const auto kept = std::make_shared<int>(0);
   {
@@ -85,7 +85,7 @@ TEST_CASE("fifo_queue: a context that ends first takes undelivered results with 
   CHECK(kept.use_count() == 1);
 }
 
-TEST_CASE("fifo_queue: async operations in asio::awaitable", "[sync]") {
+TEST_CASE("fifo_queue: async operations in asio::awaitable", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<int> out;
@@ -110,7 +110,7 @@ TEST_CASE("fifo_queue: async operations in asio::awaitable", "[sync]") {
   CHECK(out == std::vector<int>{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", "[sync]") {
+TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   bool called = false;
@@ -125,7 +125,7 @@ TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", 
   CHECK(called);
 }
 
-TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing", "[sync]") {
+TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -142,7 +142,7 @@ TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing", "[sync]") {
+TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -161,7 +161,7 @@ TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing
 }
 
 TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the handler runs",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   int live = 0;
@@ -179,7 +179,7 @@ TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the
 }
 
 TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler gives all back",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -214,7 +214,7 @@ TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler g
   CHECK(q.statistics().returned == 5);
 }
 
-TEST_CASE("fifo_queue: an item that goes back serves who waits", "[sync]") {
+TEST_CASE("fifo_queue: an item that goes back serves who waits", "[queue]") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -233,7 +233,7 @@ TEST_CASE("fifo_queue: an item that goes back serves who waits", "[sync]") {
   CHECK(got == 3);
 }
 
-TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwards", "[sync]") {
+TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwards", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -249,7 +249,7 @@ TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwa
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[sync]") {
+TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[queue]") {
   using namespace asio::experimental::awaitable_operators;
   leat::fifo_queue<int> q(16);
   asio::io_context io;
@@ -281,7 +281,7 @@ TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[sync]") {
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[sync]") {
+TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<std::error_code> codes;
@@ -303,7 +303,7 @@ TEST_CASE("fifo_queue: async operations on a failed queue get the code of the ca
   for (const std::error_code& ec : codes) CHECK(ec == leat::errc::data_loss);
 }
 
-TEST_CASE("fifo_queue: async operations on a closed queue end without an error", "[sync]") {
+TEST_CASE("fifo_queue: async operations on a closed queue end without an error", "[queue]") {
   leat::fifo_queue<int> q(1);
   q.close();
   asio::io_context io;

@@ -34,7 +34,7 @@ task<> add_up(leat::fifo_queue<int>& in, long& sum) {
   while (const auto i = co_await in.pop()) sum += *i;
 }
 
-TEST_CASE("embedded_scheduler: queues connect it with a runtime's thread", "[sync]") {
+TEST_CASE("embedded_scheduler: queues connect it with a runtime's thread", "[queue]") {
   leat::runtime rt;
   leat::embedded_scheduler s;
   leat::fifo_queue<int> there(3), back(3);
@@ -48,7 +48,7 @@ TEST_CASE("embedded_scheduler: queues connect it with a runtime's thread", "[syn
   CHECK(sum == long{count} * (count + 1) / 2);
 }
 
-TEST_CASE("embedded_scheduler: an OS thread feeds it with blocking calls", "[sync]") {
+TEST_CASE("embedded_scheduler: an OS thread feeds it with blocking calls", "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   long sum = 0;
@@ -64,7 +64,7 @@ TEST_CASE("embedded_scheduler: an OS thread feeds it with blocking calls", "[syn
   CHECK(sum == long{count} * (count + 1) / 2);
 }
 
-TEST_CASE("embedded_scheduler: the loop itself feeds it between two turns", "[sync]") {
+TEST_CASE("embedded_scheduler: the loop itself feeds it between two turns", "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   long sum = 0;
@@ -83,7 +83,7 @@ TEST_CASE("embedded_scheduler: the loop itself feeds it between two turns", "[sy
   coord.wait_join();
 }
 
-TEST_CASE("embedded_scheduler: a coordinator stops its tasks, and a time limit ends", "[sync]") {
+TEST_CASE("embedded_scheduler: a coordinator stops its tasks, and a time limit ends", "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   bool timed_out = false;

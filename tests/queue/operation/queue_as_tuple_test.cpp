@@ -45,7 +45,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   }
 };
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const bool at_once : {true, false}) {
@@ -72,7 +72,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a closed queue is no error", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a closed queue is no error", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     operation<TestType> o;
@@ -94,7 +94,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a closed queue is no error", "[sy
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: cancelled by a stop, before and half way", "[sync]",
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: cancelled by a stop, before and half way", "[queue]",
                         matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
@@ -118,7 +118,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: cancelled by a stop, before and h
 }
 
 TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a failed queue gives the code of its cause",
-                        "[sync]", matrix) {
+                        "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const bool before : {true, false}) {
@@ -138,7 +138,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a failed queue gives the code of 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: in a coroutine that is none of leat's", "[sync]",
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: in a coroutine that is none of leat's", "[queue]",
                         matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
@@ -155,7 +155,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: in a coroutine that is none of le
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: destroyed while it waits", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: destroyed while it waits", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     operation<TestType> o;
@@ -173,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: destroyed while it waits", "[sync
 
 // ---- What cannot begin, or cannot end.
 
-LEAT_TEST("as_tuple: what can never succeed is a code", "[sync]") {
+LEAT_TEST("as_tuple: what can never succeed is a code", "[queue]") {
   leat::priority_queue<int> q(2);
   const auto [ec, batch] = co_await leat::as_tuple(q.pop_many(3));
   CHECK(ec == errc::invalid_argument);
@@ -184,7 +184,7 @@ LEAT_TEST("as_tuple: what can never succeed is a code", "[sync]") {
   CHECK_FALSE(nothing);
 }
 
-LEAT_TEST("as_tuple: what never comes together is a code", "[sync]") {
+LEAT_TEST("as_tuple: what never comes together is a code", "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 5});
   CHECK(q.try_push(4));
   leat::task_group g;
@@ -204,7 +204,7 @@ LEAT_TEST("as_tuple: what never comes together is a code", "[sync]") {
   co_await g.join();
 }
 
-LEAT_TEST("as_tuple: elements of which no batch can be made are back in the queue", "[sync]") {
+LEAT_TEST("as_tuple: elements of which no batch can be made are back in the queue", "[queue]") {
   leat::padding_fifo_queue q(2, spec_of(leat::dtype::int32, {any, any}));
   const std::int64_t huge = std::int64_t{1} << 40;
   const leat::shape tall_shape{huge, 0};
@@ -218,7 +218,7 @@ LEAT_TEST("as_tuple: elements of which no batch can be made are back in the queu
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("as_tuple: a failed queue whose cause is no failure", "[sync]") {
+LEAT_TEST("as_tuple: a failed queue whose cause is no failure", "[queue]") {
   leat::fifo_queue<int> q(1);
   q.fail(std::make_exception_ptr(std::logic_error("a bug")));
   const auto [ec, item] = co_await leat::as_tuple(q.pop());
@@ -228,7 +228,7 @@ LEAT_TEST("as_tuple: a failed queue whose cause is no failure", "[sync]") {
 
 // ---- Together with what else awaits.
 
-LEAT_TEST("as_tuple: a pop with a time limit, and one of two pops", "[sync]") {
+LEAT_TEST("as_tuple: a pop with a time limit, and one of two pops", "[queue]") {
   leat::fifo_queue<int> a(1);
   leat::fifo_queue<std::string> b(1);
   const auto [late, nothing] =
@@ -251,7 +251,7 @@ LEAT_TEST("as_tuple: a pop with a time limit, and one of two pops", "[sync]") {
   CHECK(failed == errc::data_loss);
 }
 
-LEAT_TEST("as_tuple: what can only be moved goes through", "[sync]") {
+LEAT_TEST("as_tuple: what can only be moved goes through", "[queue]") {
   leat::fifo_queue<std::unique_ptr<int>> q(1);
   const auto [none, in] = co_await leat::as_tuple(q.push(std::make_unique<int>(3)));
   CHECK_FALSE(none);
@@ -262,7 +262,7 @@ LEAT_TEST("as_tuple: what can only be moved goes through", "[sync]") {
   CHECK(**item == 3);
 }
 
-LEAT_TEST("as_tuple: a push that was cancelled has not moved its value", "[sync]") {
+LEAT_TEST("as_tuple: a push that was cancelled has not moved its value", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   CHECK(q.try_push("first"));
   std::string value = "a value that is too long for a small string";

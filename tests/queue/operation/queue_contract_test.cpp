@@ -11,11 +11,11 @@
 namespace queue_contract_test {
 
 // QD22
-TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[queue]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     for (int i = 0; i < 10; ++i) {
@@ -35,7 +35,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[sync]", all_queues
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: a push waits for room and enters as soon as there is some",
-                        "[sync]", all_queues) {
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     std::vector<int> first = {0, 1};
@@ -56,7 +56,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push waits for room and enters as soon as ther
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end empty", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end empty", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -76,7 +76,7 @@ TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end e
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes nothing", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes nothing", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes no
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[queue]", all_queues) {
   auto q = TestType::make(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -98,7 +98,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[sync]", all_queues) {
   CHECK(q.is_closed());
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before it", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before it", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
@@ -124,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before i
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is refused", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is refused", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
@@ -149,7 +149,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is ref
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what is in",
-                        "[sync]", all_queues) {
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     std::vector<int> items = numbers(3);
@@ -169,7 +169,7 @@ TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome one;
@@ -189,7 +189,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[sync]"
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: pop_many takes items as they come, also more than the capacity",
-                        "[sync]", holding_queues) {
+                        "[queue]", holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     outcome batch;
@@ -209,7 +209,7 @@ TEMPLATE_LIST_TEST_CASE("queue: pop_many takes items as they come, also more tha
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: a pop_many that cannot be filled leaves all items at the close",
-                        "[sync]", holding_queues) {
+                        "[queue]", holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     outcome batch;
@@ -231,7 +231,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a pop_many that cannot be filled leaves all item
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -257,7 +257,7 @@ TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is close
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
@@ -273,7 +273,7 @@ TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[queue]",
                         holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -294,7 +294,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(3);
@@ -312,8 +312,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move up", "[sync]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move up",
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome cancelled;
@@ -336,7 +336,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: an operation of a stopped task does not look at the queue",
-                        "[sync]", all_queues) {
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     co_await q.push(1);
@@ -353,7 +353,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an operation of a stopped task does not look at 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: fail lets items drain, then throws the cause", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: fail lets items drain, then throws the cause", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -378,7 +378,7 @@ TEMPLATE_LIST_TEST_CASE("queue: fail lets items drain, then throws the cause", "
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -399,7 +399,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[sync]",
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the waits", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the waits", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
@@ -422,7 +422,7 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the w
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double nothing", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double nothing", "[queue]",
                         all_queues) {
   for (const std::size_t capacity : {std::size_t{1}, std::size_t{3}, std::size_t{64}}) {
     on_virtual_time([capacity]() -> task<> {
@@ -453,7 +453,7 @@ TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double not
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: results are the same when others have their turn in between",
-                        "[sync]", all_queues) {
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     for (int i = 0; i < 2000; ++i) {  // more than the budget of a turn
@@ -472,7 +472,7 @@ TEMPLATE_LIST_TEST_CASE("queue: results are the same when others have their turn
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: items that can only be moved go through", "[sync]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: items that can only be moved go through", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     leat::fifo_queue<std::unique_ptr<int>> q(2);
     co_await q.push(std::make_unique<int>(3));

@@ -55,7 +55,7 @@ foreign_coroutine nap(bool& ended) {
   ended = true;
 }
 
-LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[sync]") {
+LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[queue]") {
   leat::fifo_queue<int> q(2);
   CHECK(q.try_push(7));
   std::optional<int> item;
@@ -67,7 +67,7 @@ LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[sync]") {
   co_return;
 }
 
-LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own", "[sync]") {
+LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::optional<int> item;
   bool ended = false;
@@ -81,7 +81,7 @@ LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine waits for room", "[sync]") {
+LEAT_TEST("queue: a foreign coroutine waits for room", "[queue]") {
   leat::fifo_queue<int> q(1);
   int pushed = 0;
   const foreign_coroutine f = push_two(q, pushed);
@@ -93,7 +93,7 @@ LEAT_TEST("queue: a foreign coroutine waits for room", "[sync]") {
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "[sync]") {
+LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::string what;
   const foreign_coroutine f = pop_until_error(q, what);
@@ -103,7 +103,7 @@ LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothing", "[sync]") {
+LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothing", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source source;
   int sum = 0;
@@ -122,7 +122,8 @@ LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothin
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those behind", "[sync]") {
+LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those behind",
+          "[queue]") {
   leat::fifo_queue<int> q(4);
   std::optional<int> never;
   bool ended = false;
@@ -139,7 +140,7 @@ LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those 
   CHECK_FALSE(ended);
 }
 
-LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[sync]") {
+LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[queue]") {
   leat::fifo_queue<int> q(4);
   const foreign_coroutine f = pop_batch(q, 3);
   CHECK(q.try_push(1));
@@ -152,7 +153,7 @@ LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[s
   co_await settle();
 }
 
-LEAT_TEST("sleep: a foreign coroutine sleeps, and may be destroyed asleep", "[sync]") {
+LEAT_TEST("sleep: a foreign coroutine sleeps, and may be destroyed asleep", "[queue]") {
   bool ended = false;
   bool never = false;
   const foreign_coroutine f = nap(ended);

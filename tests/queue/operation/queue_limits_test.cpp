@@ -71,7 +71,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   std::stop_source stop;
 };
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const limit l : all_limits) {
@@ -93,7 +93,7 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[sync]"
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     const bool half = TestType::verb::moves > 1;
     for (const bool stopped : {false, true}) {
@@ -110,7 +110,7 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[sync]", m
 }
 
 TEMPLATE_LIST_TEST_CASE("limits: every verb: the stop of its own task, before and half way",
-                        "[sync]", matrix) {
+                        "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     for (const limit l : all_limits) {
       for (const bool before : {true, false}) {
@@ -128,7 +128,7 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: the stop of its own task, before an
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[sync]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const limit l : all_limits) {
@@ -148,8 +148,8 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[sync]", matrix) {
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: a closed queue is no error, a failed one is", "[sync]",
-                        matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb: a closed queue is no error, a failed one is",
+                        "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const limit l : all_limits) {
@@ -189,7 +189,7 @@ task<> send(leat::fifo_queue<int>& q, std::vector<int> run, std::stop_token toke
   std::tie(ec, in) = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
 }
 
-LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is done", "[sync]") {
+LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is done", "[queue]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   std::stop_source stop;
@@ -209,7 +209,7 @@ LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is don
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[sync]") {
+LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   std::size_t in = 0;
@@ -233,7 +233,7 @@ LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[
   CHECK(drain(q) == std::vector<int>{3, 5});
 }
 
-LEAT_TEST("with_stop: a close lets a push_many in that waits", "[sync]") {
+LEAT_TEST("with_stop: a close lets a push_many in that waits", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::stop_source stop;
   std::size_t in = 0;
@@ -253,7 +253,7 @@ LEAT_TEST("with_stop: a close lets a push_many in that waits", "[sync]") {
 }
 
 LEAT_TEST("with_stop: behind a stop no item of a push_many goes in; an empty one is done",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   stop.request_stop();
@@ -269,7 +269,7 @@ LEAT_TEST("with_stop: behind a stop no item of a push_many goes in; an empty one
   CHECK_FALSE(ec);
 }
 
-LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[sync]") {
+LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[queue]") {
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
   std::string what;
@@ -286,7 +286,7 @@ LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[sync]
   CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: not done in time") == 0);
 }
 
-LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "[sync]") {
+LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 5});
   std::vector<int> run = {2, 3, 1};
   const auto [late, in] = co_await leat::as_tuple(leat::with_timeout(q.push_many(run), 10ms));
@@ -308,7 +308,7 @@ LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not in", "[sync]") {
+LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not in", "[queue]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   for (const bool limited : {false, true}) {

@@ -33,18 +33,18 @@ class exact_order {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();
     room_.reserved = std::max(room_.reserved, count);
   }
-  [[nodiscard]] bool has_room() const noexcept { return size() < room_.reserved; }
+  [[nodiscard]] bool has_free_slot() const noexcept { return size() < room_.reserved; }
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   void store(int&& value) noexcept {
-    room_.overrun |= !has_room();
+    room_.overrun |= !has_free_slot();
     items_.push_back(value);
   }
   void take(int* to) noexcept {
     std::construct_at(to, items_.front());
     items_.pop_front();
   }
-  void give_back(int&& value) noexcept {
-    room_.overrun |= !has_room();
+  void put_back(int&& value) noexcept {
+    room_.overrun |= !has_free_slot();
     items_.push_front(value);
   }
 
@@ -61,7 +61,7 @@ struct exact_queue : leat::basic_queue<int, exact_order> {
 constexpr std::size_t large = 1'000'000;  // not allocated at once
 
 TEST_CASE("queue: a small one has its room from the beginning, a large one takes it as needed",
-          "[sync]") {
+          "[queue]") {
   room at_once;
   exact_queue small(64 * 1024 / sizeof(int), at_once);
   CHECK(at_once.reserved == small.capacity());
@@ -70,7 +70,7 @@ TEST_CASE("queue: a small one has its room from the beginning, a large one takes
   CHECK(later.reserved == 0);
 }
 
-TEST_CASE("queue: single pushes make room for one item more", "[sync]") {
+TEST_CASE("queue: single pushes make room for one item more", "[queue]") {
   room r;
   exact_queue q(large, r);
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -83,7 +83,7 @@ TEST_CASE("queue: single pushes make room for one item more", "[sync]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a run makes room for itself beside what is inside", "[sync]") {
+LEAT_TEST("queue: a run makes room for itself beside what is inside", "[queue]") {
   room r;
   exact_queue q(large, r);
   CHECK(q.try_push(1));
@@ -94,7 +94,7 @@ LEAT_TEST("queue: a run makes room for itself beside what is inside", "[sync]") 
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a run beyond the capacity makes room for the capacity", "[sync]") {
+LEAT_TEST("queue: a run beyond the capacity makes room for the capacity", "[queue]") {
   room r;
   exact_queue q(20'000, r);
   outcome o;
@@ -109,7 +109,7 @@ LEAT_TEST("queue: a run beyond the capacity makes room for the capacity", "[sync
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[sync]") {
+LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[queue]") {
   room r;
   exact_queue q(4, r);
   outcome batch;
@@ -133,7 +133,7 @@ LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[syn
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: two batches that hold can both give back", "[sync]") {
+LEAT_TEST("queue: two batches that hold can both give back", "[queue]") {
   room r;
   exact_queue q(2, r);
   outcome first;
@@ -153,7 +153,7 @@ LEAT_TEST("queue: two batches that hold can both give back", "[sync]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: batches that have ended leave no claim to room", "[sync]") {
+LEAT_TEST("queue: batches that have ended leave no claim to room", "[queue]") {
   room r;
   exact_queue q(4, r);
   for (int i = 0; i < 100; ++i) {
@@ -175,7 +175,7 @@ LEAT_TEST("queue: batches that have ended leave no claim to room", "[sync]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: pushes that wait have room when it becomes free", "[sync]") {
+LEAT_TEST("queue: pushes that wait have room when it becomes free", "[queue]") {
   room r;
   exact_queue q(20'000, r);
   auto most = numbers(19'999);
@@ -191,7 +191,7 @@ LEAT_TEST("queue: pushes that wait have room when it becomes free", "[sync]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: without a bound a push asks for its own room only", "[sync]") {
+LEAT_TEST("queue: without a bound a push asks for its own room only", "[queue]") {
   room r;
   exact_queue q(leat::unbounded, r);
   auto run = numbers(10);
@@ -202,7 +202,7 @@ LEAT_TEST("queue: without a bound a push asks for its own room only", "[sync]") 
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: an operation without memory throws, and has not happened", "[sync]") {
+LEAT_TEST("queue: an operation without memory throws, and has not happened", "[queue]") {
   room r{.refuse = true};
   exact_queue q(large, r);
   leat::task_context& self = co_await leat::this_task::get_context();
@@ -232,7 +232,7 @@ LEAT_TEST("queue: an operation without memory throws, and has not happened", "[s
   CHECK(r.reserved == 1);
 }
 
-TEST_CASE("queue: an async_push without memory ends with an error", "[sync]") {
+TEST_CASE("queue: an async_push without memory ends with an error", "[queue]") {
   room r{.refuse = true};
   exact_queue q(large, r);
   asio::io_context io;
@@ -247,7 +247,7 @@ TEST_CASE("queue: an async_push without memory ends with an error", "[sync]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue: a batch has all its room from the beginning", "[sync]") {
+LEAT_TEST("queue: a batch has all its room from the beginning", "[queue]") {
   leat::fifo_queue<int> q(8);
   auto five = numbers(5);
   co_await q.push_many(five);

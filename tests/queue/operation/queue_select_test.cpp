@@ -17,7 +17,7 @@ namespace queue_select_test {
 
 using namespace std::chrono_literals;
 
-LEAT_TEST("select: of two queues the one that has something", "[sync]") {
+LEAT_TEST("select: of two queues the one that has something", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<std::string> b(2, "b");
   co_await b.push("text");
@@ -33,7 +33,7 @@ LEAT_TEST("select: of two queues the one that has something", "[sync]") {
   CHECK(b.size() == 1);
 }
 
-LEAT_TEST("select: a waiting one takes the first item that comes, from one queue only", "[sync]") {
+LEAT_TEST("select: a waiting one takes the first item that comes, from one queue only", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
   leat::task_group group;
@@ -54,7 +54,7 @@ LEAT_TEST("select: a waiting one takes the first item that comes, from one queue
   CHECK(a.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("select: who waits behind one that has lost is served", "[sync]") {
+LEAT_TEST("select: who waits behind one that has lost is served", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
   leat::task_group group;
@@ -69,7 +69,7 @@ LEAT_TEST("select: who waits behind one that has lost is served", "[sync]") {
   CHECK(behind.items == std::vector<int>{2});
 }
 
-LEAT_TEST("select: pushes, of which one goes in", "[sync]") {
+LEAT_TEST("select: pushes, of which one goes in", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await a.push(0);
@@ -88,7 +88,7 @@ LEAT_TEST("select: pushes, of which one goes in", "[sync]") {
   CHECK(b.try_pop() == 2);
 }
 
-LEAT_TEST("select: a close is an end that wins", "[sync]") {
+LEAT_TEST("select: a close is an end that wins", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> full(1, "full");
   co_await full.push(0);
@@ -113,7 +113,7 @@ LEAT_TEST("select: a close is an end that wins", "[sync]") {
   CHECK_FALSE(std::get<0>(closed));
 }
 
-LEAT_TEST("select: a queue that fails throws its cause", "[sync]") {
+LEAT_TEST("select: a queue that fails throws its cause", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::task_group group;
   group.spawn([](auto& x) -> task<> {
@@ -130,7 +130,7 @@ LEAT_TEST("select: a queue that fails throws its cause", "[sync]") {
   co_await group.join();
 }
 
-TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[sync]",
+TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -150,7 +150,7 @@ TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it holds", "[sync]",
+TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it holds", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -188,7 +188,7 @@ auto told_pop(text_queue& q) { return leat::as_tuple(q.pop()); }
 auto told_push(text_queue& q, const std::string& value) { return leat::as_tuple(q.push(value)); }
 
 LEAT_TEST("with_timeout: a function can return it, and a select, with any queue operation",
-          "[sync]") {
+          "[queue]") {
   const std::string long_text(100, 'x');
   text_queue a(2, "a");
   text_queue b(2, "b");
@@ -217,7 +217,7 @@ auto push_two_soon(text_queue& q, std::string last) {
   return leat::with_timeout(q.push_many({"one", std::move(last)}), 5ms);
 }
 
-LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[sync]") {
+LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[queue]") {
   text_queue q(2, "q");
   auto push = push_two_soon(q, std::string(100, 'x'));
   leat_test::overwrite_stack();
@@ -228,7 +228,7 @@ LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[sync]") {
 }
 
 LEAT_TEST("with_timeout: one that a function returns waits, and gives back what it held",
-          "[sync]") {
+          "[queue]") {
   text_queue q(2, "q");
   leat::task_group group;
   group.spawn([](text_queue& to) -> task<> {
@@ -265,7 +265,7 @@ LEAT_TEST("with_timeout: one that a function returns waits, and gives back what 
 }
 
 LEAT_TEST("select: a batch that loses at its last item gives all back to who waits behind",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> a(4, "a");
   leat::fifo_queue<int> b(4, "b");
   leat::task_group group;
@@ -288,7 +288,7 @@ LEAT_TEST("select: a batch that loses at its last item gives all back to who wai
   CHECK(behind.items == std::vector<int>{1, 2});
 }
 
-LEAT_TEST("select: a stop leaves no trace in any line", "[sync]") {
+LEAT_TEST("select: a stop leaves no trace in any line", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await b.push(0);

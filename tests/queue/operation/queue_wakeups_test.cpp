@@ -47,7 +47,7 @@ task<> push_watching(leat::fifo_queue<int>& q, bell& elsewhere, std::size_t& rea
 }
 
 TEST_CASE("queue: a push of another scheduler is woken when the queue has drained to half",
-          "[sync]") {
+          "[queue]") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
@@ -67,7 +67,7 @@ TEST_CASE("queue: a push of another scheduler is woken when the queue has draine
 }
 
 TEST_CASE("queue: a push of another scheduler is woken at the latest when the turn ends",
-          "[sync]") {
+          "[queue]") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
@@ -85,7 +85,7 @@ TEST_CASE("queue: a push of another scheduler is woken at the latest when the tu
   CHECK(pushed.accepted);
 }
 
-TEST_CASE("queue: a pop of another scheduler is woken at once", "[sync]") {
+TEST_CASE("queue: a pop of another scheduler is woken at once", "[queue]") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
@@ -101,7 +101,7 @@ TEST_CASE("queue: a pop of another scheduler is woken at once", "[sync]") {
   CHECK(popped.items == std::vector<int>{1});
 }
 
-TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[sync]") {
+TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[queue]") {
   bell there;
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 4; ++i) REQUIRE(q.try_push(i));
@@ -116,7 +116,7 @@ TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[sy
 }
 
 // The first thread that uses a queue has a way of its own into the lock, and must find its way out.
-TEST_CASE("queue: after each call of the first thread a second one comes in", "[sync]") {
+TEST_CASE("queue: after each call of the first thread a second one comes in", "[queue]") {
   leat::fifo_queue<int> q(4);
   const auto size_elsewhere = [&q] {
     std::size_t size = 0;
@@ -136,7 +136,7 @@ TEST_CASE("queue: after each call of the first thread a second one comes in", "[
 }
 
 TEST_CASE("queue: blocking calls take and give copies, and say when the queue is closed",
-          "[sync]") {
+          "[queue]") {
   leat::fifo_queue<int> q(3);
   const int value = 7;
   CHECK(q.wait_push(value));
@@ -150,7 +150,7 @@ TEST_CASE("queue: blocking calls take and give copies, and say when the queue is
   CHECK_FALSE(q.wait_pop());
 }
 
-TEST_CASE("queue: blocking calls throw the cause of a failure", "[sync]") {
+TEST_CASE("queue: blocking calls throw the cause of a failure", "[queue]") {
   leat::fifo_queue<int> q(1);
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
   CHECK_THROWS_AS(q.wait_push(1), leat::failure);
@@ -158,7 +158,7 @@ TEST_CASE("queue: blocking calls throw the cause of a failure", "[sync]") {
   CHECK_THROWS_AS(q.wait_pop_many(1), leat::failure);
 }
 
-TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "[sync]") {
+TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "[queue]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       leat::fifo_queue<int> q(1);

@@ -43,7 +43,7 @@ bool has_operation(const std::string& text, const std::string& queue, const std:
                        ", at queues_in_dump_test\\.cpp:\\d+ in "));
 }
 
-TEST_CASE("dump: lists queues on which nobody waits, with fill and state", "[sync]") {
+TEST_CASE("dump: lists queues on which nobody waits, with fill and state", "[queue]") {
   fifo_queue<int> requests(4, "requests"), without_limit(leat::unbounded, "log"), over(2, "over");
   REQUIRE(requests.try_push(1));
   REQUIRE(requests.try_push(2));
@@ -54,7 +54,7 @@ TEST_CASE("dump: lists queues on which nobody waits, with fill and state", "[syn
                  "queue 'requests' (2 of 4)\nqueue 'log' (0)\nqueue 'over' (0 of 2, closed)\n"));
 }
 
-TEST_CASE("dump: lists queues of every kind", "[sync]") {
+TEST_CASE("dump: lists queues of every kind", "[queue]") {
   leat::priority_queue<int> priority(3, "priority");
   leat::random_shuffle_queue<int> shuffle(
       {.capacity = 5, .min_after_dequeue = 2, .name = "shuffle"});
@@ -70,14 +70,14 @@ TEST_CASE("dump: lists queues of every kind", "[sync]") {
   }
 }
 
-TEST_CASE("dump: a queue that has gone is not in it", "[sync]") {
+TEST_CASE("dump: a queue that has gone is not in it", "[queue]") {
   {
     const fifo_queue<int> gone(4, "gone");
   }
   CHECK_FALSE(contains(dump(), "gone"));
 }
 
-TEST_CASE("dump: tells of Asio handlers that wait", "[sync]") {
+TEST_CASE("dump: tells of Asio handlers that wait", "[queue]") {
   asio::io_context context;
   fifo_queue<int> replies(4, "replies"), full(1, "full");
   REQUIRE(full.try_push(1));
@@ -99,7 +99,7 @@ TEST_CASE("dump: tells of Asio handlers that wait", "[sync]") {
 task<> pop_two(fifo_queue<int>& q) { co_await q.pop_many(2); }
 task<> choose(fifo_queue<int>& q) { co_await leat::select(q.pop(), leat::sleep_for(1h)); }
 
-LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[sync]") {
+LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[queue]") {
   fifo_queue<int> q(4, "lines"), idle(4, "idle");
   task_group group("readers");
   REQUIRE(q.try_push(1));
@@ -124,7 +124,7 @@ LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[sync]") 
   CHECK(has_operation(text, "idle", "pop of a coroutine"));
 }
 
-TEST_CASE("dump: tells of threads that wait on a queue", "[sync]") {
+TEST_CASE("dump: tells of threads that wait on a queue", "[queue]") {
   fifo_queue<int> work(4, "work"), other(4, "other");
   leat::coordinator c({.name = "training"});
   c.start_thread("writer", [&](const std::stop_token&) { work.wait_pop(); });
@@ -142,7 +142,7 @@ TEST_CASE("dump: tells of threads that wait on a queue", "[sync]") {
   CHECK(has_operation(text, "other", "pop of a thread"));
 }
 
-TEST_CASE("dump: says of a queue that its close waits", "[sync]") {
+TEST_CASE("dump: says of a queue that its close waits", "[queue]") {
   asio::io_context context;
   fifo_queue<int> q(1, "ending");
   REQUIRE(q.try_push(1));
@@ -158,7 +158,7 @@ TEST_CASE("dump: says of a queue that its close waits", "[sync]") {
   CHECK(contains(json, R"("closed":false,"close_waits":true,)"));
 }
 
-TEST_CASE("dump: in JSON it lists queues and their operations", "[sync]") {
+TEST_CASE("dump: in JSON it lists queues and their operations", "[queue]") {
   asio::io_context context;
   fifo_queue<int> q(4, "replies"), log(leat::unbounded, "log");
   q.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
@@ -175,7 +175,7 @@ TEST_CASE("dump: in JSON it lists queues and their operations", "[sync]") {
                  R"j("capacity":null,"closed":false,"close_waits":false,"waiting":[]})j"));
 }
 
-LEAT_TEST("dump: a scope's own report lists no queues", "[sync]") {
+LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
   fifo_queue<int> q(4, "lines");
   leat::coordinator c({.name = "late"});
   c.spawn(
@@ -193,7 +193,7 @@ LEAT_TEST("dump: a scope's own report lists no queues", "[sync]") {
 }
 
 // Queues come and go on two threads, with operations that wait, while a third one dumps.
-TEST_CASE("dump: is taken while queues are made and destroyed", "[sync]") {
+TEST_CASE("dump: is taken while queues are made and destroyed", "[queue]") {
   std::atomic<bool> enough{false};
   const auto make_queues = [&enough] {
     asio::io_context context;
@@ -217,7 +217,7 @@ TEST_CASE("dump: is taken while queues are made and destroyed", "[sync]") {
 }
 
 // Which queues a dump lists, and what simulated threads do meanwhile, depends on the seed only.
-TEST_CASE("dump: in a simulation it is a function of the seed", "[sync]") {
+TEST_CASE("dump: in a simulation it is a function of the seed", "[queue]") {
   const auto dumps_of = [](std::uint64_t seed) {
     std::string dumps;
     leat::sim::world w(seed, {.threads = 2, .preemption = 1});

@@ -48,7 +48,7 @@ std::vector<int> drain(queue& q) {
 
 // ------------------------------------------------------------------------------------- handlers
 
-TEST_CASE("queue and context: a pending async_pop in an asio coroutine", "[sync]") {
+TEST_CASE("queue and context: a pending async_pop in an asio coroutine", "[queue]") {
   queue q(4);
   bool went_on = false;
   {
@@ -66,7 +66,7 @@ TEST_CASE("queue and context: a pending async_pop in an asio coroutine", "[sync]
   q.close();
 }
 
-TEST_CASE("queue and context: the same in a task under async_run", "[sync]") {
+TEST_CASE("queue and context: the same in a task under async_run", "[queue]") {
   queue q(4);
   bool called = false;
   {
@@ -81,7 +81,7 @@ TEST_CASE("queue and context: the same in a task under async_run", "[sync]") {
 }
 
 TEST_CASE("queue and context: an item that a handler was not told of returns to the front",
-          "[sync]") {
+          "[queue]") {
   queue q(4);
   bool called = false;
   {
@@ -103,7 +103,7 @@ TEST_CASE("queue and context: an item that a handler was not told of returns to 
 }
 
 TEST_CASE("queue and context: a batch that a handler was not told of returns to the front",
-          "[sync]") {
+          "[queue]") {
   queue q(4);
   {
     asio::io_context io;
@@ -114,7 +114,7 @@ TEST_CASE("queue and context: a batch that a handler was not told of returns to 
   CHECK(drain(q) == std::vector{1, 2, 3});
 }
 
-TEST_CASE("queue and context: a pending async_push is withdrawn with its item", "[sync]") {
+TEST_CASE("queue and context: a pending async_push is withdrawn with its item", "[queue]") {
   queue q(1);
   REQUIRE(q.try_push(item(1)));
   auto handler_lives = std::make_shared<int>();
@@ -129,7 +129,7 @@ TEST_CASE("queue and context: a pending async_push is withdrawn with its item", 
   CHECK(drain(q) == std::vector{1});
 }
 
-TEST_CASE("queue and context: strands and thread pools withdraw as well", "[sync]") {
+TEST_CASE("queue and context: strands and thread pools withdraw as well", "[queue]") {
   queue q(4);
   int called = 0;
   const auto handler = [&](std::error_code, auto) { ++called; };
@@ -152,7 +152,7 @@ TEST_CASE("queue and context: strands and thread pools withdraw as well", "[sync
   q.close();
 }
 
-TEST_CASE("queue and context: a handler may own the queue on which another one waits", "[sync]") {
+TEST_CASE("queue and context: a handler may own the queue on which another one waits", "[queue]") {
   bool called = false;
   {
     asio::io_context io;
@@ -163,7 +163,7 @@ TEST_CASE("queue and context: a handler may own the queue on which another one w
   CHECK_FALSE(called);
 }
 
-TEST_CASE("queue and context: the frame of a task may contain the queue of a handler", "[sync]") {
+TEST_CASE("queue and context: the frame of a task may contain the queue of a handler", "[queue]") {
   bool called = false;
   leat::task_group group;
   {
@@ -181,7 +181,8 @@ TEST_CASE("queue and context: the frame of a task may contain the queue of a han
   CHECK(is_cancelled(group));
 }
 
-TEST_CASE("queue and context: the queue may be destroyed before an undelivered handler", "[sync]") {
+TEST_CASE("queue and context: the queue may be destroyed before an undelivered handler",
+          "[queue]") {
   bool called = false;
   asio::io_context io;
   {
@@ -239,7 +240,7 @@ task<> selects(popping<Loop>& t) {
   ++t.received;
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a task's pop, in each of its states", "[sync]", asio_loop,
+TEMPLATE_TEST_CASE("queue and scheduler: a task's pop, in each of its states", "[queue]", asio_loop,
                    embedded_loop) {
   popping<TestType> t;
   t.spawn(GENERATE(&pops<TestType>, &pops_many<TestType>, &pops_up_to<TestType>,
@@ -279,8 +280,8 @@ task<> pushes_run(popping<Loop>& t) {
   ++t.received;
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a task's push, in each of its states", "[sync]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("queue and scheduler: a task's push, in each of its states", "[queue]",
+                   asio_loop, embedded_loop) {
   popping<TestType> t;
   t.spawn(GENERATE(&pushes<TestType>, &pushes_run<TestType>));
   std::vector<int> all{1, 2, 3, 4};
@@ -295,7 +296,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a task's push, in each of its states", 
 }
 
 TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets others run first",
-                   "[sync]", asio_loop, embedded_loop) {
+                   "[queue]", asio_loop, embedded_loop) {
   // The 256th operation that ends at once yields, with its item in hand.
   leat::fifo_queue<int> q(1000);
   for (int n = 0; n < 1000; ++n) REQUIRE(q.try_push(n));
@@ -329,7 +330,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets ot
   CHECK(is_cancelled(group));
 }
 
-TEST_CASE("queue and scheduler: items go on to a task that lives", "[sync]") {
+TEST_CASE("queue and scheduler: items go on to a task that lives", "[queue]") {
   // Both wait for one queue; the first in line has received the item and is destroyed.
   queue q(4);
   leat::task_group group;
@@ -355,7 +356,7 @@ TEST_CASE("queue and scheduler: items go on to a task that lives", "[sync]") {
   CHECK(is_cancelled(doomed));
 }
 
-TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks end", "[sync]") {
+TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks end", "[queue]") {
   queue q(4);
   leat::coordinator coord;
   asio_loop living;
@@ -371,7 +372,8 @@ TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks e
   CHECK_THROWS_AS(coord.wait_join(), leat::failure);
 }
 
-TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on another one", "[sync]") {
+TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on another one",
+          "[queue]") {
   const std::string said = leat_test::abort_message([] {
     leat::fifo_queue<int> q(1);
     leat::runtime others({.threads = 1});
@@ -394,7 +396,7 @@ TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on anoth
   CHECK(said.find("taker: pop from queue") != said.npos);
 }
 
-TEST_CASE("queue and context: a queue that is destroyed too early names the handler", "[sync]") {
+TEST_CASE("queue and context: a queue that is destroyed too early names the handler", "[queue]") {
   const std::string said = leat_test::abort_message([] {
     asio::io_context io;
     leat::fifo_queue<int> q(1, "numbers");
@@ -406,7 +408,7 @@ TEST_CASE("queue and context: a queue that is destroyed too early names the hand
 }
 
 TEST_CASE("queue and context: threads push and pop while contexts with waiters are destroyed",
-          "[sync]") {
+          "[queue]") {
   constexpr int rounds = 150;
   constexpr int waiters = 8;
   for (int round = 0; round < rounds; ++round) {

@@ -27,11 +27,11 @@ task<> push_and_note(weighed_fifo::queue& q, int item, std::string name, std::st
   if (in) order += name;
 }
 
-TEST_CASE("memory_budget: a limit of 0 is refused", "[sync]") {
+TEST_CASE("memory_budget: a limit of 0 is refused", "[queue]") {
   CHECK_THROWS_AS(memory_budget(0, "ram"), leat::failure);
 }
 
-TEST_CASE("memory_budget: counts what its queues hold, and tells it", "[sync]") {
+TEST_CASE("memory_budget: counts what its queues hold, and tells it", "[queue]") {
   memory_budget ram(20, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   {
@@ -56,7 +56,7 @@ TEST_CASE("memory_budget: counts what its queues hold, and tells it", "[sync]") 
   CHECK(s.waiting == 0);
 }
 
-TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[sync]") {
+TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[queue]") {
   memory_budget ram(20, "ram");
   auto q = weighed_fifo::make({.budget = &ram}, "q");
   std::string why;
@@ -71,7 +71,7 @@ TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[
 }
 
 TEST_CASE("memory_budget: what an undone pop gives back takes no place of those that wait",
-          "[sync]") {
+          "[queue]") {
   memory_budget ram(100, "ram");
   auto q = weighed_fifo::make({.budget = &ram, .capacity = leat::unbounded}, "q");
   auto other = weighed_fifo::make({.budget = &ram}, "other");
@@ -98,7 +98,7 @@ TEST_CASE("memory_budget: what an undone pop gives back takes no place of those 
   for (int i = 0; i < 8; ++i) CHECK(q.try_pop() == 10);
 }
 
-TEST_CASE("memory_budget: must outlive its queues", "[sync]") {
+TEST_CASE("memory_budget: must outlive its queues", "[queue]") {
   const std::string said = leat_test::abort_message([] {
     auto ram = std::make_unique<memory_budget>(20, "ram");
     const auto q = weighed_fifo::make({.budget = ram.get()});
@@ -108,7 +108,7 @@ TEST_CASE("memory_budget: must outlive its queues", "[sync]") {
 }
 
 TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to another go on",
-                        "[sync]", weighed_queues) {
+                        "[queue]", weighed_queues) {
   on_virtual_time([]() -> task<> {
     memory_budget ram(10, "ram");
     auto a = TestType::make({.budget = &ram}, "a");
@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to anot
 }
 
 LEAT_TEST("memory_budget: pushes go on in the order in which they came, over all queues",
-          "[sync]") {
+          "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -167,7 +167,7 @@ LEAT_TEST("memory_budget: pushes go on in the order in which they came, over all
 }
 
 LEAT_TEST("memory_budget: who waits for a place in his own queue holds up nobody elsewhere",
-          "[sync]") {
+          "[queue]") {
   memory_budget ram(10, "ram");
   auto full = weighed_fifo::make({.budget = &ram, .capacity = 1}, "full");
   auto heavy = weighed_fifo::make({.max_weight = 4, .budget = &ram}, "heavy");
@@ -192,7 +192,7 @@ LEAT_TEST("memory_budget: who waits for a place in his own queue holds up nobody
 }
 
 LEAT_TEST("memory_budget: an older push comes first when its own queue has a place again",
-          "[sync]") {
+          "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram, .capacity = 1}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -213,7 +213,7 @@ LEAT_TEST("memory_budget: an older push comes first when its own queue has a pla
   CHECK(order == "oldnew");
 }
 
-LEAT_TEST("memory_budget: a waiting pop of another queue gets what comes in", "[sync]") {
+LEAT_TEST("memory_budget: a waiting pop of another queue gets what comes in", "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -232,7 +232,7 @@ LEAT_TEST("memory_budget: a waiting pop of another queue gets what comes in", "[
   CHECK(ram.statistics().peak == 10);
 }
 
-TEST_CASE("memory_budget: stop, close, fail and the end of a queue let others go on", "[sync]") {
+TEST_CASE("memory_budget: stop, close, fail and the end of a queue let others go on", "[queue]") {
   enum class way { stop, close, close_and_cancel, fail, destroy };
   for (const way how : {way::stop, way::close, way::close_and_cancel, way::fail, way::destroy}) {
     on_virtual_time([how]() -> task<> {
@@ -279,7 +279,7 @@ TEST_CASE("memory_budget: stop, close, fail and the end of a queue let others go
 }
 
 LEAT_TEST("memory_budget: what a batch gives back may exceed it, and then nothing comes in",
-          "[sync]") {
+          "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -305,7 +305,7 @@ LEAT_TEST("memory_budget: what a batch gives back may exceed it, and then nothin
   CHECK(ram.used() == 9);
 }
 
-LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[sync]") {
+LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -332,7 +332,7 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[s
   CHECK(ram.statistics().waiting == 0);
 }
 
-LEAT_TEST("memory_budget: queues give up their minimum for somebody who waits", "[sync]") {
+LEAT_TEST("memory_budget: queues give up their minimum for somebody who waits", "[queue]") {
   memory_budget ram(10, "ram");
   auto buffer = weighed_shuffled::make({.budget = &ram}, "buffer", 5);
   auto raw = weighed_fifo::make({.budget = &ram}, "raw");
@@ -359,7 +359,7 @@ LEAT_TEST("memory_budget: queues give up their minimum for somebody who waits", 
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: a queue that gives batches whole gives none that waits", "[sync]") {
+LEAT_TEST("memory_budget: a queue that gives batches whole gives none that waits", "[queue]") {
   memory_budget ram(10, "ram");
   auto jobs = weighed_prioritized::make({.budget = &ram}, "jobs");
   std::vector<int> two{6, 4};
@@ -378,7 +378,7 @@ LEAT_TEST("memory_budget: a queue that gives batches whole gives none that waits
   CHECK(one == std::vector<int>{3});
 }
 
-LEAT_TEST("memory_budget: single items that fit never deadlock", "[sync]") {
+LEAT_TEST("memory_budget: single items that fit never deadlock", "[queue]") {
   memory_budget ram(10, "ram");
   std::vector<std::unique_ptr<weighed_fifo::queue>> queues;
   for (int i = 0; i < 5; ++i) {

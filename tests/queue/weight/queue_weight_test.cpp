@@ -39,7 +39,7 @@ std::string refusal(F f) {
   return {};
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[sync]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[queue]", weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
     CHECK(q.try_push(6));
@@ -57,7 +57,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[sync]", weighed_queu
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[sync]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[queue]", weighed_queues) {
   auto q = TestType::make({.max_weight = 10, .capacity = 2});
   CHECK(q.try_push(1));
   CHECK_FALSE(q.try_push(10));
@@ -68,8 +68,8 @@ TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[sync]", 
   CHECK(q.statistics().weight == 10);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by every face", "[sync]",
-                        weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by every face",
+                        "[queue]", weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   std::vector<int> run{1, 11, 2};
   const std::string why = refusal([&] { static_cast<void>(q.try_push(11)); });
@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by ev
   CHECK(s.push_waits == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", "[queue]",
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   CHECK(q.try_push(10));
@@ -128,7 +128,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", 
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones behind it", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones behind it", "[queue]",
                         weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
@@ -152,7 +152,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones be
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a run enters item by item as weight allows", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: a run enters item by item as weight allows", "[queue]",
                         weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
@@ -176,7 +176,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a run enters item by item as weight allows", "[s
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[sync]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[queue]",
+                        weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   std::vector<int> run{6, 4, 1};
   CHECK(q.try_push_many(run) == 2);
@@ -191,7 +192,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[sync]
 TEMPLATE_LIST_TEST_CASE(
     "queue: what a batch holds weighs nothing, and may come back beyond the "
     "maximum",
-    "[sync]", weighed_holding_queues) {
+    "[queue]", weighed_holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
     outcome batch;
@@ -222,7 +223,7 @@ TEMPLATE_LIST_TEST_CASE(
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: each item is weighed once, wherever it waits and comes back",
-                        "[sync]", weighed_holding_queues) {
+                        "[queue]", weighed_holding_queues) {
   on_virtual_time([]() -> task<> {
     static int weighings;
     struct counting {
@@ -255,7 +256,7 @@ TEMPLATE_LIST_TEST_CASE("queue: each item is weighed once, wherever it waits and
   });
 }
 
-TEST_CASE("queue: what the weigher throws the push throws, and nothing has happened", "[sync]") {
+TEST_CASE("queue: what the weigher throws the push throws, and nothing has happened", "[queue]") {
   struct fragile {
     std::size_t operator()(const std::string& s) const {
       if (s.empty()) throw std::domain_error("an empty line");
@@ -285,7 +286,7 @@ TEST_CASE("queue: what the weigher throws the push throws, and nothing has happe
   CHECK(q.try_push(std::string("fine")));
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", "[sync]",
+TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", "[queue]",
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10, .capacity = 4}, "lines");
   CHECK(q.try_push(3));
@@ -305,7 +306,7 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", 
   CHECK(described(open) == "queue 'all' (0, weight 0)");
 }
 
-TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[sync]") {
+TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[queue]") {
   CHECK_THROWS_AS(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}), leat::failure);
   CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 0}), leat::failure);
   CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 5, .capacity = 0}), leat::failure);
@@ -314,7 +315,7 @@ TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[sy
   CHECK(plain.max_weight == leat::unbounded);
 }
 
-LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait", "[sync]") {
+LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 100'000, .capacity = leat::unbounded});
   CHECK(q.try_push(100'000));
   outcome runs[20];
@@ -328,7 +329,7 @@ LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait",
   CHECK(q.statistics().weight == 100'000);
 }
 
-LEAT_TEST("select: a push that waits for weight loses, and those behind it move up", "[sync]") {
+LEAT_TEST("select: a push that waits for weight loses, and those behind it move up", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 10});
   CHECK(q.try_push(5));
   outcome light;
@@ -351,7 +352,7 @@ LEAT_TEST("select: a push that waits for weight loses, and those behind it move 
   CHECK(q.statistics().weight == 6);
 }
 
-LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items out", "[sync]") {
+LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items out", "[queue]") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 3);
   std::vector<int> two{5, 5};
   CHECK(q.try_push_many(two) == 2);
@@ -375,7 +376,7 @@ LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items 
   CHECK(next.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time", "[sync]") {
+LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time", "[queue]") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 4);
   std::vector<int> three{3, 3, 3};
   CHECK(q.try_push_many(three) == 3);
@@ -395,7 +396,7 @@ LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time"
   q.close();
 }
 
-LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhausted", "[sync]") {
+LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhausted", "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   std::string why;
   outcome run;
@@ -419,7 +420,7 @@ LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhaus
   CHECK(run.pushed == 3);
 }
 
-TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too", "[sync]") {
+TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too", "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   CHECK(q.try_push(6));
   asio::io_context io;
@@ -433,7 +434,7 @@ TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too
   CHECK(q.try_pop() == 6);
 }
 
-TEST_CASE("queue: weights between threads", "[sync]") {
+TEST_CASE("queue: weights between threads", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 10, .capacity = 3});
   std::size_t heaviest = 0;
   long sum = 0;

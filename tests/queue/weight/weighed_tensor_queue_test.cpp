@@ -68,7 +68,7 @@ task<> pop_three(fifo& q, bool& none) {
 }
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: that weighs, batches go in and out with their weights",
-                        "[sync]", queues) {
+                        "[queue]", queues) {
   TestType q(scalars(), limits<TestType>(1000));
   CHECK(q.wait_push_many(run_of(0, 5)) == 5);
   const tensor_tuple kept = one(5);
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: that weighs, batches go in and out with t
   CHECK_FALSE(q.wait_pop_many(1));
 }
 
-LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight", "[sync]") {
+LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight", "[queue]") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(8));
   const tensor_tuple pair = one(ints(1, 2));
   const bool first = co_await q.push(pair);
@@ -108,7 +108,7 @@ LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight"
   CHECK(in);
 }
 
-LEAT_TEST("tensor_queue: that weighs, a run waits for weight", "[sync]") {
+LEAT_TEST("tensor_queue: that weighs, a run waits for weight", "[queue]") {
   fifo q(scalars(), limits<fifo>(2 * sizeof(int)));
   std::size_t in = 0;
   leat::task_group g;
@@ -122,7 +122,7 @@ LEAT_TEST("tensor_queue: that weighs, a run waits for weight", "[sync]") {
   CHECK(q.statistics().peak_weight == 2 * sizeof(int));
 }
 
-LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", "[sync]") {
+LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", "[queue]") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(100));
   bool none = false;
   leat::task_group g;
@@ -141,7 +141,7 @@ LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", 
 }
 
 TEST_CASE("tensor_queue: that weighs, what cannot be made a batch is back with its weight",
-          "[sync]") {
+          "[queue]") {
   const std::int64_t large = std::int64_t{1} << 40;
   const leat::shape tall{large, 0};
   const leat::shape wide{0, large};
@@ -160,7 +160,7 @@ TEST_CASE("tensor_queue: that weighs, what cannot be made a batch is back with i
 }
 
 TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refused whole",
-          "[sync]") {
+          "[queue]") {
   fifo q(element_spec({{.type = dtype::string, .shape = {}}}), limits<fifo>(1000));
   const std::string heavy(2000, 'x');
   CHECK(contains(refusal([&] { return q.wait_push_many(one(texts("light", heavy))); },
@@ -170,7 +170,7 @@ TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refus
   CHECK(q.wait_push_many(one(texts("light", "too"))) == 2);
 }
 
-TEST_CASE("tensor_queue: that weighs, several share a budget", "[sync]") {
+TEST_CASE("tensor_queue: that weighs, several share a budget", "[queue]") {
   leat::memory_budget ram(4 * sizeof(int), "ram");
   fifo a(scalars(), limits<fifo>(leat::unbounded, &ram));
   shuffled b(scalars(), limits<shuffled>(leat::unbounded, &ram));

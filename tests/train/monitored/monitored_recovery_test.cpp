@@ -196,7 +196,7 @@ TEST_CASE("93. aborted, from a background task, ends the wait of a step", "[trai
     leat::function_hook_options hook;
     hook.after_create_session = [&](run_context& run) -> task<> {
       if (l.created > 1) co_return;
-      none.get_supervisor().loop(1min, [n = 0]() mutable -> task<> {
+      run.get_supervisor().loop(1min, [n = 0]() mutable -> task<> {
         if (++n == 2) throw failure(errc::aborted, "a service");
         co_return;
       });
@@ -342,7 +342,7 @@ task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& crea
     co_return;
   };
   hook.after_create_session = [&](run_context& run) -> task<> {
-    none.get_supervisor().loop(20ms, [&]() -> task<> {
+    run.get_supervisor().loop(20ms, [&]() -> task<> {
       may_fail();
       co_return;
     });

@@ -85,7 +85,7 @@ TEST_CASE("monitored_session: only the session stops its supervisor", "[train]")
     leat::monitored_session_options o = other.monitored("/other");
     leat::function_hook_options hook;
     hook.end = [&](run_context& run) -> task<> {
-      why = co_await thrown_by(none.get_supervisor().stop());
+      why = co_await thrown_by(run.get_supervisor().stop());
     };
     o.hooks.push_back(hook_of(hook));
     monitored_session mine(std::move(o));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
 #include "train/line_job.hpp"

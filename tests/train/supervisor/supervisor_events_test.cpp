@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "leat/train/summary/event_reader.hpp"
+#include "leat/train/supervisor/session_manager.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 

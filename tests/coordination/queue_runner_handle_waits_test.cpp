@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 // D11
 LEAT_TEST(
     "queue_runner_handle: who waits for the first enqueues has a time limit, and the tasks go on",
-    "[sync]") {
+    "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
@@ -48,7 +48,7 @@ LEAT_TEST(
 }
 
 LEAT_TEST("queue_runner_handle: no limit for the first enqueues is too long, in whatever unit",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -65,7 +65,7 @@ LEAT_TEST("queue_runner_handle: no limit for the first enqueues is too long, in 
 }
 
 LEAT_TEST("queue_runner_handle: the first enqueues are over when each operation has run once",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -90,7 +90,7 @@ LEAT_TEST("queue_runner_handle: the first enqueues are over when each operation 
 
 LEAT_TEST(
     "queue_runner_handle: an operation that fails at its first try is told, a later error is not",
-    "[sync]") {
+    "[coordination]") {
   number_queue q(30);
   leat::task_group group;
   leat::queue_runner early(q);
@@ -114,7 +114,7 @@ LEAT_TEST(
   CHECK(n == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop", "[sync]") {
+LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop", "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
@@ -134,7 +134,8 @@ LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop",
 }
 
 // D12: what closing the session does to the operations there, failing a queue does here.
-LEAT_TEST("queue_runner_handle: join waits until the operations end, and says of what", "[sync]") {
+LEAT_TEST("queue_runner_handle: join waits until the operations end, and says of what",
+          "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
@@ -165,7 +166,7 @@ LEAT_TEST("queue_runner_handle: join waits until the operations end, and says of
 
 LEAT_TEST(
     "queue_runner_handle: a stop of the group ends it without an error, and cancels the queue",
-    "[sync]") {
+    "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
@@ -181,7 +182,8 @@ LEAT_TEST(
   CHECK(q1.size() == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and once", "[sync]") {
+LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and once",
+          "[coordination]") {
   number_queue q(1);
   int n = 0;
   int cancelled = 0;
@@ -202,7 +204,7 @@ LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and 
 }
 
 LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue, and is told",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner_options options;
@@ -219,7 +221,7 @@ LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue, an
   CHECK(q.is_closed());
 }
 
-LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[sync]") {
+LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[coordination]") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner runner(q);
@@ -234,7 +236,7 @@ LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[sync
   CHECK(q.is_closed());
 }
 
-TEST_CASE("queue_runner_handle: an OS thread starts, waits and joins", "[sync]") {
+TEST_CASE("queue_runner_handle: an OS thread starts, waits and joins", "[coordination]") {
   leat::runtime threads({.threads = 1});
   number_queue q(100);
   int n = 0;

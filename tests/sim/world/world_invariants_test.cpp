@@ -206,7 +206,7 @@ TEST_CASE("world: a queue with a batch that is given up is not told", "[sim]") {
 
 // Loses what is given back.
 struct leaky_order : leat::detail::ring_order<int> {
-  void give_back(int&&) noexcept {}
+  void put_back(int&&) noexcept {}
 };
 
 struct leaky_queue : leat::basic_queue<int, leaky_order> {

@@ -9,8 +9,8 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/detail/biased_mutex.hpp"
-#include "leat/base/detail/mutex.hpp"
 #include "leat/base/detail/parker.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 
 namespace thread_mutex_test {
 
@@ -30,7 +30,7 @@ struct guarded {
   }
 };
 
-TEST_CASE("thread_mutex: one thread at a time", "[core]") {
+TEST_CASE("thread_mutex: one thread at a time", "[base]") {
   constexpr long rounds = 20'000;
   leat::detail::thread_mutex mutex;
   guarded data;
@@ -48,7 +48,7 @@ TEST_CASE("thread_mutex: one thread at a time", "[core]") {
   CHECK(data.is(4 * rounds));
 }
 
-TEST_CASE("biased_mutex: its first thread enters alone, others share it later", "[core]") {
+TEST_CASE("biased_mutex: its first thread enters alone, others share it later", "[base]") {
   leat::detail::biased_mutex mutex;
   guarded data;
   const auto change = [&](long times) {
@@ -63,7 +63,7 @@ TEST_CASE("biased_mutex: its first thread enters alone, others share it later", 
   CHECK(data.is(3000));
 }
 
-TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[core]") {
+TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[base]") {
   // The moment of the revocation is what counts: many of them.
   for (int round = 0; round < 300; ++round) {
     constexpr long rounds = 200;
@@ -84,7 +84,7 @@ TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[c
   }
 }
 
-TEST_CASE("parker: sleeps until it is woken, also when that was before", "[core]") {
+TEST_CASE("parker: sleeps until it is woken, also when that was before", "[base]") {
   leat::detail::parker parker;
   parker.unpark();
   parker.park();
@@ -93,7 +93,7 @@ TEST_CASE("parker: sleeps until it is woken, also when that was before", "[core]
   other.park();
 }
 
-TEST_CASE("parker: a deadline ends the sleep", "[core]") {
+TEST_CASE("parker: a deadline ends the sleep", "[base]") {
   leat::detail::parker parker;
   CHECK_FALSE(parker.park_until(std::chrono::steady_clock::now() + 1ms));
   parker.unpark();

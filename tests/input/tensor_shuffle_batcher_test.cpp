@@ -65,8 +65,8 @@ tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
 // ----------------------------------------------------------------------------------- shuffle_batch
 
-// Q01, Q03
-LEAT_TEST("tensor_shuffle_batcher: every element once, in another order", "[pipeline]") {
+LEAT_TEST("tensor_shuffle_batcher: every element once, in another order",
+          "[input]") {  // Q01, Q03
   for (const std::int64_t limit : {30, 35}) {
     tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three));
@@ -75,7 +75,7 @@ LEAT_TEST("tensor_shuffle_batcher: every element once, in another order", "[pipe
   }
 }
 
-LEAT_TEST("tensor_shuffle_batcher: a seed decides the order", "[pipeline]") {
+LEAT_TEST("tensor_shuffle_batcher: a seed decides the order", "[input]") {
   numbers seen[3];
   for (int i = 0; i < 3; ++i) {
     options o = of_ten();
@@ -89,7 +89,7 @@ LEAT_TEST("tensor_shuffle_batcher: a seed decides the order", "[pipeline]") {
   CHECK(seen[0] != seen[2]);
 }
 
-LEAT_TEST("tensor_shuffle_batcher: columns with names", "[pipeline]") {  // Q02
+LEAT_TEST("tensor_shuffle_batcher: columns with names", "[input]") {  // Q02
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
   tensor_shuffle_batcher b(spec, of_ten());
@@ -109,7 +109,7 @@ LEAT_TEST("tensor_shuffle_batcher: columns with names", "[pipeline]") {  // Q02
   CHECK(counted(values) == counted(from_to(0, 30)));
 }
 
-LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[pipeline]") {  // Q04
+LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[input]") {  // Q04
   for (const std::int64_t limit : {30, 35}) {
     tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three), {.tasks = 4});
@@ -118,7 +118,7 @@ LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[pipeline]")
   }
 }
 
-LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[pipeline]") {  // Q06, Q07
+LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[input]") {  // Q06, Q07
   for (const std::int64_t more : {0, 2}) {
     options o = of_ten();
     o.batch_size = 5;
@@ -147,7 +147,7 @@ LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[pipeline]") {  /
   }
 }
 
-TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[pipeline]") {  // Q09
+TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[input]") {  // Q09
   const auto refused = [](std::size_t minimum) {
     return refusal([&] {
       const options o{.batch_size = 2, .capacity = 10, .min_after_dequeue = minimum};
@@ -160,7 +160,7 @@ TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[pi
   CHECK(refused(9).empty());
 }
 
-LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[pipeline]") {  // Q10
+LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[input]") {  // Q10
   tensor_shuffle_batcher b(number_spec(),
                            {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
   const auto fullness = [&] {
@@ -174,7 +174,7 @@ LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[pipeline
   CHECK(fullness() == 0.5);
 }
 
-LEAT_TEST("tensor_shuffle_batcher: pads where it is told to", "[pipeline]") {
+LEAT_TEST("tensor_shuffle_batcher: pads where it is told to", "[input]") {
   tensor_shuffle_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}}}),
                            {.batch_size = 2, .capacity = 4, .seed = 1, .dynamic_pad = true});
   const tensor_tuple shorter(vector_of({1}));
@@ -222,7 +222,7 @@ task<> check_evens(Options o, leat::source_options how, bool join) {
   CHECK(counted(values_of(all)) == counted(evens()));
 }
 
-LEAT_TEST("filtered_element: what is not wanted is left out", "[pipeline]") {  // Q11, Q12
+LEAT_TEST("filtered_element: what is not wanted is left out", "[input]") {  // Q11, Q12
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how;
     how.tasks = tasks;
@@ -233,7 +233,7 @@ LEAT_TEST("filtered_element: what is not wanted is left out", "[pipeline]") {  /
   }
 }
 
-LEAT_TEST("filtered_element: row by row", "[pipeline]") {
+LEAT_TEST("filtered_element: row by row", "[input]") {
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how{.tasks = tasks, .enqueue_many = true, .keep = {any}};
     tensor_batcher b(number_spec(), five());
@@ -244,7 +244,7 @@ LEAT_TEST("filtered_element: row by row", "[pipeline]") {
   }
 }
 
-LEAT_TEST("filtered_element: one wish for all rows", "[pipeline]") {
+LEAT_TEST("filtered_element: one wish for all rows", "[input]") {
   tensor_batcher b(number_spec(), five());
   auto make = [](std::int64_t x) {
     return filtered_element{tensor_tuple(vector_of({x, x})), tensor::scalar(x % 2 == 0)};
@@ -254,7 +254,7 @@ LEAT_TEST("filtered_element: one wish for all rows", "[pipeline]") {
   CHECK(values_of(all) == numbers{0, 0, 2, 2});
 }
 
-LEAT_TEST("filtered_element: rows of sparse values", "[pipeline]") {
+LEAT_TEST("filtered_element: rows of sparse values", "[input]") {
   // [[1, 2, 0], [0, 4, 3]] with the rows swapped: 2 x 4, keep the first, in a batch of one.
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {4}, .sparse = true}}),
                    {.batch_size = 1});
@@ -273,7 +273,7 @@ LEAT_TEST("filtered_element: rows of sparse values", "[pipeline]") {
   CHECK(kept.dense_shape == vector_of({1, 4}));
 }
 
-TEST_CASE("filtered_element: wishes that could never be right are refused at once", "[pipeline]") {
+TEST_CASE("filtered_element: wishes that could never be right are refused at once", "[input]") {
   const auto refused = [](leat::source_options how) {
     const std::string by_batch = refusal([&] {
       tensor_batcher b(number_spec(), five());
@@ -325,7 +325,7 @@ task<std::string> error_of(Make make, leat::source_options how) {
   co_return said;
 }
 
-LEAT_TEST("filtered_element: wishes that do not fit", "[pipeline]") {
+LEAT_TEST("filtered_element: wishes that do not fit", "[input]") {
   const leat::source_options rows{.enqueue_many = true, .keep = {any}};
   auto too_many = [](std::int64_t) {
     return filtered_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
@@ -344,7 +344,7 @@ LEAT_TEST("filtered_element: wishes that do not fit", "[pipeline]") {
 
 // ------------------------------------------------------------------------------------------ sparse
 
-LEAT_TEST("tensor_batcher: the rank of what sparse elements become", "[pipeline]") {  // Q18
+LEAT_TEST("tensor_batcher: the rank of what sparse elements become", "[input]") {  // Q18
   tensor_batcher elements(batch_spec({{.type = dtype::int64, .shape = {1}, .sparse = true}}),
                           {.batch_size = 2});
   const tensor_tuple element(sparse_vector({0}, {7}, 1));

@@ -16,6 +16,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination/queue_runner_def.hpp"
+#include "leat/coordination/queue_runner_resolver.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
@@ -26,7 +28,7 @@ using namespace std::chrono_literals;
 
 const std::string never_started = ", a queue_runner of which was never started";
 
-LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[sync]") {
+LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[coordination]") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner runner(q);
@@ -50,7 +52,7 @@ LEAT_TEST("queue_runner: who waits for one that was never started is told so", "
 }
 
 LEAT_TEST("queue_runner: of two, one that was never started is told though the other has run",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner one(q);
@@ -71,7 +73,7 @@ LEAT_TEST("queue_runner: of two, one that was never started is told though the o
   co_await consumers.join();
 }
 
-LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[sync]") {
+LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[coordination]") {
   number_queue q(4, "lines");
   leat::task_group consumers;
   consumers.spawn(pop(q));
@@ -92,7 +94,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
 }
 
 TEST_CASE("queue_runner: a queue that is destroyed before it ends the process with a sentence",
-          "[sync]") {
+          "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     auto q = std::make_unique<number_queue>(4, "lines");
     const leat::queue_runner runner(*q);
@@ -102,7 +104,7 @@ TEST_CASE("queue_runner: a queue that is destroyed before it ends the process wi
 }
 
 TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",
-          "[sync]") {
+          "[coordination]") {
   std::string what;
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
@@ -115,7 +117,7 @@ TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentenc
 }
 
 TEST_CASE("dump: a thread of a coordinator waits for a queue_runner that was never started",
-          "[sync]") {
+          "[coordination]") {
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
   leat::coordinator coord;
@@ -170,19 +172,20 @@ task<bool> fail_or(number_queue& q, int i) {
   }("disk full");
 }
 
-TEST_CASE("queue_runner: where one of 256 fails, one error is told", "[sync]") {
+TEST_CASE("queue_runner: where one of 256 fails, one error is told", "[coordination]") {
   CHECK(said_by_256(&fail_or<&push_one_item>) == "thrown: disk full\n");
   CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
 }
 
 // QD31
-TEST_CASE("queue_runner: an orderly end is silent", "[sync]") {
+TEST_CASE("queue_runner: an orderly end is silent", "[coordination]") {
   CHECK(said_by_256(&push_one_item) == "thrown: \n");
   CHECK(said_by_256(&push_a_run) == "thrown: \n");
   CHECK(said_by_256([](number_queue&, int) -> task<bool> { co_return false; }) == "thrown: \n");
 }
 
-LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that failure", "[sync]") {
+LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that failure",
+          "[coordination]") {
   for (const bool own_scope : {false, true}) {
     number_queue q(4, "lines");
     leat::coordinator coord;
@@ -205,7 +208,7 @@ LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that f
   }
 }
 
-LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[sync]") {
+LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[coordination]") {
   number_queue failed(4, "failed");
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
@@ -221,7 +224,7 @@ LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[sy
   CHECK(popped == "disk full");
 }
 
-TEST_CASE("coordinator: threads whose waits end with the stop have not failed", "[sync]") {
+TEST_CASE("coordinator: threads whose waits end with the stop have not failed", "[coordination]") {
   number_queue q(1, "lines");
   leat::coordinator coord;
   for (int i = 0; i < 4; ++i) {
@@ -235,6 +238,25 @@ TEST_CASE("coordinator: threads whose waits end with the stop have not failed", 
   q.close_and_cancel();
   CHECK_THROWS_WITH(coord.wait_join(), "disk full");
   CHECK(coord.secondary_errors().empty());
+}
+
+// D4
+LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown",
+          "[coordination]") {
+  leat::fifo_queue<int> q(1);
+  leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
+  for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {
+    runner.add([e]() -> task<bool> { throw leat::failure(e, "end"); });
+  }
+  leat::coordinator coord({.clean_stop_errors = {errc::cancelled, errc::out_of_range}});
+  runner.start(coord);
+  std::error_code ec;
+  try {
+    co_await coord.join();
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::invalid_argument);
 }
 
 }  // namespace queue_runner_messages_test
