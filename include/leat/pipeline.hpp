@@ -11,3 +11,4 @@
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
+#include "leat/pipeline/stage/stage_options.hpp"

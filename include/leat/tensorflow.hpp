@@ -8,3 +8,4 @@
 #include "leat/input/limit_epochs.hpp"
 #include "leat/io/reader/identity_reader.hpp"
 #include "leat/queue/queue_list.hpp"
+#include "leat/train/supervisor/session_manager.hpp"

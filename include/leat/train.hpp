@@ -26,6 +26,6 @@
 #include "leat/train/summary/pipeline_summary.hpp"
 #include "leat/train/summary/step_rate.hpp"
 #include "leat/train/supervisor/session.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
+#include "leat/train/supervisor/session_manager_options.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "leat/train/supervisor/supervisor_options.hpp"

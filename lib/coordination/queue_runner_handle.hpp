@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
 

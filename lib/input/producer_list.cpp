@@ -1,6 +1,6 @@
 #include "leat/input/detail/producer_list.hpp"
 
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 
 namespace leat::detail {
 namespace {

@@ -78,8 +78,8 @@ class indexed_stage final : public detail::stage<record_selection> {
       s.position += had * step;
       if (!at->positions_after.empty())
         s.position = at->positions_after[static_cast<std::size_t>(had - 1)];
-      // the last step may have been of a few ranks
-      s.position = std::min(s.position, s.position_count());
+      s.position =
+          std::min(s.position, s.position_count());  // the last step may have been of a few ranks
     }
     stages.back().reader = s.to_bytes();
     stages.back().versions = versions();
@@ -243,8 +243,8 @@ class indexed_stage final : public detail::stage<record_selection> {
   const std::uint64_t initial_seed_;  // of the orders, as declared
   std::uint64_t seed_;
   std::unique_ptr<indexed_reader> reader_;
-  // global index of the first record of each file
-  std::vector<std::uint64_t> first_global_indexes_;
+  std::vector<std::uint64_t>
+      first_global_indexes_;  // global index of the first record of each file
   detail::replay_log<log_entry> replay_log_;
   bool origins_enabled_ = false;
 };

@@ -16,7 +16,7 @@
 #include <utility>
 #include <variant>
 
-#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_branches.hpp"

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/task_scope.hpp"

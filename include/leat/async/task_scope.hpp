@@ -18,7 +18,7 @@
 
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_target.hpp"

@@ -255,8 +255,9 @@ class coordinator final : public task_scope {
 
  private:
   struct thread_entry;
-  // of a stop, wherever it comes from, to threads that have a token of their own
-  struct stop_forwarder {
+  struct
+      // of a stop, wherever it comes from, to threads that have a token of their own
+      stop_forwarder {
     coordinator* self;
     void operator()() const noexcept { self->stop_threads(); }
   };

@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/enqueue_operation.hpp"

@@ -113,8 +113,8 @@ class memory_budget {
   std::size_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t queues_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t tickets_ LEAT_GUARDED_BY(mutex_) = 0;
-  // by ticket; with room for all queues
-  std::vector<waiting_queue> waiting_queues_ LEAT_GUARDED_BY(mutex_);
+  std::vector<waiting_queue> waiting_queues_
+      LEAT_GUARDED_BY(mutex_);  // by ticket; with room for all queues
   std::vector<queue_base*> queues_with_minimum_ LEAT_GUARDED_BY(mutex_);  // queues with a minimum
   const std::string name_;
 };

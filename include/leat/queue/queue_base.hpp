@@ -33,12 +33,11 @@ struct pop_batch_operation;
 
 /// What all queues have, whatever their items: name, capacity, close, fail and statistics.
 ///
-/// Inside, the two lines of waiting operations; the typed queue, basic_queue, adds how values are
-/// stored and which comes next.
+/// The typed queue, basic_queue, adds how values are stored and which one comes next.
 ///
-/// The state changes at once and under the lock; whoever may go on because of it is resumed
-/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of
-/// their line until it cannot go on, then pops from the head of theirs, until nothing moves.
+/// The state changes at once, under the lock; who can continue is resumed afterwards, on its own
+/// scheduler. After each change: pushes from the head of their line, then pops from the head of
+/// theirs, until nothing moves.
 ///
 /// Thread safety: shared-safe. Cost: O(1), and O(waiting) for what ends them all.
 class queue_base {
@@ -91,10 +90,9 @@ class queue_base {
   virtual void store_from_push(detail::queue_waiter& w, std::size_t count) noexcept = 0;
   // The next `count` values: from storage to the pop. Gives their weight; 0 without a weigher.
   virtual std::size_t move_to_pop(detail::queue_waiter& w, std::size_t count) noexcept = 0;
-  // All that a pop has taken: back into storage. Gives its weight; `single_weight` is that of a
-  // single pop, which does not keep it.
-  virtual std::size_t return_to_storage(detail::queue_waiter& w,
-                                        std::size_t single_weight) noexcept = 0;
+  // All that a pop has taken: back into storage. Gives its weight; `weight` is that of a single
+  // pop, which does not keep it.
+  virtual std::size_t return_to_storage(detail::queue_waiter& w, std::size_t weight) noexcept = 0;
   // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
   // How many items are in storage, by its own count: for the statistics.
@@ -216,7 +214,7 @@ class queue_base {
 
   mutable detail::biased_mutex mutex_;
   std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
-  // as many stay in while the queue is open
+  // As many stay in while the queue is open.
   std::size_t min_after_dequeue_ LEAT_GUARDED_BY(mutex_);
   const std::size_t capacity_;
   const bool takes_whole_batches_;

@@ -143,8 +143,8 @@ class dump_collector::query : public work_item {
         std::find(driven.begin(), driven.end(), sched) != driven.end()) {
       run_(*this);
     } else {
-      // this may be gone before post() returns
-      const scheduler_hold until_posted(scheduler_.get());
+      const scheduler_hold until_posted(
+          scheduler_.get());  // this may be gone before post() returns
       until_posted.get().post(*this);
     }
   }

@@ -164,8 +164,8 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
 }
 
 // Lists of values. allocate(count) gives memory for so many more, which stands behind that before
-// or elsewhere; they are written there as they stand. Errors: malformed_message, and what `room`
-// throws; then some of what it gave may not be written.
+// or elsewhere; they are written there as they stand. Errors: malformed_message, and what
+// `allocate` throws; then some of what it gave may not be written.
 
 template <class Allocate>
 void read_packed_floats(std::string_view packed, Allocate& allocate) {

@@ -110,8 +110,8 @@ std::int64_t carry_out(file_request& r) noexcept {
     case op::rename: return to_negative_errno(std::rename(r.path, r.new_path));
     case op::remove: return to_negative_errno(::unlink(r.path));
     case op::make_directory: return to_negative_errno(::mkdir(r.path, 0777));
-    // never again after EINTR: it is closed
-    case op::close: return to_negative_errno(::close(r.handle));
+    case op::close:
+      return to_negative_errno(::close(r.handle));  // never again after EINTR: it is closed
   }
   return -ENOSYS;
 }

@@ -102,8 +102,8 @@ class open_file_cache {
   std::vector<state> states_;
   std::vector<std::size_t> open_;  // has room for all
   std::size_t opening_ = 0;
-  // in open_: goes round, and closes what was not used since it was there
-  std::size_t clock_hand_ = 0;
+  std::size_t clock_hand_ =
+      0;  // in open_: goes round, and closes what was not used since it was there
 };
 
 }  // namespace leat::detail

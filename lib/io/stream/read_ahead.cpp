@@ -145,8 +145,8 @@ void read_ahead::submit(chunk& c) noexcept {
     sched.remove_hold();
   };
   c.completion_scheduler = scheduler::current();
-  // also when the reader has left: the read has to be seen to its end
-  c.completion_scheduler->add_hold();
+  c.completion_scheduler
+      ->add_hold();  // also when the reader has left: the read has to be seen to its end
   c.begin();
   next_offset_ += bytes_in_file(c);
   c.add_reference();

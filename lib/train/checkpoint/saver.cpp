@@ -322,8 +322,8 @@ task<std::string> saver::state::save(std::string path) {
   } catch (...) {
     error = std::current_exception();
   }
-  // whatever fails from here on, it will be deleted in its turn
-  if (has_name) rotation.add(path, now);
+  if (has_name)
+    rotation.add(path, now);  // whatever fails from here on, it will be deleted in its turn
   if (error) std::rethrow_exception(error);
   co_await write_state(rotation.state());
   co_await delete_old();

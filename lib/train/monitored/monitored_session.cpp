@@ -1,14 +1,12 @@
 #include "leat/train/monitored/monitored_session.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <stop_token>
 #include <string>
 
-#include "async/backoff.hpp"
 #include "base/error_text.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/select.hpp"
@@ -17,7 +15,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
-#include "train/monitored/standard_hooks.hpp"
+#include "train/monitored/monitored_session_state.hpp"
 #include "train/supervisor/close_session.hpp"
 
 namespace leat {
@@ -29,15 +27,6 @@ task<void> catch_error(task<void> t, std::exception_ptr& error) {
   } catch (...) {
     error = std::current_exception();
   }
-}
-
-std::exception_ptr requested_exception(const coordinator& coord) {
-  try {
-    coord.raise_requested_exception();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
 }
 
 bool is_stragglers_error(const std::exception_ptr& error) {
@@ -67,108 +56,6 @@ class run_guard {
 
 }  // namespace
 
-struct monitored_session::state {
-  explicit state(monitored_session_options o, std::function<task<void>()> at_end)
-      : options(std::move(o)),
-        sv(detail::disable_services(options.supervised, std::move(at_end))),
-        delays(options.retry),
-        hooks(detail::make_standard_hooks(options, sv.global_step().has_value())) {}
-
-  [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
-    return detail::has_any_code(error, options.supervised.clean_stop_errors);
-  }
-
-  // A stop of the coordinator that is for good ends the body, too.
-  struct end_body {
-    state* self;
-    void operator()() const noexcept {
-      if (!self->delays.is_retryable(requested_exception(self->sv.coord())))
-        self->body->request_stop();
-    }
-  };
-  // The coordinator's token is another one in each session.
-  void subscribe_to_stop() {
-    if (body) on_stop.emplace(sv.coord().get_stop_token(), end_body{this});
-  }
-
-  // The group of the body, as long as it lives.
-  class body_scope {
-   public:
-    body_scope(state& p, task_group& body) : state_(p) {
-      p.body = &body;
-      p.subscribe_to_stop();
-    }
-    body_scope(const body_scope&) = delete;
-    body_scope& operator=(const body_scope&) = delete;
-    ~body_scope() {
-      state_.on_stop.reset();
-      state_.body = nullptr;
-    }
-
-   private:
-    state& state_;
-  };
-
-  // What a warning has no memory for is not worth an error.
-  void warn(const char* what, const std::exception_ptr& error) const noexcept {
-    try {
-      sv.warn(what + (": " + detail::error_message(error)));
-    } catch (...) {
-    }
-  }
-
-  // The error of what a request to stop does not let begin, with which managed() ends well.
-  [[nodiscard]] std::exception_ptr make_stop_request_error(const char* why) {
-    if (!stop_request_error) {
-      stop_request_error = std::make_exception_ptr(
-          failure(errc::failed_precondition, options.supervised.name + ": " + why));
-    }
-    return stop_request_error;
-  }
-
-  // A wait that ends with the session must not be one for whose end the session waits.
-  void require_other_task(const char* operation) {
-    const task_context* const caller = scheduler::current_task();
-    if (!caller || &caller->scope() != &sv.coord()) return;
-    throw failure(errc::failed_precondition, options.supervised.name + ": " + operation +
-                                                 " in a task of the coordinator, for whose end a "
-                                                 "session waits: spawn it in another group");
-  }
-
-  // False: the run did again what a failure had undone. One that can do just that, over and over,
-  // is not to go on for ever.
-  bool record_progress() {
-    const std::optional<std::int64_t> step = sv.global_step();
-    if (!step) return true;
-    const bool further = *step > furthest_step;
-    if (further) furthest_step = *step;
-    return further;
-  }
-
-  const monitored_session_options options;
-  supervisor sv;
-  detail::backoff delays;
-  const detail::hook_list hooks;
-  std::stop_source stopping;  // behind the run that is under way
-  std::atomic<bool> is_open = false;
-  std::atomic<bool> recovering = false;  // between two sessions
-  std::weak_ptr<const void> scheduler_lifetime;
-  bool begun = false;
-  bool was_open = false;
-  bool running = false;
-  bool closing = false;  // by this session, not by who stops its supervisor
-  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
-  std::exception_ptr stop_request_error;  // of what a request to stop does not let begin
-  bool broken = false;                    // a step was begun and not done
-  bool succeeded = false;
-  std::exception_ptr creation_error;  // for which no other session could be created
-
-  task_group* body = nullptr;  // while it runs
-  // Of one session.
-  std::optional<session> opened;
-  std::optional<std::stop_callback<end_body>> on_stop;
-};
-
 monitored_session::monitored_session(monitored_session_options options)
     : state_(std::make_unique<state>(std::move(options), [this] { return end_hooks(); })) {
   const monitored_session_options& o = state_->options;
@@ -189,7 +76,7 @@ bool monitored_session::should_stop() const noexcept {
   if (state_->stopping.stop_requested()) return true;
   if (!state_->is_open) return !state_->recovering;
   const coordinator& coord = state_->sv.coord();
-  return coord.should_stop() && !state_->delays.is_retryable(requested_exception(coord));
+  return coord.should_stop() && !state_->delays.is_retryable(detail::requested_exception(coord));
 }
 
 void monitored_session::request_stop() noexcept {
@@ -339,7 +226,7 @@ task<void> monitored_session::recover(std::exception_ptr error) {
 // What a task of the coordinator has reported is behind a wait that was cancelled, and behind
 // failures that it has led to.
 std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error) const {
-  const std::exception_ptr reported = requested_exception(state_->sv.coord());
+  const std::exception_ptr reported = detail::requested_exception(state_->sv.coord());
   if (!reported) return error;
   const bool is_cause =
       state_->delays.is_retryable(reported) || detail::has_any_code(error, {errc::cancelled});
@@ -362,7 +249,7 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
         p.make_stop_request_error("Run called even after should_stop requested"));
   }
   for (;;) {
-    std::exception_ptr error = requested_exception(p.sv.coord());
+    std::exception_ptr error = detail::requested_exception(p.sv.coord());
     bool last = false;
     if (!error || !p.delays.is_retryable(error)) {
       task<void> one = run_once(step, inputs, last);

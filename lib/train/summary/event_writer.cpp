@@ -16,7 +16,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "train/summary/event_file.hpp"

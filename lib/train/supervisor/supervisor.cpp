@@ -14,10 +14,11 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "leat/train/supervisor/session_manager.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
 #include "train/supervisor/close_session.hpp"
 #include "train/supervisor/registered_step.hpp"
-#include "train/supervisor/supervisor_parts.hpp"
+#include "train/supervisor/supervisor_state.hpp"
 
 namespace leat {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/coordination/looper.hpp"
-#include "train/supervisor/supervisor_parts.hpp"
+#include "train/supervisor/supervisor_state.hpp"
 
 namespace leat {
 

@@ -13,7 +13,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "train/supervisor/supervisor_parts.hpp"
+#include "train/supervisor/supervisor_state.hpp"
 
 namespace leat {
 

@@ -76,7 +76,7 @@ json column_json(const leat::ragged_tensor& t) {
           {"values", values_json(t.values)}};
 }
 
-std::size_t byte_size(const tensor& t) { return t.size(); }
+std::size_t byte_size(const tensor& t) { return t.byte_size(); }
 std::size_t byte_size(const leat::sparse_tensor& t) {
   return t.values.byte_size() + t.indices.byte_size();
 }

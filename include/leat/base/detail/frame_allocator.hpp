@@ -20,8 +20,8 @@ struct frame_cache {
   };
 
   std::array<free_block*, classes> lists;
-  // bytes that may still be kept; 0 before first use and after the thread's end
-  std::size_t free_space;
+  std::size_t
+      free_space;  // bytes that may still be kept; 0 before first use and after the thread's end
   std::ptrdiff_t live;  // blocks allocated here less those freed here
   bool closed;          // the thread ends
 

@@ -175,10 +175,10 @@ class basic_record_reader {
   std::optional<search> search_;
   detail::range_checksums checksums_;  // of what headers promised that are not believed
   std::uint64_t doubtful_until_ = 0;   // what was said to be a damaged record ends here
-  // of the next record: its bytes, to be looked at ahead
-  std::optional<std::uint64_t> size_to_verify_;
-  // a record that was: it only has to be brought into view
-  std::optional<std::uint64_t> verified_at_;
+  std::optional<std::uint64_t>
+      size_to_verify_;  // of the next record: its bytes, to be looked at ahead
+  std::optional<std::uint64_t>
+      verified_at_;  // a record that was: it only has to be brought into view
   std::optional<corruption_report> reread_report_;   // damage that was read again
   std::optional<corruption_report> pending_report_;  // before the batch is delivered
   std::exception_ptr error_;                         // for the next call

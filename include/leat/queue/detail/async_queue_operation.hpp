@@ -14,7 +14,7 @@
 #include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 
-#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/base/error.hpp"

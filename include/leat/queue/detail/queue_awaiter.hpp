@@ -5,7 +5,7 @@
 #include <source_location>
 #include <utility>
 
-#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_limit.hpp"
@@ -84,8 +84,9 @@ class [[nodiscard]] queue_awaiter {
         throw;
       }
     }
-    // ended; but others have their turn first
-    if (done || (c.task && !c.task->get_scheduler().consume_budget())) {
+    if (done ||
+        (c.task &&
+         !c.task->get_scheduler().consume_budget())) {  // ended; but others have their turn first
       waiter_.wake();
       return true;
     }

@@ -19,9 +19,11 @@
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
 #include "leat/train/summary/event_writer.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
+#include "leat/train/supervisor/session_manager_options.hpp"
 
 namespace leat {
+
+class session_manager;
 
 /// A line on standard error: "leat: SENTENCE".
 void print_warning(const std::string& sentence);
@@ -42,7 +44,8 @@ struct supervisor_options {
   /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
   /// was registered.
   session_manager_options sessions = {};
-  /// In the place of one made of `sessions`, which is not looked at then.
+  /// One of your own in place of one made of `sessions`, which is then not looked at; its class is
+  /// in leat/tensorflow.hpp.
   braced<std::shared_ptr<session_manager>> manager = {};
 
   /// The number of the step that was done last. None: that of the registry, if there is an entry
@@ -60,8 +63,7 @@ struct supervisor_options {
   /// a pipeline are its stages(). They must outlive the supervisor.
   braced<std::vector<const stage_metrics*>> stages = {};
   time_span save_summaries_interval = std::chrono::seconds(120);  ///< between two; 0: never
-  /// Between two checkpoints; 0: never.
-  time_span save_model_interval = std::chrono::seconds(600);
+  time_span save_model_interval = std::chrono::seconds(600);  ///< between two checkpoints; 0: never
   /// One more checkpoint when all has ended well, so that no step is done twice; also where
   /// save_model_interval is 0. TensorFlow: none.
   bool save_at_end = true;

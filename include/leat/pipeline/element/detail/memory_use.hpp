@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 
 namespace leat::detail {

@@ -58,8 +58,8 @@ class row_memory {
   slab* slab_ = nullptr;
   char* next_ = nullptr;  // in the slab
   std::size_t left_ = 0;  // of it
-  // of it; each is twice as large as the one before, up to 32 MiB
-  std::size_t size_ = heap_bytes_before_slabs;
+  std::size_t size_ =
+      heap_bytes_before_slabs;  // of it; each is twice as large as the one before, up to 32 MiB
   std::size_t heap_bytes_ = 0;  // bytes, of the first rows
 };
 

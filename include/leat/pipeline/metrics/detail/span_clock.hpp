@@ -7,7 +7,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 
 namespace leat::detail {
 

@@ -39,11 +39,11 @@ class file_stage final : public stage<typename Reader::batch_type> {
         open_(source_, metrics) {}
 
   void start(pipeline_context& context) override {
-    if (source_.readers == 0) {
+    if (has_tasks()) {
+      open_.start(context, source_.readers);
+    } else {
       this->metrics().add_task();
-      return;
     }
-    open_.start(context, source_.readers);
   }
   bool has_tasks() const noexcept override { return source_.readers > 0; }
 
@@ -110,8 +110,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<void> replay(std::span<const origin> records, sink to) override {
     while (!records.empty()) {
       const std::uint32_t file = records.front().file;
-      const auto end =
-          std::ranges::find_if(records, [&](const origin& o) { return o.file != file; });
+      const auto end = std::ranges::find_if(records, [&](origin o) { return o.file != file; });
       const auto count = static_cast<std::size_t>(end - records.begin());
       open_.require(file);
       const std::string& path = open_.files().path(file);
@@ -150,19 +149,15 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (to_drop_ > 0) throw_state_error(this->metrics().name(), "it is behind the last epoch");
       co_return false;
     }
-    if (to_drop_ > 0) require_fewer_to_drop();
+    // What was had ends in the epoch after the one that it began in, of those that have records.
+    if (to_drop_ > 0 && to_drop_ < to_drop_of_epoch_) {
+      throw_state_error(this->metrics().name(), "it has had more records than an epoch has");
+    }
+    to_drop_of_epoch_ = to_drop_;
     ++epoch_;
     begin_order(share_);
     reset_turns();
     co_return true;
-  }
-
-  // What was had ends in the epoch after the one that it began in, of those that have records.
-  void require_fewer_to_drop() {
-    if (to_drop_ < to_drop_of_epoch_) {
-      throw_state_error(this->metrics().name(), "it has had more records than an epoch has");
-    }
-    to_drop_of_epoch_ = to_drop_;
   }
 
   void begin_order(const file_share& share) {

@@ -73,8 +73,8 @@ struct files_state {
   std::uint64_t records = 0;    ///< given since
   std::vector<file_position> positions = {};
   std::vector<saved_file_version> files = {};
-  /// The epoch's order, where it is not that of the rank.
-  std::optional<assigned_files> assigned = {};
+  std::optional<assigned_files> assigned =
+      {};  ///< the epoch's order, where it is not that of the rank
 
   friend bool operator==(const files_state&, const files_state&) = default;
 };
@@ -122,8 +122,8 @@ struct stage_state {
   std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
   std::vector<std::string> readers = {};  ///< not empty: of so many ranks, that others go on for
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
-  /// Of its files, to name the one that has changed.
-  std::vector<saved_file_version> versions = {};
+  std::vector<saved_file_version> versions =
+      {};  ///< of its files, to name the one that has changed
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };

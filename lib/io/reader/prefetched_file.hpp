@@ -1,55 +1,61 @@
-#include "leat/io/reader/file_prefetcher.hpp"
+#pragma once
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <fcntl.h>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "io/backend/backend_support.hpp"
 #include "io/file/open_file_cache.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/detail/read_wait.hpp"
+#include "leat/io/reader/file_prefetcher.hpp"
 
 namespace leat {
-namespace {
+namespace prefetch {
 
 using op = file_request::operation;
 
-constexpr std::size_t max_depth = 4096;
-constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
-constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
-constexpr std::size_t max_bytes_per_turn = std::size_t{256} << 10;
+inline constexpr std::size_t max_depth = 4096;
+inline constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
+inline constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
+inline constexpr std::size_t max_bytes_per_turn = std::size_t{256} << 10;
 // Of direct reads' offsets, sizes and memory, which begins at one.
-constexpr std::size_t direct_unit = 4096;
-constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see set_blocking()
+inline constexpr std::size_t direct_unit = 4096;
+inline constexpr int flags_of_open =
+    O_RDONLY | O_NONBLOCK;  // to block is a call more, see set_blocking()
 
-constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
+inline constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
   return (n + direct_unit - 1) / direct_unit * direct_unit;
 }
 
-}  // namespace
+}  // namespace prefetch
 
 // What the files of a reading have in common. Lives until the last of them has ended.
 //
-// What comes next is never held back but by others that are under way, and these retry_held it: so
+// What comes next is never held back but by others that are under way, and these retry it: so
 // the reading goes on, however short descriptors and memory are.
 struct file_prefetcher::shared {
   explicit shared(const file_prefetcher_options& o) : options(o) {
-    if (o.depth < 1 || o.depth > max_depth) {
+    if (o.depth < 1 || o.depth > prefetch::max_depth) {
       throw failure(errc::invalid_argument, "file_prefetcher_options::depth is " +
                                                 std::to_string(o.depth) + ", must be 1 to " +
-                                                std::to_string(max_depth));
+                                                std::to_string(prefetch::max_depth));
     }
-    pool = detail::chunk_pool::make(o.depth + 1, 0, reserved_size);
+    pool = detail::chunk_pool::make(o.depth + 1, 0, prefetch::reserved_size);
   }
   shared(const shared&) = delete;
   shared& operator=(const shared&) = delete;
   ~shared() { pool->close(); }
 
   [[nodiscard]] detail::chunk_reference take_memory(std::size_t size) const {
-    return size <= reserved_size ? pool->take() : pool->take_large(0, size);
+    return size <= prefetch::reserved_size ? pool->take() : pool->take_large(0, size);
   }
 
   // Gives those that could not go on another chance.
@@ -124,7 +130,7 @@ struct file_prefetcher::entry final : file_request,
   bool postpone() noexcept {
     if (at != state::waiting) return false;
     file_request close;
-    close.what = op::close;
+    close.what = prefetch::op::close;
     close.handle = std::exchange(file->number, -1);
     file->run_without_scheduler(close);
     memory = {};
@@ -163,7 +169,7 @@ struct file_prefetcher::entry final : file_request,
     if (all->first != this && all->begun >= all->options.depth) return step::hold;
     begin_open();
     detail::check_path(name);
-    what = op::open;
+    what = prefetch::op::open;
     file_request::path = name.c_str();
     status = &found;
     retries = 0;
@@ -176,7 +182,7 @@ struct file_prefetcher::entry final : file_request,
     open_number = ++all->open_count;
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
-    flags = flags_of_open;
+    flags = prefetch::flags_of_open;
     is_blocking = !all->backend->uses_descriptors();
     is_direct = false;
     at = state::opening;
@@ -234,7 +240,7 @@ struct file_prefetcher::entry final : file_request,
     // Of the last unit of a direct read there may be more, of a file that has grown.
     const std::size_t came = static_cast<std::size_t>(result);
     got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
-    if (is_direct && got % direct_unit != 0 && got < found.size) end_direct();
+    if (is_direct && got % prefetch::direct_unit != 0 && got < found.size) end_direct();
     if (found.size > 0 && result == 0) {
       throw failure(
           errc::data_loss,
@@ -252,11 +258,11 @@ struct file_prefetcher::entry final : file_request,
     }
     const std::size_t end =
         found.size > 0 ? static_cast<std::size_t>(found.size) : memory->body_size();
-    what = op::read;
+    what = prefetch::op::read;
     handle = file->number;
     data = memory->body() + got;
-    size = std::min(end - got, max_piece);
-    if (is_direct) size = round_up_to_unit(size);
+    size = std::min(end - got, prefetch::max_piece);
+    if (is_direct) size = prefetch::round_up_to_unit(size);
     offset = got;
     retries = 0;
     at = state::reading;
@@ -266,9 +272,9 @@ struct file_prefetcher::entry final : file_request,
   // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
   // that it has filled it.
   bool allocate_memory() {
-    const std::uint64_t needed = found.size > 0
-                                     ? (is_direct ? round_up_to_unit(found.size) : found.size)
-                                     : std::max<std::uint64_t>(reserved_size, 2 * got);
+    const std::uint64_t needed =
+        found.size > 0 ? (is_direct ? prefetch::round_up_to_unit(found.size) : found.size)
+                       : std::max<std::uint64_t>(prefetch::reserved_size, 2 * got);
     const std::uint64_t more = needed - counted;
     if (got > 0) check_size(got + 1);
     if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
@@ -292,7 +298,7 @@ struct file_prefetcher::entry final : file_request,
     if (at == state::closed) return step::end;
     if (at != state::closing) awaited_read::end();
     if (file->number >= 0 && !file->was_read_from_cache) {
-      what = op::close;
+      what = prefetch::op::close;
       handle = std::exchange(file->number, -1);
       at = state::closing;
       return step::issue;
@@ -305,15 +311,15 @@ struct file_prefetcher::entry final : file_request,
 
   // True: the result is there.
   bool issue() noexcept {
-    if (!(is_direct && what == op::read) && all->backend->try_complete(*this)) {
-      if (what != op::read) return true;
+    if (!(is_direct && what == prefetch::op::read) && all->backend->try_complete(*this)) {
+      if (what != prefetch::op::read) return true;
       file->was_read_from_cache = true;
       all->copied += static_cast<std::size_t>(result);
-      if (all->copied < max_bytes_per_turn) return true;
+      if (all->copied < prefetch::max_bytes_per_turn) return true;
       all->copied = 0;
       paused = true;
     }
-    if (what == op::read && !paused && !is_blocking) {
+    if (what == prefetch::op::read && !paused && !is_blocking) {
       is_blocking = detail::set_blocking(handle, flags);
       if (!is_blocking) {
         result = -errno;
@@ -321,8 +327,8 @@ struct file_prefetcher::entry final : file_request,
       }
     }
     self = shared_from_this();
-    // also when nobody wants the file any more: it has to be closed
-    completion_scheduler->add_hold();
+    completion_scheduler
+        ->add_hold();  // also when nobody wants the file any more: it has to be closed
     if (paused) {
       completion_scheduler->post(*this);
     } else {
@@ -361,145 +367,15 @@ struct file_prefetcher::entry final : file_request,
   bool paused = false;            // the result is there, but others have their turn first
 };
 
-void file_prefetcher::shared::retry_held() noexcept {
+inline void file_prefetcher::shared::retry_held() noexcept {
   std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->advance(); });
 }
 
 // May be called from within retry_held(): then some places of the list are empty.
-bool file_prefetcher::shared::postpone_waiting() noexcept {
+inline bool file_prefetcher::shared::postpone_waiting() noexcept {
   bool any = false;
   for (const std::shared_ptr<entry>& e : held) any = (e && e->postpone()) || any;
   return any;
-}
-
-file_prefetcher::file_prefetcher(source paths, const file_prefetcher_options& options)
-    : source_(std::move(paths)), shared_(std::make_shared<shared>(options)) {}
-
-file_prefetcher::file_prefetcher(const file_prefetcher_options& options)
-    : file_prefetcher(source(), options) {}
-
-file_prefetcher::file_prefetcher(std::vector<std::string> paths,
-                                 const file_prefetcher_options& options)
-    : file_prefetcher(
-          [all = std::move(paths), index = std::size_t{0}]() mutable -> std::optional<std::string> {
-            if (index == all.size()) return std::nullopt;
-            // What is read of a file drives the paths out of the processor's caches.
-            if (index + 1 < all.size()) __builtin_prefetch(all[index + 1].data());
-            if (index + 2 < all.size()) __builtin_prefetch(&all[index + 2]);
-            return std::move(all[index++]);
-          },
-          options) {}
-
-file_prefetcher::~file_prefetcher() {
-  shared_->abandoned = true;
-  shared_->held.clear();
-  for (const auto& file : files_) file->cancel_read();
-}
-
-bool file_prefetcher::has_capacity() const noexcept {
-  return files_.empty() || (files_.size() < shared_->options.depth && shared_->under_way > 0);
-}
-
-void file_prefetcher::find_backend() {
-  scheduler* const here = scheduler::current();
-  LEAT_ASSERT(here != nullptr, "file_prefetcher::add() is called from a task");
-  if (!shared_->backend) shared_->backend = &get_file_backend(*here);
-}
-
-void file_prefetcher::append_entry(std::string path) {
-  if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
-  files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
-  shared_->first = files_.front().get();
-}
-
-void file_prefetcher::add(std::string path) {
-  find_backend();
-  append_entry(std::move(path));
-  shared_->held.push_back(files_.back());
-  shared_->retry_held();
-}
-
-// Reads a file again whose error was thrown.
-void file_prefetcher::restart_first() {
-  loaded_file failed;
-  auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
-  std::exchange(files_.front(), again)->deliver(failed);
-  shared_->first = again.get();
-  shared_->held.push_back(std::move(again));
-  first_has_failed_ = false;
-  shared_->retry_held();
-}
-
-// A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
-// own: true, `out` has it. Else it is added, and goes on where this has come to.
-bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
-  find_backend();
-  shared& all = *shared_;
-  file_status found;
-  file_request r;
-  r.what = op::open;
-  r.flags = flags_of_open;
-  r.path = path.c_str();
-  r.status = &found;
-  const bool others = !files_.empty() || all.copied >= max_bytes_per_turn || all.options.direct;
-  if (others || path.find('\0') != std::string::npos || !all.backend->try_complete(r) ||
-      r.result < 0) {
-    add(std::move(path));
-    return false;
-  }
-  detail::file_handle file(*all.backend, static_cast<int>(r.result));
-  file.was_read_from_cache = true;
-  detail::chunk_reference memory;
-  const std::uint64_t most = std::min<std::uint64_t>(reserved_size, all.options.max_file_size);
-  try {
-    if (found.size > 0 && found.size <= most) memory = all.pool->take();
-  } catch (const std::bad_alloc&) {  // it is the file's error, if it is one still
-  }
-  if (memory) {
-    r.what = op::read;
-    r.handle = file.number;
-    r.data = memory->body();
-    r.size = static_cast<std::size_t>(found.size);
-    r.offset = 0;
-    if (all.backend->try_complete(r) && r.result == static_cast<std::int64_t>(r.size)) {
-      all.copied += r.size;
-      out.path_ = std::move(path);
-      out.contents_ = byte_view(memory->body(), r.size);
-      out.keeper_ = std::move(memory);
-      return true;
-    }
-    memory = {};
-  }
-  append_entry(std::move(path));
-  const bool goes_on = files_.back()->resume_opened(std::exchange(file.number, -1), found);
-  if (!goes_on) all.held.push_back(files_.back());
-  return false;
-}
-
-task<bool> file_prefetcher::next(loaded_file& out, std::source_location where) {
-  const detail::exclusive_use::guard guard(in_use_);
-  out = {};
-  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "file_prefetcher: next");
-  if (first_has_failed_) restart_first();
-  while (source_ && has_capacity()) {
-    std::optional<std::string> path = source_();
-    if (!path) {
-      source_ = nullptr;
-    } else if (read_or_add(std::move(*path), out)) {
-      co_return true;
-    }
-  }
-  if (files_.empty()) co_return false;
-  co_await detail::read_wait(*files_.front(), files_.front()->name, at_stream_position, where);
-  if (files_.front()->error && shared_->options.stop_on_first_error) {
-    first_has_failed_ = true;
-    std::rethrow_exception(files_.front()->error);
-  }
-  files_.front()->deliver(out);
-  files_.pop_front();
-  shared_->first = files_.empty() ? nullptr : files_.front().get();
-  if (!shared_->held.empty()) shared_->retry_held();
-  co_return true;
 }
 
 }  // namespace leat

@@ -1,4 +1,4 @@
-#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_mutex.hpp"
 
 #include <algorithm>
 #include <sched.h>

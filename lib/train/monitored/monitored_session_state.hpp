@@ -1,0 +1,138 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "async/backoff.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/train/monitored/monitored_session.hpp"
+#include "train/monitored/standard_hooks.hpp"
+
+namespace leat {
+
+namespace detail {
+
+/// The error that a coordinator was stopped with; null without one.
+[[nodiscard]] inline std::exception_ptr requested_exception(const coordinator& coord) {
+  try {
+    coord.raise_requested_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace detail
+
+struct monitored_session::state {
+  explicit state(monitored_session_options o, std::function<task<void>()> at_end)
+      : options(std::move(o)),
+        sv(detail::disable_services(options.supervised, std::move(at_end))),
+        delays(options.retry),
+        hooks(detail::make_standard_hooks(options, sv.global_step().has_value())) {}
+
+  [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
+    return detail::has_any_code(error, options.supervised.clean_stop_errors);
+  }
+
+  // A stop of the coordinator that is for good ends the body, too.
+  struct end_body {
+    state* self;
+    void operator()() const noexcept {
+      if (!self->delays.is_retryable(detail::requested_exception(self->sv.coord())))
+        self->body->request_stop();
+    }
+  };
+  // The coordinator's token is another one in each session.
+  void subscribe_to_stop() {
+    if (body) on_stop.emplace(sv.coord().get_stop_token(), end_body{this});
+  }
+
+  // The group of the body, as long as it lives.
+  class body_scope {
+   public:
+    body_scope(state& p, task_group& body) : state_(p) {
+      p.body = &body;
+      p.subscribe_to_stop();
+    }
+    body_scope(const body_scope&) = delete;
+    body_scope& operator=(const body_scope&) = delete;
+    ~body_scope() {
+      state_.on_stop.reset();
+      state_.body = nullptr;
+    }
+
+   private:
+    state& state_;
+  };
+
+  // What a warning has no memory for is not worth an error.
+  void warn(const char* what, const std::exception_ptr& error) const noexcept {
+    try {
+      sv.warn(what + (": " + detail::error_message(error)));
+    } catch (...) {
+    }
+  }
+
+  // The error of what a request to stop does not let begin, with which managed() ends well.
+  [[nodiscard]] std::exception_ptr make_stop_request_error(const char* why) {
+    if (!stop_request_error) {
+      stop_request_error = std::make_exception_ptr(
+          failure(errc::failed_precondition, options.supervised.name + ": " + why));
+    }
+    return stop_request_error;
+  }
+
+  // A wait that ends with the session must not be one for whose end the session waits.
+  void require_other_task(const char* operation) {
+    const task_context* const caller = scheduler::current_task();
+    if (!caller || &caller->scope() != &sv.coord()) return;
+    throw failure(errc::failed_precondition, options.supervised.name + ": " + operation +
+                                                 " in a task of the coordinator, for whose end a "
+                                                 "session waits: spawn it in another group");
+  }
+
+  // False: the run did again what a failure had undone. One that can do just that, over and over,
+  // is not to go on for ever.
+  bool record_progress() {
+    const std::optional<std::int64_t> step = sv.global_step();
+    if (!step) return true;
+    const bool further = *step > furthest_step;
+    if (further) furthest_step = *step;
+    return further;
+  }
+
+  const monitored_session_options options;
+  supervisor sv;
+  detail::backoff delays;
+  const detail::hook_list hooks;
+  std::stop_source stopping;  // behind the run that is under way
+  std::atomic<bool> is_open = false;
+  std::atomic<bool> recovering = false;  // between two sessions
+  std::weak_ptr<const void> scheduler_lifetime;
+  bool begun = false;
+  bool was_open = false;
+  bool running = false;
+  bool closing = false;  // by this session, not by who stops its supervisor
+  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
+  std::exception_ptr stop_request_error;  // of what a request to stop does not let begin
+  bool broken = false;                    // a step was begun and not done
+  bool succeeded = false;
+  std::exception_ptr creation_error;  // for which no other session could be created
+
+  task_group* body = nullptr;  // while it runs
+  // Of one session.
+  std::optional<session> opened;
+  std::optional<std::stop_callback<end_body>> on_stop;
+};
+
+}  // namespace leat
