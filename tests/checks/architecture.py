@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""docs/architecture.md describes the tree as it is: its tables have each layer with what it may include, and each folder;
+each function that it names is in the file to which it links."""
+
+import pathlib
+import re
+import sys
+
+from layers import ALLOWED, FOLDERS, TOOL_FOLDERS
+
+ROW = re.compile(r'^\| (?:\*\*(\w+)\*\*|`([\w/]+)`) \|[^|]+\|(?: ([^|]+) \|)?$', re.M)
+FUNCTION = re.compile(r'\[`((?:\w+::)*)(\w+)`\]\(\.\./([\w./]+\.[ch]pp)\)')
+
+
+def table_problems(text):
+    layers = {row[1]: row[3] for row in ROW.finditer(text) if row[1]}
+    for layer, allowed in ALLOWED.items():
+        wanted = ', '.join(sorted(allowed)) or 'nothing of leat'
+        if layers.get(layer) != wanted:
+            yield f'the row of layer {layer} does not say that it may include {wanted}'
+    yield from (f'{layer} is not a layer' for layer in layers if layer not in ALLOWED)
+    folders = [row[2] for row in ROW.finditer(text) if row[2]]
+    wanted = [f'{layer}/{folder}' for layer in ALLOWED for folder in FOLDERS.get(layer, []) if folder != '.']
+    wanted += [f'tools/leat/{folder}' for folder in TOOL_FOLDERS if folder != '.']
+    if folders != wanted:
+        yield f'the folders are not those of layers.py, or in another order: {", ".join(wanted)}'
+
+
+def has_function(code, owner, name):
+    """A line on which `name` is declared, not called; as a member of `owner`, unless that is empty."""
+    type_before = r'^(?!\s*(?:return|co_return|co_await|throw|else|new)\b)[\w \t:<>,&*\[\].="]*[\w>&*\]]\s*[\s&*]'
+    qualified = rf'{owner}(?:<\w+>)?::' if owner else ''
+    if re.search(rf'{type_before}(?:\w+::)*{qualified}{name}\(', code, re.M):
+        return True
+    in_class = owner and re.search(rf'\b(class|struct)\s+(\[\[\w+\]\]\s+)?{owner}\b[^;]*{{', code)
+    return bool(in_class and re.search(rf'{type_before}{name}\(', code, re.M))
+
+
+def function_problems(root, text):
+    for match in FUNCTION.finditer(text):
+        owner, name, file = match[1].split('::')[-2] if match[1] else '', match[2], match[3]
+        line = text.count('\n', 0, match.start()) + 1
+        if not (root / file).is_file():
+            yield f'{line}: there is no {file}'
+        elif not has_function((root / file).read_text(), owner, name):
+            yield f'{line}: {match[1]}{name}() is not in {file}'
+
+
+def flow_problems(text):
+    flows = re.findall(r'^### (.+?)\n(.*?)(?=^##)', text, re.M | re.S)
+    for title, flow in flows:
+        steps = len(re.findall(r'^\d\. ', flow, re.M))
+        if not 5 <= steps <= 7:
+            yield f'"{title}" has {steps} steps: make it five to seven'
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    text = (root / 'docs' / 'architecture.md').read_text()
+    found = [*table_problems(text), *function_problems(root, text), *flow_problems(text)]
+    print('\n'.join(f'docs/architecture.md: {problem}' for problem in found))
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
