@@ -1,5 +1,5 @@
-// A program for the headers and names before the layers, shortened from examples of that time. upgrade_names.py rewrites
-// all of it; what comes out has to compile.
+// A program for the headers and names before the layers, shortened from examples of that time.
+// upgrade_names.py rewrites all of it; what comes out has to compile.
 
 #include <cstdint>
 #include <cstdio>

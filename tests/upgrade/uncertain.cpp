@@ -1,4 +1,5 @@
-// Lines that upgrade_names.py does not change. It prints those that end in a comment `look`, and no others.
+// Lines that upgrade_names.py does not change. It prints those that end in a comment `look`, and no
+// others.
 
 #include <leat/core/detail/promise.hpp>  // look
 #include <leat/leat.hpp>
