@@ -112,6 +112,7 @@ NAMES = {
            ('without_tfrecord_indexes', 'exclude_tfrecord_indexes', 'unlikely'),
            ('get_tfrecord_stamp', 'get_tfrecord_fingerprint', 'unlikely'),
            ('first_error_ends', 'stop_on_first_error', 'unlikely'),
+           ('one_record_a_file', 'is_one_record_per_file', 'unlikely'),
            ('begins_of_ranks', 'rank_begin_positions', 'unlikely'),
            ('in_own_order', 'is_within_rank_order', 'unlikely')],
     'queue': [('blocking_face', 'blocking_operations', 'unlikely'), ('partial_push', 'partial_push_error', 'unlikely'),
@@ -141,11 +142,11 @@ NAMES = {
                  ('knows_wait_for_room', 'knows_output_wait', 'unlikely'),
                  ('knows_time_at_work', 'knows_work_time', 'unlikely'), ('time_at_work', 'work_time', 'unlikely')],
     'train': [('in_step_with', 'rank_directories', 'unlikely'), ('adopt_listed', 'recover_last_checkpoints', 'unlikely'),
-              ('pass_over_whole', 'skip_intact', 'unlikely'), ('event_collector', 'event_accumulator', 'unlikely'),
-              ('why_not_ready', 'readiness_error', 'unlikely')],
+              ('pass_over_whole', 'skip_intact', 'unlikely'), ('event_collector', 'event_accumulator', 'unlikely')],
     'sim': [('sim::choices', 'sim::decision_source'), ('sim::choice', 'sim::decision'),
             ('sim::ledger', 'sim::delivery_log'), ('sim::violation', 'sim::invariant_violation'),
-            ('sim::endless', 'sim::step_limit_exceeded'), ('moves_of_time', 'time_advances', 'unlikely')],
+            ('sim::endless', 'sim::step_limit_exceeded'), ('moves_of_time', 'time_advances', 'unlikely'),
+            ('watch_scope', 'invariant_scope', 'unlikely')],
 }
 # Members that what follows or precedes makes certain: rewritten, before the names.
 QUALIFIED = [
@@ -212,6 +213,7 @@ MEMBERS = [
     ('train', 'rank_checkpoint_options', r'rank_checkpoint', {'on_refused': 'on_skipped'}),
     ('train', 'supervisor_options', r'supervisor', {'save_model': 'save_model_interval',
                                                     'save_summaries': 'save_summaries_interval'}),
+    ('train', 'session_manager::recovered', r'session_manager', {'why_not': 'not_ready_reason'}),
     ('train', 'session_hook', r'_hook', {'step_of()': 'require_step()'}),
     ('train', 'summary_saver_hook', r'summary_saver_hook', {'scalars_of()': 'to_summary()'}),
     ('sim', 'sim::ledger', r'sim::ledger', {'offers()': 'record_push()', 'gets()': 'record_pop()',
