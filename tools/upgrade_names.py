@@ -312,9 +312,12 @@ def variables_of(text, kind):
     return sure
 
 
-def braces_of(text, kind):
-    """Where the braces of values of a type begin and end."""
-    for match in re.finditer(rf'{kind}(?:\s+\w+)?\s*(?:=\s*)?{{', text):
+def braces_of(text, old, kind):
+    """Where the braces of values of a type begin and end; of x_options also those that an x is made of."""
+    values = rf'{kind}(?:\s+\w+)?\s*(?:=\s*)?'
+    if old.endswith('_options'):
+        values = rf'(?:{values}|\bleat::{old.removesuffix("_options")}(?:\s+\w+)?\s*[({{]\s*)'
+    for match in re.finditer(rf'{values}{{', text):
         depth, at = 1, match.end()
         while depth and at < len(text):
             depth += (text[at] == '{') - (text[at] == '}')
@@ -334,7 +337,7 @@ def upgrade_members(text, renamed):
                 text = re.sub(rf'(?<![\w.>:])({variable}\s*(?:\.|->)\s*){name}{after}', rf'\g<1>{to}', text)
             if is_function:
                 continue
-            for begin, end in reversed(list(braces_of(text, kind))):
+            for begin, end in reversed(list(braces_of(text, old, kind))):
                 inside, depth, at = text[begin:end], 0, 0
                 pieces = re.split(r'([{}])', inside)
                 for i, piece in enumerate(pieces):

@@ -33,6 +33,7 @@
 #include <leat/sync/queue_runner.hpp>
 #include <leat/sync/runner_collection.hpp>
 #include <leat/train/event_reader.hpp>
+#include <leat/train/supervisor.hpp>
 #include <leat/train/supervisor_options.hpp>
 
 namespace {
@@ -105,6 +106,7 @@ leat::task<> run_steps(leat::fifo_queue<int>& numbers) {
   leat::runner_collection runners;
   leat::supervisor_options options{.save_model = std::chrono::minutes(1)};
   options.save_summaries = std::chrono::minutes(2);
+  leat::supervisor supervised({.save_model = std::chrono::minutes(1)});
   leat::random_engine random(1);
   int event = static_cast<int>(random.below(6));  // a word that is that of the program
   std::vector<int> many{event};
