@@ -10,10 +10,10 @@ namespace leat {
 /// its own run function, and the run function may destroy it.
 struct work_item {
   /// Called on the scheduler's thread. Must not throw.
-  using block_function = void (*)(work_item&) noexcept;
+  using run_function = void (*)(work_item&) noexcept;
 
   work_item* next_ = nullptr;
-  block_function run_ = nullptr;
+  run_function run_ = nullptr;
 };
 
 /// A first-in first-out list of work items; owns none of them.
