@@ -24,7 +24,7 @@ inline std::string text_of_record(leat::byte_view record) {
 
 /// "a,b,c".
 template <class Range>
-std::string joined(const Range& all) {
+std::string joined_by_commas(const Range& all) {
   std::string text;
   for (const auto& each : all) text += (text.empty() ? "" : ",") + std::string(each);
   return text;

@@ -42,7 +42,7 @@ inline texts sorted(texts all) {
 }
 
 /// What is in all elements, batches or not, in order.
-inline texts contents(const texts& all) { return sorted(parts_of(joined(all))); }
+inline texts contents(const texts& all) { return sorted(parts_of(joined_by_commas(all))); }
 
 template <class Pipeline>
 texts go_on_with(Pipeline p, const texts& states, std::size_t count = SIZE_MAX,

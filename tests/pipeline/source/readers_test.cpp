@@ -122,7 +122,8 @@ TEST_CASE("readers: a pipeline goes on from every element, with any number of th
     return lines_of(lines_in(dir, readers()), {.workers = leat::schedulers_of(rt)})
         .shuffle({.capacity = 50, .seed = 2})
         .batch({.batch_size = 8})
-        .map("join", [](const texts& batch) { return leat_test::joined(batch); }, {.workers = 2})
+        .map("join", [](const texts& batch) { return leat_test::joined_by_commas(batch); },
+             {.workers = 2})
         .prefetch(2);
   });
 }

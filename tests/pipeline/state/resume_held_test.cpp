@@ -29,14 +29,14 @@ using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;
-using leat_test::joined;
+using leat_test::joined_by_commas;
 using leat_test::lines_of;
 using leat_test::odd;
 using leat_test::parts;
 using leat_test::read_and_save;
 using leat_test::texts;
 
-std::string join_batch(const texts& batch) { return joined(batch); }
+std::string join_batch(const texts& batch) { return joined_by_commas(batch); }
 
 TEST_CASE("resume: what shuffle buffers held is dealt anew", "[pipeline]") {
   const few_files lines;

@@ -24,7 +24,7 @@ using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;
-using leat_test::joined;
+using leat_test::joined_by_commas;
 using leat_test::lines_of;
 using leat_test::parts_of;
 using leat_test::read_and_save;
@@ -37,18 +37,18 @@ using leat_test::write_record_files;
 template <class Make>
 void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   auto alone = make(0, 1);
-  const std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
+  const std::string all = joined_by_commas(leat::sync_wait(leat_test::read_all(alone)));
   std::string seen;
   std::string state;
   for (std::uint64_t rank = 0; rank < before; ++rank) {
     auto p = make(rank, before);
     const auto [elements, states] = leat::sync_wait(read_and_save(p, 10));
-    seen += joined(elements) + ',';
+    seen += joined_by_commas(elements) + ',';
     state = states.back();
   }
   for (std::uint64_t rank = 0; rank < behind; ++rank) {
     auto p = make(rank, behind);
-    seen += joined(leat::sync_wait(go_on(p, state))) + ',';
+    seen += joined_by_commas(leat::sync_wait(go_on(p, state))) + ',';
   }
   CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
 }
@@ -91,7 +91,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
                       .map("text", text_of_record, {.workers = 2})
                       .map("again", [](std::string text) { return text; })
                       .batch({.batch_size = 4})
-                      .map("join", [](const texts& batch) { return joined(batch); });
+                      .map("join", [](const texts& batch) { return joined_by_commas(batch); });
                 });
   }
 }
@@ -184,7 +184,9 @@ TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") 
         .batch({.batch_size = 4})
         .map("join", join_rows, {.workers = 2});
   };
-  const auto parted = [](const texts& batches) { return sorted(parts_of(joined(batches))); };
+  const auto parted = [](const texts& batches) {
+    return sorted(parts_of(joined_by_commas(batches)));
+  };
   texts states(3);
   texts seen;
   for (std::uint64_t rank = 0; rank < 3; ++rank) {

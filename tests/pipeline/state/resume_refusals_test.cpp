@@ -44,7 +44,7 @@ auto declared(const temp_dir& dir, choices c = {}) {
                   {.name = "train"})
       .shuffle({.capacity = c.capacity, .seed = c.seed, .name = c.shuffle})
       .batch({.batch_size = c.batch})
-      .map("join", [](const texts& batch) { return leat_test::joined(batch); })
+      .map("join", [](const texts& batch) { return leat_test::joined_by_commas(batch); })
       .prefetch(1);
 }
 

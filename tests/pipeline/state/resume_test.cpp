@@ -23,7 +23,7 @@ using leat::fixed_length_reader;
 using leat::line_reader;
 using leat::tfrecord_reader;
 using leat_test::check_resuming;
-using leat_test::joined;
+using leat_test::joined_by_commas;
 using leat_test::lines_of;
 using leat_test::read_and_save;
 using leat_test::text_of_record;
@@ -33,7 +33,7 @@ using leat_test::write_record_files;
 
 constexpr int records = 1000;
 
-std::string join_batch(const texts& batch) { return joined(batch); }
+std::string join_batch(const texts& batch) { return joined_by_commas(batch); }
 std::string join_rows(const leat::owned_record_batch& rows) {
   std::string text;
   for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
