@@ -13,3 +13,4 @@
 #include "leat/queue.hpp"
 #include "leat/tensor.hpp"
 #include "leat/train.hpp"
+#include "leat/version.hpp"

@@ -57,8 +57,8 @@ for layer in layers:
     wanted = {h for h in public - parity if h.startswith(layer + '/')}
     found += [f'{layer}.hpp does not include {h}' for h in sorted(wanted - set(included(f'{layer}.hpp')))]
     found += [f'{layer}.hpp includes {h}' for h in sorted(set(included(f'{layer}.hpp')) - wanted)]
-if set(included('leat.hpp')) != {f'{layer}.hpp' for layer in layers} - {'sim.hpp'}:
-    found.append('leat.hpp has to include the header of each layer but sim')
+if set(included('leat.hpp')) != {f'{layer}.hpp' for layer in layers} - {'sim.hpp'} | {'version.hpp'}:
+    found.append('leat.hpp has to include version.hpp and the header of each layer but sim')
 
 print('\n'.join(found))
 sys.exit(1 if found else 0)

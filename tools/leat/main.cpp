@@ -13,6 +13,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <leat/version.hpp>
+
 #include "command/commands.hpp"
 #include "input/input_options.hpp"
 #include "option_names.hpp"
@@ -56,7 +58,7 @@ const std::map<std::string, colors> color_names{
     {"auto", colors::automatic}, {"always", colors::always}, {"never", colors::never}};
 
 void add_general_options(CLI::App& app, program& p) {
-  app.set_version_flag("--version", "leat " LEAT_VERSION, "Print the version");
+  app.set_version_flag("--version", "leat " LEAT_VERSION_STRING, "Print the version");
   app.add_flag("--json", p.json, "Print JSON; see leat(1)");  // before the command as behind it
   add_choice(app, "--color", p.color, color_names, "auto, always or never; auto heeds NO_COLOR")
       ->type_name("WHEN");

@@ -24,6 +24,7 @@
 
 #include <leat/base/error.hpp>
 #include <leat/io/backend/file_backend.hpp>
+#include <leat/version.hpp>
 
 #include "command/commands.hpp"
 #include "report/ring_probe.hpp"
@@ -372,7 +373,7 @@ void run_doctor(program& p) {
       kernel(),    io_uring(), open_files(),        locked_memory(),
       container(), pages(),    working_directory(), processor()};
   json checks = json::array();
-  if (!p.json) p.out.write("leat " LEAT_VERSION "\n");
+  if (!p.json) p.out.write("leat " LEAT_VERSION_STRING "\n");
   for (const finding& f : findings) {
     if (f.how == state::problem) p.set_status(status::data);
     if (p.json) {
@@ -386,7 +387,9 @@ void run_doctor(program& p) {
         fmt::format("{} {:<18} {}\n", painted(f.how, paint), f.name, escape_controls(f.text)));
     if (!f.advice.empty()) p.out.write(fmt::format("{:27}-> {}\n", "", f.advice));
   }
-  if (p.json) p.out.write_line(json{{"version", LEAT_VERSION}, {"checks", std::move(checks)}});
+  if (p.json) {
+    p.out.write_line(json{{"version", LEAT_VERSION_STRING}, {"checks", std::move(checks)}});
+  }
 }
 
 }  // namespace
