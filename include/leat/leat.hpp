@@ -5,12 +5,14 @@
 
 #include "leat/async.hpp"
 #include "leat/base.hpp"
-#include "leat/codec.hpp"
 #include "leat/coordination.hpp"
+#include "leat/queue.hpp"
+#include "leat/tensor.hpp"
+#include "leat/version.hpp"
+#if !defined(LEAT_RUNTIME_ONLY)  // the option runtime_only leaves these out
+#include "leat/codec.hpp"
 #include "leat/input.hpp"
 #include "leat/io.hpp"
 #include "leat/pipeline.hpp"
-#include "leat/queue.hpp"
-#include "leat/tensor.hpp"
 #include "leat/train.hpp"
-#include "leat/version.hpp"
+#endif
