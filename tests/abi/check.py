@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The shared library has the soname of its version, and exports the symbols that symbols.txt lists.
+
+    check.py LIBRARY VERSION           compares; VERSION is that of the project, as 0.1.0
+    check.py LIBRARY VERSION --record  writes the list anew: ninja -C BUILD record-symbols
+
+The list has the functions and variables that no other compiler or optimisation level leaves out. Of
+the weak symbols (inline functions, templates) the name alone is checked: they belong to leat, or are
+the state of Asio that a process must have once, see lib/leat.map.
+"""
+
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+
+library, version = sys.argv[1:3]
+RECORDED = pathlib.Path(__file__).resolve().with_name('symbols.txt')
+STATE_OF_ASIO = re.compile(r'_Z(GV)?ZN4asio|_ZN4asio6detail\S*(value_|top_)E$')
+
+
+def output_of(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def wrong_soname():
+    parts = version.split('.')
+    wanted = 'libleat.so.' + ('.'.join(parts[:2]) if parts[0] == '0' else parts[0])
+    found = re.search(r'SONAME.*\[(.*)\]', output_of('readelf', '--dynamic', '--wide', library))
+    return [] if found and found[1] == wanted else [f'soname: {found and found[1]}, not {wanted}']
+
+
+def exported():
+    """The mangled names, each with its type."""
+    listing = output_of('nm', '--dynamic', '--defined-only', library)
+    return [match.group(2, 1) for match in re.finditer(r'^\S+ (\S) (\S+)$', listing, re.MULTILINE)]
+
+
+def foreign(symbols):
+    for name, _ in symbols:
+        if not re.match(r'_Z(T\w*?|GV|GR|Z|GVZ)?(N[RO]?K?|NK?[RO]?)4leat', name) and not STATE_OF_ASIO.match(name):
+            yield f'{name}: exported, but not a symbol of leat; see lib/leat.map'
+
+
+symbols = exported()
+strong = '\n'.join(name for name, kind in symbols if kind in 'TDBR')
+# A table of virtual functions is weak or not, depending on the compiler.
+names = sorted({name for name in output_of('c++filt', input=strong).splitlines()
+                if not re.match(r'vtable|VTT|typeinfo|construction vtable', name)})
+problems = [*wrong_soname(), *foreign(symbols)]
+if '--record' in sys.argv:
+    RECORDED.write_text('\n'.join(names) + '\n')
+else:
+    recorded = RECORDED.read_text().splitlines()
+    changes = difflib.unified_diff(recorded, names, 'recorded', 'exported', lineterm='', n=0)
+    problems += [line for line in changes if not line.startswith('@')]
+    if recorded != names:
+        problems.append('The ABI has changed. If it was meant to: ninja -C BUILD record-symbols')
+print('\n'.join(problems))
+sys.exit(1 if problems else 0)
