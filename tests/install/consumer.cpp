@@ -3,8 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
+#include <system_error>
 
+#include <asio/error.hpp>
 #include <leat/leat.hpp>
+
+#if !defined(LEAT_VERSION) || LEAT_VERSION < 100
+#error "leat/leat.hpp defines LEAT_VERSION"
+#endif
 
 namespace {
 
@@ -17,12 +24,54 @@ leat::task<int> sum_of_queue() {
   co_return sum;
 }
 
+leat::task<int> sum_under_a_coordinator() {
+  leat::coordinator coordinator;
+  int sum = 0;
+  coordinator.spawn([](int& result) -> leat::task<> { result = co_await sum_of_queue(); }(sum));
+  co_await coordinator.join();
+  co_return sum;
+}
+
+// The program catches what the library throws, by each of its types.
+bool catches_failures() {
+  int caught = 0;
+  try {
+    leat::runtime none({.threads = 0});
+  } catch (const leat::failure& error) {
+    if (error.code() == leat::errc::invalid_argument) ++caught;
+  }
+  try {
+    leat::runtime none({.threads = 0});
+  } catch (const std::system_error& error) {
+    if (error.code() == leat::make_error_code(leat::errc::invalid_argument)) ++caught;
+  }
+  return caught == 2;
+}
+
+// A category is its address: the library has to know Asio's of this program.
+bool shares_categories() {
+  const std::error_code aborted = asio::error::operation_aborted;
+  return aborted == leat::errc::cancelled &&
+         std::strcmp(leat::error_category().name(), "leat") == 0;
+}
+
+bool has_checksums() {
+#if defined(LEAT_RUNTIME_ONLY)
+  return true;
+#else
+  const std::array<std::byte, 4> bytes{};
+  return leat::crc32c(bytes) == 0x48674BC7;  // of four zero bytes
+#endif
+}
+
 }  // namespace
 
 int main() {
-  const int sum = leat::sync_wait(sum_of_queue());
-  const std::array<std::byte, 4> bytes{};
-  const bool has_crc = leat::crc32c(bytes) == 0x48674BC7;  // of four zero bytes
-  std::printf("sum %d, checksum %s\n", sum, has_crc ? "right" : "wrong");
-  return sum == 6 && has_crc ? 0 : 1;
+  const int sum = leat::sync_wait(sum_under_a_coordinator());
+  const bool catches = catches_failures();
+  const bool shares = shares_categories();
+  const bool has_crc = has_checksums();
+  std::printf("leat %s: sum %d, failures %d, categories %d, checksum %d\n", LEAT_VERSION_STRING,
+              sum, catches, shares, has_crc);
+  return sum == 6 && catches && shares && has_crc ? 0 : 1;
 }
