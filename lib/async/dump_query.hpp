@@ -6,10 +6,11 @@
 
 namespace leat::detail {
 
-/// True for the question of a dump, which any thread may answer once the scheduler runs no more.
+/// Returns true if `item` is the query of a dump. Any thread may answer it after the scheduler has
+/// stopped running.
 [[nodiscard]] bool is_dump_query(const work_item& item) noexcept;
 
-/// Holds a scheduler as long as it lives; see scheduler::add_hold().
+/// Keeps a scheduler alive for its own lifetime; see scheduler::add_hold().
 class scheduler_hold {
  public:
   explicit scheduler_hold(scheduler& s) noexcept : scheduler_(&s) { s.add_hold(); }

@@ -16,7 +16,7 @@ namespace detail {
 
 // The messages of scopes and schedulers that name tasks. The dump defines them.
 
-/// The name of a task, or the place where it was spawned.
+/// The name of a task, or the source location of its spawn.
 [[nodiscard]] std::string name_of(const task_context& task);
 
 /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two

@@ -29,9 +29,9 @@ class scope_registry {
   [[nodiscard]] static bool is_within(const task_context& c, const task_id& ancestor,
                                       std::uint64_t made) noexcept;
 
-  /// Asks every scope with a task on `sched` to stop. False: each of them was asked before.
-  /// Called on the thread that drives `sched`, between two turns, so the tasks cannot end
-  /// meanwhile.
+  /// Requests a stop of every scope with a task on `sched`. Returns false if a stop of each of them
+  /// was requested before. Called on the thread that drives `sched`, between two loop iterations,
+  /// so the tasks cannot finish during the call.
   static bool stop_scopes_on(const scheduler& sched);
 
  private:

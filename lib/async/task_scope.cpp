@@ -17,7 +17,7 @@
 
 namespace leat {
 
-// ---------------------------------------------------------------------------------- context
+// ----------------------------------------------------------------------------- task_context
 
 inline task_context::task_context(scheduler& s, task_scope& scope, std::string_view name,
                                   const std::source_location& spawned_at)
@@ -153,8 +153,8 @@ void task_scope::reset_stop() {
 
 namespace {
 
-// Asks for the two cache lines from `address` on. What a stop touches of 100,000 tasks is in no
-// cache, and each task says only when it is read where to find the next.
+// Prefetches the two cache lines that begin at `address`. The memory of 100,000 tasks that a stop
+// touches is not cached, and the address of the next task is known only after reading this one.
 void prefetch(const void* address) noexcept {
   __builtin_prefetch(address);
   __builtin_prefetch(static_cast<const char*>(address) + 64);

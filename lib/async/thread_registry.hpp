@@ -7,8 +7,8 @@
 namespace leat::detail {
 
 /// The records of the process's coordinated threads, newest first, for dump().
-/// Thread safety: shared-safe; a walk holds mutex() as long as it lasts, which keeps the records
-/// and what their threads block on alive.
+/// Thread safety: thread-safe. A traversal holds mutex(), which keeps alive the records and the
+/// operations that their threads are blocked on.
 class thread_registry {
  public:
   static void add(thread_record& record) noexcept;
@@ -16,7 +16,7 @@ class thread_registry {
 
   static std::mutex& mutex() noexcept;
 
-  /// First and next record of a walk; null at the end.
+  /// First and next record of a traversal; null at the end.
   static const thread_record* first() noexcept { return newest_; }
   static const thread_record* next(const thread_record& p) noexcept { return p.following_; }
 

@@ -214,7 +214,8 @@ class slab_store {
 slab_store& get_store() {
   alignas(slab_store) static std::byte memory[sizeof(slab_store)];
   static slab_store& made = *::new (static_cast<void*>(memory)) slab_store;
-  // A child has none of the threads that might have had the lock, and ends with a last batch.
+  // The lock is held during fork(): in the child, a thread that held it would not exist any more,
+  // and the child still returns a last batch when it exits.
   [[maybe_unused]] static const int registered =
       ::pthread_atfork([] { get_store().before_fork(); }, [] { get_store().after_fork(); },
                        [] { get_store().after_fork(); });

@@ -10,18 +10,19 @@ namespace leat::detail {
 /// too much of: slabs in huge pages, each of blocks of one class. A free slab keeps its addresses,
 /// up to 256 MiB of such, and the system may take its memory.
 ///
-/// A batch is a list of blocks of one class. Thread safety: full; a batch costs one lock.
+/// A batch is a list of blocks of one class. Thread safety: thread-safe. Cost: one lock for a
+/// batch.
 namespace frame_slabs {
 
-/// Bytes of a class that a thread has from operator new before it takes batches: who needs less
-/// needs no huge page.
+/// Bytes of a class that a thread allocates with operator new before it takes batches. A thread
+/// that needs less does not need a huge page.
 inline constexpr std::size_t heap_bytes_before_slabs = std::size_t{1} << 20;
 
-/// A batch of at least one block and at most `most`, which becomes what there are. Errors:
-/// std::bad_alloc.
+/// Returns a batch of 1 to `most` blocks, and sets `most` to their number. Errors: std::bad_alloc.
 [[nodiscard]] frame_cache::free_block* take_batch(std::size_t index, std::size_t& most);
 
-/// Gives back a batch, of which operator new may have made some. Returns how many those were.
+/// Returns a batch to the slabs, and frees its blocks that came from operator new. Returns the
+/// number of those.
 std::size_t return_batch(frame_cache::free_block* batch) noexcept;
 
 /// Slabs that blocks are out of, and at most one that is free; for tests.

@@ -10,8 +10,9 @@ namespace leat::detail {
 
 constinit thread_local preemption_hook::handler* preemption_hook::current_ = nullptr;
 
-// Who finds the lock held leaves its holder alone for a while: each look takes the cache line from
-// it, and on two processors a queue's items cost what that costs. So they go in and out in runs.
+// A thread that finds the lock held does not look at it again for a while: each look takes the
+// cache line from the holder, and on two CPU cores that dominates the cost of a queue's items. With
+// the pause, the holder adds or removes several items in a row.
 void thread_mutex::lock_contended() noexcept {
   constexpr int first_wait = 16;  // pauses: about a microsecond
   constexpr int longest_wait = 64;

@@ -18,7 +18,7 @@ using detail::tensor_builder;
   throw failure(errc::invalid_argument, "decode_raw: " + why);
 }
 
-// Bytes of what is swapped for the other order.
+// Size of the part of a value whose bytes are swapped for the other byte order.
 std::size_t size_of_part(dtype type) noexcept {
   const bool is_complex = type == dtype::complex64 || type == dtype::complex128;
   return is_complex ? size_of(type) / 2 : size_of(type);

@@ -261,8 +261,7 @@ void queue_runner_state::rethrow_first() const {
 
 }  // namespace detail
 
-// --------------------------------------------------------------------------------------
-// queue_runner_handle
+// ---------------------------------------------------------------------------- queue_runner_handle
 
 namespace {
 

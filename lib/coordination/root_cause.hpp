@@ -6,8 +6,8 @@
 
 namespace leat::detail {
 
-// Of a run that did not go in as a whole because its queue had failed: what the queue has failed
-// with. Of all else the error itself.
+// Returns the error that a queue failed with if `error` is a partial_push_error because of that
+// failure. Otherwise returns `error`.
 [[nodiscard]] inline std::exception_ptr root_cause(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);

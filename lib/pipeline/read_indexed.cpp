@@ -154,12 +154,12 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
  private:
-  // Where the reader stood at the beginning of a run, and what that block then gave.
+  // The state of the reader before a block, and the records of that block.
   struct log_entry {
     indexed_reader_state before;
     std::uint64_t epoch = 0;  // of the block
     std::vector<std::uint64_t> positions_after =
-        {};  // positions, of each record, where others were left out
+        {};  // the position after each record, if others were skipped
     std::vector<origin> origins = {};
   };
 
@@ -208,7 +208,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     }
   }
 
-  // Where the next record stands behind each one of a block from which damaged ones were left out.
+  // Returns the position after each record of a block from which corrupt records were skipped.
   [[nodiscard]] std::vector<std::uint64_t> find_positions_after(const record_selection& block,
                                                                 const log_entry& at) const {
     std::vector<std::uint64_t> records;

@@ -79,8 +79,8 @@ void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome 
   woken.push_back(w);
 }
 
-// Puts all that a pop has moved back into storage, where there is room for it. `single_weight`: the
-// weight of its item, of a single pop.
+// Returns all items that a pop has moved to storage, which has space for them. `single_weight`: the
+// weight of the item, if the pop is of a single one.
 void queue_base::restore_items(detail::queue_waiter& w, std::size_t single_weight) noexcept {
   const std::size_t weight = return_to_storage(w, single_weight);
   if (weighed_) count_weight_returned(weight);
@@ -127,8 +127,9 @@ bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
   return true;
 }
 
-// An operation of a select has to win before a single item moves, unless it may be done in part:
-// true when it may go on. It has left the line when something else has won.
+// An operation of a select has to win before a single item moves, unless it may be done in part.
+// Returns true if it may continue. Otherwise another branch has won, and the operation is no longer
+// in the wait queue.
 bool queue_base::claim_or_remove(detail::queue_waiter& w) noexcept {
   if (w.claim()) return true;
   remove_waiter(w);
@@ -144,8 +145,8 @@ void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) n
   }
 }
 
-// What has gone in of a push of many stays in: it goes in as there is room, and wins when all of it
-// is in. False: it waits on.
+// A push of many adds its items as space becomes free, and wins the select when all are added;
+// items that were added remain. Returns false if the operation still waits.
 bool queue_base::advance_selected_push(detail::queue_waiter& w, work_list& woken) noexcept {
   const bool is_push_many = w.is_push_many();
   if (is_push_many ? !advance_push(w) : !has_space_for(w)) return false;
@@ -191,7 +192,7 @@ work_list queue_base::match_wait_queues() noexcept {
         continue;
       }
       if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
-        return_held(*w);  // the next one in line may be content with what came back
+        return_held(*w);  // the next waiting operation may need no more than these items
         complete_waiter(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
                         woken);
         continue;
@@ -277,8 +278,9 @@ void queue_base::throw_if_impossible(const detail::queue_waiter& w) const {
   }
 }
 
-// The usual wait: a push or pop of one item, by the thread that owns the lock, that has to wait and
-// lets nobody else go on. False: nothing has happened, and it takes the way that serves the lines.
+// The common case of a wait: a push or pop of one item, by the thread that owns the lock, that has
+// to wait and does not resume any other operation. Returns false, without any effect, in other
+// cases, for which begin_general() matches the wait queues.
 bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
   if (weighed_ || !mutex_.try_lock_as_owner()) return false;
   bool waits = false;

@@ -1,4 +1,4 @@
-// Giving back what a pop has received that has ended.
+// Returning the items of a completed pop to the queue.
 
 #include <algorithm>
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace leat {
 
-// Gives back what a pop has moved that has ended. Errors: std::bad_alloc, and what the weigher
-// throws; then nothing has happened.
+// Returns the items of a completed pop to the queue. Errors: std::bad_alloc, and errors of the
+// weight function; then nothing has changed.
 void queue_base::undo_pop(detail::queue_waiter& w) {
   const bool single = w.role_ == detail::queue_waiter::role::pop;
   const std::size_t single_weight = weighed_ && single ? weigh_taken(w) : 0;

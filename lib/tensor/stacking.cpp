@@ -19,7 +19,7 @@ using dimensions = std::span<const std::int64_t>;
 
 // --------------------------------------------------------------------------- writing into a tensor
 
-// Copies runs of values of a fixed size. Where nothing is copied to stays what is there.
+// Copies ranges of values of a fixed size. Memory between them keeps its contents.
 class row_writer {
  public:
   explicit row_writer(tensor& to) noexcept
@@ -36,7 +36,7 @@ class row_writer {
   const std::size_t size_;
 };
 
-// Copies runs of strings, in ascending order of where they go. What is left out becomes "".
+// Copies ranges of strings, in ascending order of their destination. Strings in between become "".
 class string_writer {
  public:
   explicit string_writer(tensor& to)
@@ -95,9 +95,9 @@ std::size_t string_size(const tensor& t) {
 
 // ------------------------------------------------------------------------------- small into large
 
-// Calls copy(from, to) for each range of values that stays unbroken when a tensor goes to the low
-// end of a larger one: where it begins in either. `block`: values in the first `outer` and all
-// further dimensions of the larger one.
+// Calls copy(from, to) for each range of values that stays contiguous when a tensor is written to
+// the low end of a larger one, with the positions of its first value in the two tensors. `block`:
+// number of values in the first `outer` and all further dimensions of the larger one.
 template <class Copy>
 void for_each_range(const std::int64_t* small, const std::int64_t* large, std::size_t outer,
                     std::size_t block, std::size_t length, std::size_t& from, std::size_t to,

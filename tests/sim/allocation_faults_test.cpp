@@ -46,8 +46,7 @@ end run_once(Run run) {
   return end::well;
 }
 
-// ---------------------------------------------------------------------------- a queue, by a
-// delivery_log
+// ------------------------------------------------------------------- a queue, by a delivery_log
 
 using queue = leat::fifo_queue<std::string>;
 

@@ -99,8 +99,8 @@ task_state dump_collector::query_task(const task_context& task) {
   const std::source_location* printed = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = task.innermost_; p && p->parent(); p = p->parent()) {
     const std::source_location& where = p->where();
-    // A place of the library itself; or one that a coroutine of the library was given by its
-    // caller, which awaits it in the same line.
+    // A source location in the library itself, or one that a coroutine of the library received
+    // from its caller, which awaits it on the same line.
     if (where.line() == 0 || (printed && same_location(where, *printed))) continue;
     state.awaited_at.push_back(to_code_location(where));
     printed = &where;
@@ -136,7 +136,8 @@ class dump_collector::query : public work_item {
     self->reply_unless_abandoned();
   }
 
-  // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
+  // Posts the query to the scheduler; on the thread that drives the scheduler it is answered at
+  // once.
   void send(const std::vector<const scheduler*>& driven) noexcept {
     const scheduler* const sched = &scheduler_.get();
     if (sched == scheduler::current() ||

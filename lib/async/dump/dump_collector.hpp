@@ -15,10 +15,11 @@ namespace leat::detail {
 /// Thread safety: shared-safe; from within a task too.
 class dump_collector {
  public:
-  /// `only`: of that scope, which then comes first, and of those that its tasks have made; null: of
+  /// `only`: the scope to report, which comes first, with those that its tasks have created; null:
   /// the whole process.
-  /// `driven`: schedulers between two turns of the calling thread; they are not asked but looked
-  /// at. Who does not answer within `patience` is told to be silent.
+  /// `driven`: schedulers that the calling thread drives and that are between two turns; they are
+  /// read directly instead of queried. A scheduler that does not reply within the timeout
+  /// `patience` is reported as unresponsive.
   [[nodiscard]] static process_snapshot collect(const task_scope* only, duration patience,
                                                 const std::vector<const scheduler*>& driven = {});
 

@@ -16,7 +16,7 @@ namespace leat::detail {
 
 // Where everyone is, as plain values: collected once, then printed in whatever form.
 
-/// A place in the source, without its folder and without the compiler's decoration.
+/// A source location, without its folder and without the compiler's decoration.
 struct code_location {
   std::string file;
   std::uint_least32_t line = 0;
@@ -35,7 +35,7 @@ struct scope_state;
 
 struct task_state {
   task_id id;
-  std::string name;  ///< as given at spawn, or the place where it was spawned
+  std::string name;  ///< as given at spawn, or the source location of the spawn
   code_location spawned_at;
   const void* scheduler = nullptr;
   bool answered = false;                       ///< false: no more than the above is known

@@ -65,8 +65,8 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
     print_remaining(scope);
     print_at = std::chrono::steady_clock::time_point::max();
   }
-  // The notice of the stop may still be on its way to another thread, and holds the scope. Nothing
-  // else is left then, and `sched` may be gone.
+  // The stop notice may not have reached another thread yet, and it holds the scope. By then
+  // nothing else is left, and `sched` may have been destroyed.
   while (here != &sched && scope.live_tasks() == 0 && !scope.is_idle()) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (here) here->flush_wakeups();

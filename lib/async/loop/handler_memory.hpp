@@ -8,15 +8,15 @@
 
 namespace leat::detail {
 
-/// Memory slots for handlers that wait in an io_context, where waiting must not need memory. When
-/// all are taken, or too small, the heap serves. Thread safety: shared-safe.
+/// Memory slots for handlers that wait in an io_context, so that waiting does not allocate. The
+/// heap is used if all slots are taken or a handler is too large. Thread safety: thread-safe.
 template <std::size_t count>
 class handler_memory {
  public:
   void* allocate(std::size_t size) {
     if (size <= slot_size) {
       for (slot& p : slots_) {
-        // acquire, and release below: who takes a slot sees that its last user is done with it.
+        // Acquire, paired with the release below: the last user is done with the slot.
         if (!p.taken.exchange(true, std::memory_order_acquire)) return p.bytes;
       }
     }

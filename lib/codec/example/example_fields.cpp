@@ -84,8 +84,9 @@ std::size_t example_reader::find_slot(std::string_view key) const noexcept {
 }
 
 void example_reader::read(byte_view record, void* object) const {
-  // Kept for the next record, of whichever reader. `next_targets`: which target came behind one in
-  // the record before, and as the last of them which came first; it is looked at first.
+  // Kept for the next record, also of another reader. `next_targets` has for each target the one
+  // that followed it in the previous record; element `count` is the first target of that record.
+  // These are tried first.
   thread_local std::vector<feature_list> lists;
   thread_local std::vector<std::size_t> next_targets;
   const std::size_t count = targets_.size();

@@ -42,8 +42,8 @@ struct map_entry {
   std::string_view value;
 };
 
-// Fields as nearly all of an Example's are, read with few instructions. Nothing throws: what is
-// otherwise, or damaged, is left to protobuf_reader, which knows.
+// Fields in the form that nearly all fields of an Example have, read with few instructions. None of
+// these functions throws: protobuf_reader reads fields in another form and reports corrupt ones.
 
 /// Reads a length of one or two bytes, and gives what is behind it; null: it has more, or is cut
 /// short. Precondition: at < end.
@@ -163,9 +163,9 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
   }
 }
 
-// Lists of values. allocate(count) gives memory for so many more, which stands behind that before
-// or elsewhere; they are written there as they stand. Errors: malformed_message, and what
-// `allocate` throws; then some of what it gave may not be written.
+// Lists of values. allocate(count) returns memory for `count` more values, which may follow the
+// previous memory or lie elsewhere; the values are written there. Errors:
+// malformed_message, and errors of `allocate`; then some of that memory may not have been written.
 
 template <class Allocate>
 void read_packed_floats(std::string_view packed, Allocate& allocate) {

@@ -40,8 +40,8 @@ struct wanted_key {
 };
 
 // Columns collect what becomes of one feature, record by record. Each has
-//   add(id, lists)    of the next record. Errors: decode_error, malformed_message
-//   take(records)        of so many records; afterwards it is empty
+//   add(id, lists)    adds the next record. Errors: decode_error, malformed_message
+//   take(records)     returns the values of `records` records and empties the column
 
 /// Of a fixed_len_feature.
 class dense_column {
@@ -147,7 +147,7 @@ using feature_column =
 
 [[noreturn]] void throw_kind_error(const record_id& id, std::string_view key, feature_kind kind,
                                    dtype type);
-/// Adds the list of a feature of any length, and gives how many values it had: none when it is
+/// Adds the list of a feature of any length. Returns the number of its values: 0 if the feature is
 /// missing. Errors: decode_error for another kind; malformed_message.
 inline std::size_t add_list(value_column& values, const feature_list& list, const record_id& id,
                             std::string_view key) {

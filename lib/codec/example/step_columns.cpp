@@ -8,7 +8,7 @@
 namespace leat::detail {
 namespace {
 
-// Adds the values of each step, and calls use(id of the step, how many).
+// Adds the values of each step, and calls use(id of the step, number of values).
 template <class Use>
 void for_each_step(value_column& values, record_id id, std::string_view key, std::string_view steps,
                    joined_bytes& joined, Use use) {

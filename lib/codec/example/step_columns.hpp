@@ -15,9 +15,9 @@
 namespace leat::detail {
 
 // Columns of a SequenceExample's lists of features. Each has
-//   add(id, steps, joined)  of the next record: the serialized FeatureList, null when there is
-//                              none. Errors: decode_error, malformed_message
-//   take(records)              of so many records; afterwards it is empty
+//   add(id, steps, joined)  adds the next record: its serialized FeatureList, null if it has none.
+//                           Errors: decode_error, malformed_message
+//   take(records)           returns the values of `records` records and empties the column
 
 /// Of a fixed_len_sequence_feature: each step is a row.
 class row_column {

@@ -22,8 +22,8 @@ class value_column {
   [[nodiscard]] feature_kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// Adds the values of a list of this type's kind, and gives how many there were.
-  /// Errors: malformed_message; then some of them may be added. std::bad_alloc.
+  /// Adds the values of a list of this type's kind. Returns the number of values.
+  /// Errors: std::bad_alloc; malformed_message, then some of the values may have been added.
   std::size_t add(std::string_view list);
   /// Adds those of a tensor of this type.
   void add(const tensor& values);

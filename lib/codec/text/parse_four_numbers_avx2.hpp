@@ -1,7 +1,7 @@
 #pragma once
 
 // Four numbers of a few digits at a time by vector instructions, which share most of what one costs
-// alone: see plain_number.hpp.
+// alone: see parse_number_avx2.hpp.
 
 #include <array>
 #include <cstddef>
@@ -137,8 +137,9 @@ template <class Integer>
   return true;
 }
 
-/// Four texts as parse_number_avx2() reads each, to `out`, which need not be aligned. False: one of
-/// them has to be read by itself, and nothing is written.
+/// Parses four texts as parse_number_avx2() parses each, and writes the numbers to `out`, which
+/// need not be aligned. Returns false, without writing, if one of the texts has to be parsed on its
+/// own.
 ///
 /// Precondition: the first byte of each text can be read, even if it is empty, and 16 before its
 /// end.

@@ -32,11 +32,12 @@ void execute(file_request& request) noexcept;
 /// ring: before any read of it but one that is answered from the page cache. False on an error.
 [[nodiscard]] bool set_blocking(int descriptor, int flags) noexcept;
 
-/// What a status request is told of a file; but see may_misreport_size().
+/// The result of a status request; but see may_misreport_size().
 [[nodiscard]] file_status to_file_status(const struct stat& s) noexcept;
 
-/// True for a file that takes no space. It may be one with a hole, or one that the kernel makes up
-/// when it is read: such as in /sys, where all pretend to have 4096 bytes. The file system tells.
+/// Returns true for a file that occupies no space. It may have a hole, or its contents may be
+/// generated on a read: all files in /sys claim to have 4096 bytes. Only the file system can tell
+/// the two apart.
 [[nodiscard]] bool may_misreport_size(const struct stat& s) noexcept;
 [[nodiscard]] bool is_virtual_file_system(const struct statfs& file_system) noexcept;
 

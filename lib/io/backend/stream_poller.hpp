@@ -21,7 +21,7 @@ class worker_pool;
 /// Thread safety: shared-safe.
 class stream_poller {
  public:
-  /// Hands requests whose stream is ready on to `workers`; one that is cancelled is posted to its
+  /// Passes requests whose stream is ready to `workers`; a cancelled request is posted to its
   /// scheduler. Errors: of the system; std::bad_alloc.
   explicit stream_poller(worker_pool& workers);
   stream_poller(const stream_poller&) = delete;
@@ -30,9 +30,9 @@ class stream_poller {
   /// Waits for the stream of a read or write.
   void add(file_request& request) noexcept;
 
-  /// A request that waits here, or does later, has nothing to wait for.
+  /// Cancels a request that waits here or will do so later.
   void cancel(file_request& request) noexcept;
-  /// The same for all those that wait here and are of `sched`.
+  /// Cancels all requests of `sched` that wait here.
   void cancel_all(const scheduler& sched) noexcept;
 
  private:

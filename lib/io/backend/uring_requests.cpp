@@ -21,7 +21,7 @@ using op = file_request::operation;
 
 constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask for more
 
-// What `backend_data` of a stream's request points to while its stream is ready.
+// `backend_data` of a stream's request points to this while the stream is ready.
 char stream_is_ready;
 
 // IORING_OP_LAST: there is none.

@@ -12,8 +12,8 @@
 
 namespace leat::detail {
 
-/// The process's worker threads, started when they are needed: a request waits in order of arrival,
-/// is carried out by plain system calls and then posted to its scheduler.
+/// The process's worker threads, started when they are needed. They take requests in order of
+/// arrival, execute them with plain system calls and then post them to their schedulers.
 ///
 /// Thread safety: shared-safe.
 class worker_pool {

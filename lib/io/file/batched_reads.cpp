@@ -54,8 +54,8 @@ void batched_reads::start_reads() noexcept {
   }
 }
 
-// Reads the piece, or opens its file. What is held is roused by what is under way: so where nothing
-// is, one file more than may be is opened.
+// Reads the range, or opens its file. Slots that are held back are retried when others complete: if
+// none is in progress, one file more than the limit is opened.
 void batched_reads::begin(slot& s) noexcept {
   const file_range& p = range_of(s);
   files_->enforce_limit();

@@ -32,26 +32,27 @@ struct record_frame {
   }
 };
 
-/// Pieces of files that have all the frames asked for.
+/// Ranges of files that contain all requested frames.
 struct gather_plan {
   std::vector<file_range> ranges;
-  std::uint64_t size = 0;  // of all pieces, bytes
+  std::uint64_t size = 0;  // of all ranges, bytes
 };
 
-/// Puts frames into the order of the files, and says where each goes in memory and what is to be
-/// read: neighbours that are at most `max_gap` bytes apart in one piece. A frame that is asked for
-/// twice is read once. `files`: their handles, by record_frame::file; `owner` begins the message.
+/// Sorts the frames into the order of the files, assigns each its position in memory, and plans the
+/// ranges to read: neighbours that are at most `max_gap` bytes apart share a range. A frame that is
+/// requested twice is read once. `files`: the file handles, indexed by record_frame::file. `owner`:
+/// the beginning of error messages.
 ///
-/// Errors: invalid_argument where all together are larger than what can be addressed.
+/// Errors: invalid_argument if the total size exceeds the address space.
 [[nodiscard]] gather_plan make_gather_plan(std::vector<record_frame>& frames,
                                            std::span<const std::shared_ptr<file_handle>> files,
                                            std::uint64_t max_gap, std::string_view owner);
 
-/// Gives each piece of a layout its place in memory of as many bytes as they have.
+/// Assigns each range its part of `memory`, which has as many bytes as all ranges together.
 void assign_memory(std::span<file_range> ranges, std::byte* memory) noexcept;
 
-/// Memory for so many bytes; that which is at hand where it is large enough and nobody else looks
-/// at it. Errors: std::bad_alloc.
+/// Returns memory for `size` bytes: `available` if it is large enough and has no other owner.
+/// Errors: std::bad_alloc.
 [[nodiscard]] aligned_bytes reuse_or_allocate(std::uint64_t size, aligned_bytes available);
 
 }  // namespace leat::detail

@@ -74,7 +74,7 @@ class file_rank_orders {
   std::uint64_t most_ = UINT64_MAX;  // of each rank
 };
 
-// Adds every stride-th of the places in parts that stand one behind the other, from one to another.
+// Adds every stride-th position of a sequence of consecutive parts, from one position to another.
 void add_positions(const part_list& from, std::uint64_t first, std::uint64_t stride,
                    std::uint64_t end, part_list& to) {
   std::uint64_t begin = 0;

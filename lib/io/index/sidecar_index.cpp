@@ -11,7 +11,7 @@ task<void> sidecar_index::finish(std::string data, std::string path) {
   if (finished_) co_return;
   if (bytes_.empty()) {
     file written = co_await file::open(std::move(data));
-    // To give a file its name changes nothing of what the fingerprint holds.
+    // Renaming the file does not change its fingerprint.
     const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(written);
     bytes_ = tfrecord_index_builder(builder_).finish(fingerprint).encode();
   }

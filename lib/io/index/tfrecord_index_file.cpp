@@ -153,14 +153,14 @@ task<void> require_size(file& f) {
   const std::size_t got = co_await f.read_at(0, one);
   if (got == 0) co_return;
   const file_status now = co_await get_status(f.path());
-  if (now.size > 0) co_return;  // it has become longer, as the fingerprint will tell
+  if (now.size > 0) co_return;  // it has grown, which the fingerprint will show
   throw failure(errc::failed_precondition,
                 f.path() + ": the file does not tell its size, and can only be read in sequence");
 }
 
 // ----------------------------------------------------------------------------------------- loading
 
-// Why this is not the index of a file with this fingerprint; empty when it is.
+// Returns why the index does not belong to the file with the fingerprint `now`; empty if it does.
 std::string describe_mismatch(const tfrecord_fingerprint& indexed,
                               const tfrecord_fingerprint& now) {
   if (indexed.size != now.size) {

@@ -29,7 +29,7 @@ inline constexpr std::size_t max_bytes_per_turn = std::size_t{256} << 10;
 // Of direct reads' offsets, sizes and memory, which begins at one.
 inline constexpr std::size_t direct_unit = 4096;
 inline constexpr int flags_of_open =
-    O_RDONLY | O_NONBLOCK;  // to block is a call more, see set_blocking()
+    O_RDONLY | O_NONBLOCK;  // blocking costs one more call, see set_blocking()
 
 inline constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
   return (n + direct_unit - 1) / direct_unit * direct_unit;
@@ -37,10 +37,11 @@ inline constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
 
 }  // namespace prefetch
 
-// What the files of a reading have in common. Lives until the last of them has ended.
+// State shared by the files of one prefetcher. Lives until the last of them is finished.
 //
-// What comes next is never held back but by others that are under way, and these retry it: so
-// the reading goes on, however short descriptors and memory are.
+// The next file is held back only by files that are in progress, and each of these retries it when
+// a request of its own completes. So the prefetcher makes progress however scarce descriptors and
+// memory are.
 struct file_prefetcher::shared {
   explicit shared(const file_prefetcher_options& o) : options(o) {
     if (o.depth < 1 || o.depth > prefetch::max_depth) {
@@ -58,7 +59,7 @@ struct file_prefetcher::shared {
     return size <= prefetch::reserved_size ? pool->take() : pool->take_large(0, size);
   }
 
-  // Gives those that could not go on another chance.
+  // Retries the files that were held back.
   void retry_held() noexcept;
 
   // Closes the files that wait for memory: true when that has freed descriptors.
@@ -68,7 +69,7 @@ struct file_prefetcher::shared {
   detail::chunk_pool* pool;
   file_backend* backend = nullptr;
   const entry* first = nullptr;  // comes next
-  // For want of a place, of descriptors or of memory. Has room for all that were added.
+  // Held back for lack of a slot, of descriptors or of memory. Has capacity for all added files.
   std::vector<std::shared_ptr<entry>> held;
   std::size_t begun = 0;         // and not given yet
   std::size_t open = 0;          // files, closed ones too as long as that is under way
@@ -92,7 +93,7 @@ struct file_prefetcher::entry final : file_request,
     };
   }
 
-  // Goes on as far as it can without waiting. False: it is held.
+  // Advances as far as possible without waiting. Returns false if the file is held back.
   bool advance() noexcept {
     for (;;) {
       step next = step::end;
@@ -108,7 +109,7 @@ struct file_prefetcher::entry final : file_request,
     }
   }
 
-  // Goes on with a file that is open, in place of advance(). False: it is held.
+  // Like advance(), but for a file that is already open. Returns false if the file is held back.
   bool resume_opened(int descriptor, const file_status& s) noexcept {
     begin_open();
     result = descriptor;
@@ -371,7 +372,7 @@ inline void file_prefetcher::shared::retry_held() noexcept {
   std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->advance(); });
 }
 
-// May be called from within retry_held(): then some places of the list are empty.
+// May be called during retry_held(): then some elements of `held` are null.
 inline bool file_prefetcher::shared::postpone_waiting() noexcept {
   bool any = false;
   for (const std::shared_ptr<entry>& e : held) any = (e && e->postpone()) || any;

@@ -36,7 +36,7 @@ task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,
   co_return true;  // also where there is nothing to wait for
 }
 
-// True when a record may begin at the present place.
+// Returns true if a record may begin at the current offset.
 template <class F>
 bool basic_record_reader<F>::at_possible_record() {
   for (;;) {
@@ -74,9 +74,10 @@ bool basic_record_reader<F>::is_contradicted() {
   return false;
 }
 
-// What of the bytes in view may be searched for records. Within what a damaged record promised to
-// be, others may stand that promise as much: there it is one at a time. Sets fault_ where that is
-// known to be damaged, and size_to_verify_ where it has to be looked at ahead.
+// Returns the bytes in view that may be searched for records. Within the declared size of a corrupt
+// record, other records may declare sizes as large: there, records are searched one at a time. Sets
+// fault_ if the record is known to be corrupt, and size_to_verify_ if it has to be verified by
+// reading ahead.
 template <class F>
 byte_view basic_record_reader<F>::searchable_bytes() {
   const byte_view all = unread();

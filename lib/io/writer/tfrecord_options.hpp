@@ -16,8 +16,8 @@ void check_size(std::size_t value, std::size_t least, const char* option, const 
 /// The same for any option out of range.
 void check(const tfrecord_writer_options& options, const std::string& path);
 
-/// Adds a record to what is to be written, and to the index where there is one. Errors: as
-/// sidecar_index::add(); std::bad_alloc; then nothing was added.
+/// Adds a record to the output buffer, and to the index if there is one. Errors: those of
+/// sidecar_index::add(); std::bad_alloc. After an error nothing was added.
 void append_record(output_buffer& to, std::optional<sidecar_index>& index, byte_view payload);
 
 }  // namespace leat::detail

@@ -10,8 +10,9 @@
 namespace leat::detail {
 namespace {
 
-// Sorts places by a column of what they want, those of the same value as they were: 11 bits at a
-// time, the lowest first, since what comparisons of random places give no processor foresees.
+// Sorts slots by a column of the origins that they request. The sort is stable. It is a radix sort,
+// 11 bits at a time, the lowest first, because the comparisons of random positions would be
+// mispredicted.
 template <class Column>
 void sort_by(Column column, std::span<const origin> held, std::vector<std::uint32_t>& slots,
              std::vector<std::uint32_t>& sorted) {

@@ -5,7 +5,7 @@
 
 namespace leat::sim {
 
-/// A stack of its own, on which a function can be put aside in its midst and taken up again.
+/// A stack of its own, on which a function can be suspended in the middle and resumed.
 ///
 /// What C++ keeps for each OS thread of the exceptions that are being handled is kept for each
 /// fiber. Everything else that is thread-local is shared.
@@ -21,10 +21,11 @@ class fiber {
   /// Runs `function(argument)` on the fiber's stack until it ends or calls suspend().
   void start(void (*function)(void*), void* argument) noexcept;
 
-  /// Goes on where suspend() was called.
+  /// Continues the function after its call to suspend().
   void resume() noexcept;
 
-  /// From within: back to who called start() or resume(); returns when taken up again.
+  /// Called by the function: switches back to the caller of start() or resume(). Returns after the
+  /// next resume().
   void suspend() noexcept;
 
   /// True from start() until the function has ended.

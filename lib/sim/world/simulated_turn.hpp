@@ -9,7 +9,7 @@
 
 namespace leat::sim {
 
-/// A simulated thread's turn: one item of its scheduler, which may be put aside in its midst.
+/// A simulated thread's turn: one item of its scheduler, which may be suspended in the middle.
 ///
 /// Thread safety: none.
 class simulated_turn : private leat::detail::preemption_hook::handler {
@@ -19,14 +19,14 @@ class simulated_turn : private leat::detail::preemption_hook::handler {
   simulated_turn& operator=(const simulated_turn&) = delete;
   ~simulated_turn();
 
-  /// Runs an item. It is pre-empted at the `point`-th of the places where that is possible, counted
-  /// from 1; 0: at none.
+  /// Runs an item. It is pre-empted at the `point`-th possible preemption point, counted from 1; 0:
+  /// it is not pre-empted.
   void run(std::size_t item, unsigned point);
 
-  /// Goes on with the item that was put aside, to its end or to the next such place.
+  /// Resumes the suspended item, which runs to its end or to the preemption point `point`.
   void resume(unsigned point) noexcept;
 
-  /// True while an item is put aside.
+  /// Returns true while an item is suspended.
   [[nodiscard]] bool is_suspended() const noexcept { return fiber_ != nullptr; }
 
  private:
@@ -34,10 +34,10 @@ class simulated_turn : private leat::detail::preemption_hook::handler {
   void finish() noexcept;
 
   virtual_scheduler& scheduler_;
-  std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be put aside
+  std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be suspended
   handler* outer_ = nullptr;      // of who gave the turn
   std::size_t item_ = 0;
-  unsigned left_ = 0;  // places to pass, the last one not; 0: all
+  unsigned left_ = 0;  // preemption points up to the one to stop at; 0: do not stop
 };
 
 }  // namespace leat::sim

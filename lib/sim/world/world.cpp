@@ -194,7 +194,7 @@ bool world::any_preempted() const noexcept {
   return std::any_of(turns_.begin(), turns_.end(), [](const auto& t) { return t->is_suspended(); });
 }
 
-// At which of the possible places the coming turn is pre-empted; 0: at none.
+// Returns the preemption point at which the next turn is pre-empted; 0: none.
 unsigned world::choose_preemption_point() {
   if (!preempting_ || threads_.size() < 2) return 0;
   if (!decisions_.chance(options_.preemption, "pre-empted?")) return 0;

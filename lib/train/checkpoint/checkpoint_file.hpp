@@ -40,17 +40,18 @@ struct checkpoint_snapshot {
 /// See read_saved_object().
 [[nodiscard]] task<std::string> read_object(std::string path, std::string name);
 
-/// What is done with a checkpoint that is read, in this order.
+/// The phases of a restore, in order.
 enum class restore_phase {
-  table,    ///< it is opened, and what it says of itself read
-  entries,  ///< they are compared with the registry
-  values,   ///< they are read
-  objects,  ///< they restore themselves
+  table,    ///< opens the file and reads its table
+  entries,  ///< compares the entries with the registry
+  values,   ///< reads the values
+  objects,  ///< the objects restore themselves
 };
 
-/// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
-/// an error they are as before, and `phase` tells what was being done. Returns the names of
-/// registered entries that were not restored, as `options` permits. Errors: see saver::restore().
+/// Reads a whole checkpoint, and only then assigns its contents to the values of the registry.
+/// After an error the values are unchanged, and `phase` is the phase that failed. Returns the names
+/// of registered entries that were not restored, as `options` permits. Errors: see
+/// saver::restore().
 [[nodiscard]] task<std::vector<std::string>> read_checkpoint(std::string path,
                                                              const checkpoint_registry& registry,
                                                              const saver_options& options,

@@ -123,7 +123,7 @@ struct supervisor::state {
     return !is_over && (stop_wanted || stop_pending);
   }
 
-  // The next step waits until resume_steps().
+  // The next step waits until resume_steps() is called.
   void hold_steps() noexcept {
     save_pending = true;
     static_cast<void>(save_ended.try_pop());

@@ -96,8 +96,8 @@ bool supervisor::has_failed() const noexcept {
   return false;
 }
 
-// A stop was requested, here or on another thread. The body is cancelled at once unless it is in a
-// step; then notify_step_end() cancels it.
+// Called after a stop request, here or on another thread. Cancels the body immediately unless it is
+// in a step; then notify_step_end() cancels it.
 void supervisor::stop_body() noexcept {
   if (!state_->running) return;
   state_->stop_pending = true;
