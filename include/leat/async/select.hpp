@@ -310,12 +310,12 @@ template <class Operation, class End>
 ///     if (done.index() == 0) use(std::get<0>(done));
 ///
 /// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, wait_for_stop,
-/// join of a task group. Not push_many: a run may be longer than the room there ever is, so part of
-/// it would be in when another operation wins.
+/// join of a task group. Not push_many: a sequence may be longer than the capacity, so part of it
+/// could have been added when another operation wins.
 ///
 /// The winner is decided before anything moves: a queue whose operation has lost gives and takes
-/// nothing, and nobody behind it in line is passed over. Where several could be done at once the
-/// first in the list is.
+/// nothing, and no operation after it in the wait queue is passed over. If several could complete
+/// immediately, the first in the list wins.
 ///
 /// Owns the operations: a function can return the select, or keep it and await it later. Objects
 /// that an operation refers to must live until it has completed: the queue, the group, and the
@@ -325,8 +325,8 @@ template <class Operation, class End>
 /// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
 /// Cancellation:  total: a stop before there is a winner changes nothing.
 /// Thread safety: as the operations; they may be on queues that other threads use.
-/// Cost:          a place in line, and its end, for each operation; no allocation. What can be done
-///                at once costs what it costs alone.
+/// Cost:          for each operation, entering and leaving a wait queue; no allocation. An
+///                operation that can complete immediately costs what it costs alone.
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
   static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),

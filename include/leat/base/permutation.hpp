@@ -36,7 +36,7 @@ class permutation {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// The number at this place, which must be below size().
+  /// Returns the number at `index`. Precondition: index < size().
   [[nodiscard]] std::uint64_t operator[](std::uint64_t index) const noexcept {
     LEAT_ASSERT(index < size_, "a permutation is asked for a place behind its end");
     do index = forward(index);
@@ -44,7 +44,7 @@ class permutation {
     return index;
   }
 
-  /// The place of this number, which must be below size().
+  /// Returns the index of `number`. Precondition: number < size().
   [[nodiscard]] std::uint64_t index_of(std::uint64_t number) const noexcept {
     LEAT_ASSERT(number < size_, "a permutation is asked for a number that it does not have");
     do number = backward(number);

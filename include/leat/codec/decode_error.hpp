@@ -21,16 +21,16 @@ class decode_error : public failure {
 
   /// How many records the call had: 1, unless the decoder said more.
   [[nodiscard]] std::size_t records() const noexcept { return records_; }
-  /// The same of a call for so many records, as decoders say it: then a pipeline knows which record
-  /// of a batch it was.
+  /// Returns a copy with the number of records in the call, which a decoder knows. A pipeline then
+  /// knows which record of a batch is corrupt.
   [[nodiscard]] decode_error with_record_count(std::size_t records) const noexcept {
     decode_error e = *this;
     e.records_ = records;
     return e;
   }
 
-  /// The same for who knows where the record stands: its message begins with that place, in the
-  /// place of "record 3". Stages of pipelines do it; see format_record_position().
+  /// Returns a copy whose message begins with `position` instead of "record 3". The stages of a
+  /// pipeline call it; see format_record_position().
   /// Errors: std::bad_alloc.
   [[nodiscard]] decode_error at(const std::string& position) const {
     decode_error e(record_, position, *message_, code());
@@ -38,7 +38,7 @@ class decode_error : public failure {
     e.has_position_ = true;
     return e;
   }
-  /// True of what at() has made.
+  /// Returns true for a copy that at() has made.
   [[nodiscard]] bool has_position() const noexcept { return has_position_; }
 
  private:

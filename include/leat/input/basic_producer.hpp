@@ -54,7 +54,7 @@ class producer_order {
   [[nodiscard]] bool begin_epoch(std::size_t items);
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
-  // The item at a place in the order. Precondition: place < items.
+  // The item at a position of the order. Precondition: position < items.
   [[nodiscard]] std::size_t operator[](std::size_t position) const noexcept {
     return order_.empty() ? position : order_[position];
   }

@@ -14,8 +14,8 @@ namespace leat {
 /// Arrays in memory as a source of elements: their rows, one after the other, once or again and
 /// again. Columns stay aligned.
 ///
-///     samples.add(leat::in_memory_source(spec, leat::tensor_tuple(images, labels), 10));  //
-///     epochs
+///     const std::int64_t epochs = 10;
+///     samples.add(leat::in_memory_source(spec, leat::tensor_tuple(images, labels), epochs));
 ///
 /// The rows are made once; what enters a queue shares their values. A copy goes on where this one
 /// stands, on its own.

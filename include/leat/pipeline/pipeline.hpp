@@ -189,13 +189,13 @@ class pipeline {
   /// done with. Also when the pipeline has ended, and while another task waits in next().
   ///
   /// Positions in files, counters, and where the elements of shuffle buffers come from, never their
-  /// bytes: some hundred bytes, 17 for each file and 10 for each place of a buffer; and for each
+  /// bytes: some hundred bytes, 17 for each file and 10 for each slot of a buffer; and for each
   /// element of a batch of which flat_map() has given a part.
   ///
   /// Errors: failed_precondition, with the reason, for a pipeline that cannot be saved: one that
   ///         begins with a queue, whose workers give elements as they get ready, that shuffles
   ///         batches, or has its source on a worker.
-  /// Cost:   20 ns for each place of a buffer.
+  /// Cost:   20 ns for each slot of a buffer.
   [[nodiscard]] std::string save() const {
     context().require_savable(last_ ? last_->save_error() : save_error_);
     return last_ ? state() : end_;
@@ -226,9 +226,8 @@ class pipeline {
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
   ///         1,024 epochs apart.
-  /// Cost:   of each rank there was up to `interleave` * `block_length` records, or a batch of its
-  ///         reader;
-  ///         a restore() of a share.
+  /// Cost:   for each former rank, up to `interleave` * `block_length` records or a batch of its
+  ///         reader; and a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
     return restore_from(std::move(states), &detail::reshard_states);
   }

@@ -23,16 +23,16 @@ namespace leat {
 
 /// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
 ///
-/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. What it does comes
-/// in four faces, which mix freely: an awaitable for leat tasks and other coroutines that run on a
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation has
+/// four forms, which mix freely: an awaitable for leat tasks and other coroutines that run on a
 /// leat scheduler (`co_await q.pop()`), an Asio initiating function (`q.async_pop(token)`), one
 /// that never waits (`q.try_pop()`) and one that blocks an OS thread (`q.wait_pop()`).
 ///
 /// A thread that blocks must not be one that has to serve it: in a task that is a caught
 /// precondition, in a handler of the same io_context a deadlock.
 ///
-/// Order of service: on each side first come, first served, whatever the amounts. Who waits first
-/// holds up those behind it; the try_ faces never overtake a line.
+/// Order of service: on each side first come, first served, for any number of items. The first
+/// waiting operation blocks later ones; a try_ operation never overtakes a waiting one.
 ///
 /// No element is lost or doubled: an operation that is cancelled, or whose coroutine is destroyed
 /// while it waits, leaves all as if it had never begun (push_many: what is in stays in).
@@ -40,17 +40,17 @@ namespace leat {
 /// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
 /// the same, except that then they throw the cause. A queue is never opened again.
 ///
-/// An operation on no items succeeds at once, always: also on a queue that is closed or has failed,
-/// after a stop and when the time is over, in all faces.
+/// In every form, an operation on no items succeeds immediately: also on a queue that is closed or
+/// has failed, after a stop request, and after the deadline.
 ///
 /// The queue must outlive its operations; its destructor asserts that nobody waits.
 ///
 /// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
-/// with others. A push then waits for room by count and by weight, and while the first one waits,
-/// also lighter ones behind it do. An item heavier than max_weight or the budget is refused at once
-/// by all faces, errc::resource_exhausted, and nothing has moved; of a run that contains one
-/// nothing goes in. What a waiting batch holds has left the queue, by weight too; what it gives
-/// back may exceed all limits.
+/// with others. A push then waits for free capacity by count and by weight, and while the first one
+/// waits, so do lighter ones after it. Every form rejects an item heavier than max_weight or the
+/// budget immediately with errc::resource_exhausted and moves nothing; of a sequence with such an
+/// item, none is added. Items that a waiting batch holds no longer count in the queue, also by
+/// weight; if the batch returns them, they may exceed all limits.
 ///
 /// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
 /// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
@@ -157,9 +157,8 @@ class basic_queue
   /// meanwhile. Items that went in are moved from, the others are not. An empty sequence succeeds
   /// at once, always, after a stop too.
   ///
-  /// Errors:       cancelled, as a partial_push_error that says how many went in; the cause given
-  ///               to
-  ///               fail(), or, when some went in before, a partial_push_error with that cause.
+  /// Errors:       cancelled, as a partial_push_error with the number of items added; the error
+  ///               passed to fail(), as a partial_push_error if some items were added before.
   /// Cancellation: partial: what is in stays in, the rest never enters.
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,

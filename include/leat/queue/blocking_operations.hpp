@@ -10,10 +10,10 @@
 
 namespace leat {
 
-/// The face of a queue for OS threads, which it blocks: for each awaitable `x()` a `wait_x()`, with
-/// the same results, errors and guarantees.
+/// The blocking form of the operations of a queue, for OS threads: for each awaitable `x()` a
+/// `wait_x()` with the same results, errors and guarantees.
 ///
-/// Precondition: the thread runs no scheduler; there one awaits.
+/// Precondition: the thread runs no scheduler; in a task, use the awaitable.
 ///
 /// A thread that a coordinator has started (coordinator::start_thread) is reached by the stop of
 /// that coordinator as a task is: its wait, present or next, ends as `cancelled`. Any wait can be

@@ -23,8 +23,8 @@ namespace leat {
 /// queue is closed it gives what is left.
 ///
 /// By weight a batch may be too much as well: if the next item is too heavy to come in beside those
-/// that are there, it is never complete and ends as resource_exhausted. With a memory_budget there
-/// are no batches but those of the try_ faces: while one waits, what is there keeps memory that
+/// that are there, it is never complete and ends as resource_exhausted. With a memory_budget
+/// only the try_ forms take batches: while a batch waits, the items in the queue keep memory that
 /// others may wait for.
 ///
 /// Less: a strict weak order. It is called under the queue's lock: it must not throw, nor use the

@@ -238,7 +238,7 @@ class queue_base {
   template <class Queue, class PopMany>
   friend struct detail::pop_batch_operation;
 
-  // Starts an operation that could not be done at once: tries it, else puts it in line.
+  // Starts an operation that could not be done immediately: tries it, else adds it to the waiters.
   // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
   bool begin(detail::queue_waiter& w) { return !enqueue_waiter_fast(w) && begin_general(w); }
   [[nodiscard]] bool begin_general(detail::queue_waiter& w);
@@ -256,7 +256,7 @@ class queue_base {
   // the queue has failed, and the operation still has its items.
   bool undo_or_fail(detail::queue_waiter& w) noexcept;
 
-  // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
+  // Unlinks an operation whose coroutine no longer waits: all items that it took are returned.
   // False: it has ended already, and its wake-up is on the way.
   bool abandon(detail::queue_waiter& w) noexcept;
 
@@ -264,8 +264,8 @@ class queue_base {
   // there is no memory for that either, the queue fails: they are not lost silently.
   void put_back(void* batch, std::size_t count) noexcept;
 
-  // Of a queue_runner that was made to fill it; dumps tell of one that was never started, until it
-  // settles: it starts, or is destroyed.
+  // For a queue_runner that fills this queue: a dump reports one that was never started. The entry
+  // is removed when the runner starts or is destroyed.
   void add_unstarted_runner() noexcept;
   void remove_unstarted_runner() noexcept;
   [[nodiscard]] bool has_unstarted_runner() const noexcept;
@@ -280,9 +280,9 @@ class queue_base {
   static bool report(const void* queue, detail::live_queue::access how, detail::queue_state& state);
   [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
   void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
-  // How many items an operation in line has moved.
+  // How many items a waiting operation has moved.
   std::size_t moved_count(const detail::queue_waiter& w) const noexcept;
-  // What is known of an operation in line, and who could serve it.
+  // What is known of a waiting operation, and who could serve it.
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
   void throw_if_impossible(const detail::queue_waiter& w) const;

@@ -26,10 +26,10 @@ namespace leat {
 /// A queue of elements with shapes, and of batches of them.
 ///
 /// Around a Queue of tensor_tuple, such as random_shuffle_queue<tensor_tuple>, that names its
-/// options_type and its kind as that does; lets in what matches its spec and nothing else. What
-/// does not is refused by the call itself, whatever the face: it throws invalid_argument, and the
-/// queue is unchanged. A batch is one tensor for each component; dimensions that the spec does not
-/// know are padded to the largest of the batch, see stack().
+/// options_type and its kind as that does; accepts only what matches its spec. For anything
+/// else the call itself, in every form, throws invalid_argument and leaves the queue unchanged. A
+/// batch is one tensor for each component; dimensions that the spec does not know are padded to the
+/// largest of the batch, see stack().
 ///
 ///     using leat::dtype;
 ///     leat::element_spec spec({{.type = dtype::int64, .shape = {leat::unknown_dimension}}});

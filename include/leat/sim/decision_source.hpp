@@ -18,9 +18,9 @@ struct decision {
 
 /// Decides everything that is up to chance in a simulated world, and remembers it.
 ///
-/// Made of a seed, or of what another run decided: the same choices make the same run. Choice 0 is
-/// always the plain way to go on: the next in turn, no fault, no delay. A run that has been shrunk
-/// therefore shows what it takes to fail, and nothing else.
+/// Created from a seed, or from the decisions of another run: the same decisions make the same run.
+/// Option 0 is always the plain one: the next in turn, no fault, no delay. A shrunk run therefore
+/// shows only the decisions that make it fail.
 ///
 /// Thread safety: thread-bound to the world's thread.
 class decision_source {
@@ -41,7 +41,7 @@ class decision_source {
   /// What was decided so far.
   [[nodiscard]] const std::vector<decision>& made() const noexcept { return made_; }
 
-  /// The step of the world that is told of each choice from now on.
+  /// Sets the step of the world that later decisions record.
   void begin_step(std::uint64_t step) noexcept { step_ = step; }
 
  private:

@@ -30,7 +30,7 @@ struct awaiter_link {
   std::source_location where;
 };
 
-/// The part of a task's promise that does not depend on its type: its place in the chain of
+/// The part of a task's promise that does not depend on its type: its position in the chain of
 /// awaiting tasks, its error, its memory.
 class promise_base {
  public:
@@ -44,10 +44,11 @@ class promise_base {
 
   [[nodiscard]] task_context& context() const noexcept { return *context_; }
 
-  /// The task that awaits this one, null for the outermost; and, else, the place where it does.
+  /// The task that awaits this one, null for the outermost.
   [[nodiscard]] promise_base* parent() const noexcept {
     return awaiter_link_ ? &awaiter_link_->parent : nullptr;
   }
+  /// The source location at which it does. Precondition: parent() is not null.
   [[nodiscard]] const std::source_location& where() const noexcept { return awaiter_link_->where; }
 
   /// Makes this the task that `link`, which lives until this one has ended, waits for.
@@ -134,7 +135,7 @@ class as_tuple_task;
 template <class Operation>
 class as_tuple_awaiter;
 
-/// A task that is awaited by the library itself, at a place that no dump is to tell of.
+/// A task that is awaited by the library itself, at a source location that no dump is to list.
 template <class T>
 struct untraced {
   task<T>&& child;

@@ -13,8 +13,8 @@ namespace leat::detail {
 /// One select in progress: the wait of its coroutine, and which of its operations has won.
 ///
 /// An operation that could complete claims the select first, under the lock of the object that
-/// it waits on. One claim succeeds. Who has lost has moved nothing and leaves its line; the winner
-/// completes, and wakes the select.
+/// it waits on. One claim succeeds. An operation that has lost has moved nothing and leaves its
+/// wait queue; the winner completes, and wakes the select.
 class select_state : public wait_operation {
  public:
   static constexpr int nobody = -1;
@@ -49,11 +49,11 @@ class select_state : public wait_operation {
   std::atomic<int> winner_{nobody};
 };
 
-/// Place of an operation in a select; each kind of operation has its specialisation:
+/// The branch of a select for one operation; each kind of operation has its specialisation:
 ///
-///     select_branch(Operation&&, select_state&, int index);  // keeps what the operation is made
-///     of select_branch(select_branch&&, select_state&, int index);        // of one that has not
-///     been tried bool try_now();            // true: done at once; result() is there
+///     select_branch(Operation&&, select_state&, int index);      // keeps the arguments
+///     select_branch(select_branch&&, select_state&, int index);  // moves from an untried one
+///     bool try_now();            // true: done immediately; result() is there
 ///     bool begin();              // waits from now on, and claims `index` when it completes;
 ///                                // true: it did so in this call, and wakes nobody
 ///     void withdraw() noexcept;  // waits no more, unless it has ended
@@ -66,8 +66,8 @@ class select_branch;
 template <class Operation>
 concept selectable = requires { sizeof(select_branch<Operation>); };
 
-/// True: the operation is one on nothing, which is done at once whatever has been stopped. The
-/// branch of one that may be has `bool is_empty_operation()`.
+/// Returns true for an operation on no items, which succeeds immediately, also after a stop
+/// request. A branch whose operation can have no items has `bool is_empty_operation()`.
 template <class Branch>
 [[nodiscard]] bool is_empty_operation([[maybe_unused]] const Branch& a) noexcept {
   if constexpr (requires { a.is_empty_operation(); }) {

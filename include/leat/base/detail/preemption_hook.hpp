@@ -36,7 +36,7 @@ class preemption_hook {
   /// True on a thread that simulates others.
   [[nodiscard]] static bool is_simulated() noexcept { return current_ != nullptr; }
 
-  /// Installs `l`, null for none; gives what was there.
+  /// Installs `l`, or none if null; returns the previous handler.
   static handler* install(handler* l) noexcept {
     handler* const before = current_;
     current_ = l;

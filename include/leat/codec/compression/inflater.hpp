@@ -72,8 +72,10 @@ struct inflate_options {
 ///
 ///     leat::inflater inflater(leat::compression::gzip);
 ///     auto r = inflater.inflate(input, output);   // again and again
-///     if (r.failed()) throw leat::failure(leat::code_of(r.status), path + ": " +
-///     leat::describe(r)); ...
+///     if (r.failed()) {
+///       throw leat::failure(leat::code_of(r.status), path + ": " + leat::describe(r));
+///     }
+///     ...
 ///     r = inflater.finish();                      // the input has ended
 ///
 /// Thread safety: distinct-safe.

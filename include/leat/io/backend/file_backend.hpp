@@ -31,8 +31,8 @@ struct file_status {
 /// One operation on a file, for a file_backend to carry out.
 ///
 /// Lives with who submitted it, together with the buffer, until it has been completed: also when
-/// nobody waits for it any more, since the kernel may still write to the buffer. Completion is a
-/// run of the work item on `completion_scheduler`.
+/// nobody waits for it any more, since the kernel may still write to the buffer. A completed
+/// request is posted to `completion_scheduler`, which runs it as a work item.
 struct file_request : work_item {
   enum class operation : std::uint8_t {
     open,
@@ -54,8 +54,7 @@ struct file_request : work_item {
   int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
-  /// read, write: from the start of the file, at_stream_position: in sequence; truncate: the new
-  /// size
+  /// read, write: bytes from the start of the file, or at_stream_position; truncate: the new size
   std::uint64_t offset = 0;
   /// open, status, list, rename, remove, make_directory; sync: of the entries of this directory
   const char* path = nullptr;
@@ -76,8 +75,8 @@ struct file_request : work_item {
   [[nodiscard]] bool resubmit(file_backend& backend) noexcept;
 };
 
-/// The offset of a stream: reads and writes of it are in sequence, and wait until it has data or
-/// room.
+/// The offset for a pipe, terminal or other stream: reads and writes continue at its current
+/// position, and wait until it has data or free capacity.
 inline constexpr std::uint64_t at_stream_position = UINT64_MAX;
 
 /// The seam to the file system: everything that leat does with files goes through one of these.

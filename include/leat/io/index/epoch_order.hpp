@@ -30,10 +30,10 @@ struct shard_options {
   shard_remainder remainder = shard_remainder::keep;
 };
 
-/// Some records of the order of an epoch: every `stride`-th of its places.
+/// Some records of the order of an epoch: every `stride`-th of its positions.
 struct epoch_part {
   std::uint64_t epoch = 0;
-  std::uint64_t first = 0;  ///< place, from 0
+  std::uint64_t first = 0;  ///< position, from 0
   std::uint64_t stride = 1;
   std::uint64_t count = 0;
   /// By files: of so many ranks, whose orders stand one behind the other. 0: by records.
@@ -67,9 +67,9 @@ struct shard_counts {
 ///
 /// Without a shuffle the order is that of the files.
 ///
-/// An epoch that is dealt out anew in its midst has some parts of orders, its own and those of
-/// epochs before, in the place of an order: positions are of these, one part behind the other. In
-/// such an epoch ranks take turns, by files too.
+/// An epoch that was distributed again while it was read consists of parts of orders, its own and
+/// those of earlier epochs. Its positions count through these parts, one after the other. In such
+/// an epoch ranks take turns, by files too.
 ///
 /// A value type. Thread safety: distinct-safe; shared-safe where nobody calls begin().
 class epoch_order {
@@ -91,8 +91,8 @@ class epoch_order {
   /// Cost: by records O(1), by files O(files).
   void begin(std::uint64_t epoch);
   /// The same to one that was dealt out anew; without parts, to the whole one. Precondition: the
-  /// places of all parts are of the orders. Cost: O(parts); by files also O(files) for each epoch
-  /// that they are of.
+  /// positions of all parts are within the orders. Cost: O(parts); by files also O(files) for each
+  /// epoch that they are of.
   void begin(std::uint64_t epoch, std::span<const epoch_part> parts);
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
@@ -132,7 +132,7 @@ class epoch_order {
   // The files of some ranks, one rank's behind the other's.
   struct shared_files {
     std::vector<std::size_t> files;
-    std::vector<std::uint64_t> firsts;  // place of the first record of each; the end
+    std::vector<std::uint64_t> firsts;  // position of the first record of each; the end
     std::vector<std::uint64_t> begins;  // of each rank that has any; the end
   };
   // The orders of some ranks in an epoch.

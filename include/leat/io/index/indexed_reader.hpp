@@ -221,7 +221,7 @@ class indexed_reader {
   epoch_position next_;                        // behind what was delivered
   epoch_position ahead_;                       // behind what is in blocks
   std::deque<std::shared_ptr<block>> blocks_;  // begun, and not given yet
-  std::shared_ptr<block> planned_;             // for which there is no room yet
+  std::shared_ptr<block> planned_;             // for which there is no memory yet
   bool has_common_order_ = false;              // of a state; else the options have to tell it
   bool reads_ahead_ = false;
   detail::aligned_bytes spare_;

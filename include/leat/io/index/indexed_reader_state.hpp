@@ -51,11 +51,12 @@ struct indexed_reader_state {
   /// What several ranks have left, given the state of each one, rank by rank: for another number of
   /// ranks, each of which goes on with it.
   ///
-  /// By records, ranks that stand at one place go on there. Else what each has not had yet up to
-  /// the place of the farthest comes first, as a part; where some were in an epoch before, what is
-  /// left of both is one. Of what was dealt out anew and is in its midst, it may be several parts
-  /// for each. By files it is a part for each rank: what is left of its order. `remainder`: what
-  /// the ranks did with records that do not go evenly. `records_of_files`: of those that are read.
+  /// By records, ranks at the same position resume there. Otherwise the records that each rank has
+  /// not had yet, up to the position of the farthest, come first as a part; if some ranks were in
+  /// an earlier epoch, the rest of both epochs is one. An epoch that was distributed before may
+  /// have several parts for each rank. By files, there is one part for each rank: the rest of its
+  /// order. `remainder`: what the ranks did with records that cannot be distributed evenly.
+  /// `records_of_files`: of the files that are read.
   ///
   /// Errors: failed_precondition, with `reader`, for states of other files or orders each, and of
   ///         ranks more than 1,024 epochs apart; invalid_argument for more than 2^63 records.

@@ -121,8 +121,8 @@ class file_prefetcher {
   /// way, and some have to wait for a device; or there is none.
   [[nodiscard]] bool has_capacity() const noexcept;
 
-  /// Begins to read a file behind those that were added before. From a task of the scheduler. Has
-  /// room or not, it is taken; begun it is when it has.
+  /// Adds a file, which is read after those that were added before. Call it from a task of the
+  /// scheduler. Without has_capacity() the path is kept, and the read starts later.
   void add(std::string path);
 
   /// Files that were added and not given yet.

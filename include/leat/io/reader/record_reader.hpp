@@ -108,7 +108,7 @@ class basic_record_reader {
   /// True: the file is compressed, as the options say or, once a batch was read, its first bytes.
   [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_inflated(); }
 
-  /// What names a record among all: its path and place, as TensorFlow's readers write it.
+  /// Returns the key of a record, its path and position, in the format of TensorFlow's readers.
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
 
  private:
@@ -118,7 +118,7 @@ class basic_record_reader {
     std::uint64_t from = 0;
     bool end_known = false;      // it only has to be reached
     bool may_be_tail = false;    // no damage, if the search finds nothing
-    bool candidate = false;      // there may be a record at the present place
+    bool candidate = false;      // there may be a record at the present offset
     std::uint64_t too_long = 0;  // headers that promise more than may be held
 
     // Whoever reads the report knows of the first that what follows may lie within a record.

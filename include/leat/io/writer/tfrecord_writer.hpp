@@ -29,7 +29,7 @@ struct tfrecord_writer_options {
   /// Compressed bytes collected for one write; 16 bytes to 1 GiB.
   std::size_t output_buffer_size = std::size_t{256} << 10;
   /// True: the index of the file is made while it is written, and stands beside it when it is
-  /// closed, at tfrecord_index_path(). Not of a compressed file: its records have no places.
+  /// closed, at tfrecord_index_path(). Not of a compressed file: its records have no offsets.
   bool index = false;
 };
 

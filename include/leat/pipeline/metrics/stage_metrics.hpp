@@ -78,12 +78,12 @@ class stage_metrics {
   [[nodiscard]] duration waited_for_input(std::optional<time_point> now = {}) const noexcept {
     return input_.total(now);
   }
-  /// Time in which they waited for room.
+  /// Time in which they waited until they could put their output.
   [[nodiscard]] duration waited_for_output(std::optional<time_point> now = {}) const noexcept {
     return output_.total(now);
   }
-  /// True: it puts its output where room can be wanting. A stage that works where its output is
-  /// asked for never waits for that.
+  /// Returns true if the stage can wait to put its output, for example into a queue that is full. A
+  /// stage without tasks of its own never does.
   [[nodiscard]] bool knows_output_wait() const noexcept { return output_.used(); }
   /// True: it is known how long they were there; see `stage_work_timer`.
   [[nodiscard]] bool knows_work_time() const noexcept { return work_.used(); }

@@ -33,7 +33,7 @@ enum class queue_outcome : std::uint8_t {
   late
 };
 
-/// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
+/// A push, a pop or a close in progress: its position in the wait queue and what it has moved.
 class queue_waiter : public wait_operation {
  public:
   enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
@@ -61,8 +61,8 @@ class queue_waiter : public wait_operation {
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait_operation& w) noexcept;
 
-  /// Leaves the line, for a coroutine that is destroyed while it waits; what a pop had received
-  /// returns to the front of the queue. False: there was no memory for that, so the queue has
+  /// Leaves the wait queue, for a coroutine that is destroyed while it waits; items of a pop
+  /// return to the front of the queue. False: there was no memory for that, so the queue has
   /// failed, and the caller destroys the items. That the wait has ended while the scheduler goes on
   /// is a broken precondition.
   [[gnu::cold]] [[nodiscard]] bool abandon() noexcept;
@@ -97,11 +97,11 @@ class queue_waiter : public wait_operation {
   /// there is no memory for that, or the queue is gone, and the caller destroys the items.
   [[gnu::cold]] [[nodiscard]] bool undo_unread() noexcept;
 
-  // Read and written by queue and queue_base under the queue's lock while the waiter is in line.
+  // Read and written by queue and queue_base under the queue's lock while the waiter is linked.
   queue_waiter* previous_ = nullptr;
   queue_waiter* following_ = nullptr;
   queue_base& queue_;
-  // Push: the values, or a weighed_push; pop: a place for one; pop_many: a vector.
+  // Push: the values, or a weighed_push; pop: storage for one; pop_many: a vector.
   void* items_;
   std::size_t count_;      // asked for
   std::size_t moved_ = 0;  // done
@@ -120,7 +120,7 @@ class queue_waiter : public wait_operation {
   static void inspect(const wait_operation& w, wait_target& object);
   // The task that waits; null for a thread, a handler, or a coroutine of no task.
   [[nodiscard]] const task_context* waiting_task() const noexcept;
-  // That waits; none for a thread without a place or a handler.
+  // The task that waits; none for a handler, or a thread without a thread_record.
   [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : find_task_id(); }
   [[nodiscard]] task_id find_task_id() const noexcept;
   [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock

@@ -55,7 +55,7 @@ class weighed_push {
   [[nodiscard]] void* values() const noexcept { return values_; }
   [[nodiscard]] std::size_t weight(std::size_t index) const noexcept { return weights_[index]; }
 
-  std::uint64_t ticket_ = 0;  // place among all that wait for one budget
+  std::uint64_t ticket_ = 0;  // order among all that wait for one budget
 
  private:
   void* values_ = nullptr;

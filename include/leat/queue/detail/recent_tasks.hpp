@@ -37,7 +37,7 @@ class recent_tasks {
  private:
   std::array<task_id, limit> tasks_{};
   std::size_t noted_ = 0;
-  std::size_t newest_ = 0;  // the place of the last one
+  std::size_t newest_ = 0;  // the slot of the last one
 };
 
 }  // namespace leat::detail

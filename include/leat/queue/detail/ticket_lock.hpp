@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// Lets the tasks of one scheduler go on in the order in which they took a ticket. Thread-bound.
+/// A lock that tasks of one scheduler get in the order in which they took a ticket. Thread-bound.
 class ticket_lock {
  public:
   /// For so many tasks, each with one ticket at a time.
@@ -19,13 +19,13 @@ class ticket_lock {
   /// A ticket behind all others.
   [[nodiscard]] std::size_t take_ticket() noexcept { return next_++; }
 
-  /// To be awaited: ends when all with smaller tickets have let the next one go on. Who has it must
-  /// let the next one go on. Errors: cancelled.
+  /// To be awaited: completes after unlock() of all smaller tickets. Call unlock() afterwards.
+  /// Errors: cancelled.
   [[nodiscard]] auto lock(std::size_t ticket) { return turn_of(ticket).pop(); }
 
-  /// Lets the next one go on.
+  /// Passes the lock to the next ticket.
   void unlock(std::size_t ticket) noexcept {
-    static_cast<void>(turn_of(ticket + 1).try_push(turn()));  // there is room: it was popped
+    static_cast<void>(turn_of(ticket + 1).try_push(turn()));  // not full: its turn was popped
   }
 
  private:

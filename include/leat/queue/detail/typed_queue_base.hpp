@@ -19,7 +19,7 @@ class tensor_queue;
 namespace detail {
 
 /// A queue that knows its items: what of push and pop needs no waiting, and what queue_base asks
-/// for. The faces are basic_queue's.
+/// for. basic_queue adds the four forms.
 template <class T, class Order, class Weigh>
 class typed_queue_base : public queue_base {
  public:

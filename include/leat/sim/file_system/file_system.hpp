@@ -71,7 +71,7 @@ struct file_system_options {
   std::size_t direct_unit = 4096;
 };
 
-/// A file system in memory, whose time, order and faults are decided by choices.
+/// A file system in memory, whose time, order and faults a decision_source decides.
 ///
 /// Operations take a time of their own and complete in any order. What was written is on the
 /// device only once it was synced, and a name only once its directory was: restart() after a crash
@@ -135,8 +135,8 @@ class file_system final : public file_backend {
   /// The machine stops now.
   void crash() noexcept { crashed_ = true; }
 
-  /// What is found after a crash: all that was synced, and of the rest what the choices keep.
-  /// Open files are gone.
+  /// Brings the files into their state after a crash: all that was synced, and of the rest what the
+  /// decisions keep. Open files are gone.
   void restart();
 
   // ---- For the world.

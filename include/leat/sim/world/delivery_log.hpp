@@ -8,35 +8,35 @@
 
 namespace leat::sim {
 
-/// Keeps the books of what producers hand over and consumers get: nothing lost, nothing twice, and
-/// each producer's items in their order.
+/// Records what producers push and consumers pop, and checks it: no item is lost or delivered
+/// twice, and the items of each producer arrive in order.
 ///
-///     book.record_push(producer, id);            // before the push
-///     if (!co_await q.push(id)) book.record_rejected(id);
+///     log.record_push(producer, id);  // before the push
+///     if (!co_await q.push(id)) log.record_rejected(id);
 ///     ...
-///     while (auto id = co_await q.pop()) book.record_pop(consumer, *id);
+///     while (auto id = co_await q.pop()) log.record_pop(consumer, *id);
 ///     ...
-///     book.check_complete(q.size());                // at the end
+///     log.check_complete(q.size());  // at the end
 ///
 /// Errors: invariant_violation, with a sentence that names item, producer and consumer.
 /// Thread safety: thread-bound to the world's thread. Cost: O(1) a call.
 class delivery_log {
  public:
-  /// Ordered: what one consumer gets of one producer comes in the order in which it was offered.
-  /// Say false for a queue that shuffles or sorts.
+  /// Ordered: one consumer gets the items of one producer in the order of their pushes. Pass false
+  /// for a queue that shuffles or sorts.
   explicit delivery_log(std::string name, bool ordered = true)
       : name_(std::move(name)), ordered_(ordered) {}
 
-  /// A producer is about to hand an item over. Ids are unique in the delivery_log.
+  /// A producer is about to push an item. Ids are unique in the log.
   void record_push(std::uint64_t producer, std::uint64_t id);
 
-  /// The item was not accepted: nobody may get it.
+  /// The push of the item was rejected: no consumer may get it.
   void record_rejected(std::uint64_t id);
 
-  /// A consumer got an item.
+  /// A consumer popped an item.
   void record_pop(std::uint64_t consumer, std::uint64_t id);
 
-  /// All that was offered and not refused has come out, but for `inside` items.
+  /// Checks that all items that were pushed and not rejected were popped, except `inside` items.
   void check_complete(std::size_t inside = 0) const;
 
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }

@@ -15,7 +15,7 @@ namespace leat::sim {
 
 /// A seed under which a program fails. what() tells the seed, the failure, how to run it again and
 /// the shortest schedule found that fails in the same way, of a long one the first and the last
-/// thousand lines; or that with the same choices it does not fail so again.
+/// thousand lines; or that with the same decisions it does not fail so again.
 class seed_failed : public std::runtime_error {
  public:
   seed_failed(std::uint64_t seed, std::vector<std::uint32_t> script, const std::string& text)
@@ -23,7 +23,7 @@ class seed_failed : public std::runtime_error {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// The choices of the shortest failing run: `world(e.script(), e.seed(), options)` makes it
+  /// The decisions of the shortest failing run: `world(e.script(), e.seed(), options)` makes it
   /// again, with the options of the sweep's worlds.
   [[nodiscard]] const std::vector<std::uint32_t>& script() const noexcept { return script_; }
 
@@ -62,9 +62,10 @@ struct sweep_result {
 ///         that is looked at; std::invalid_argument where LEAT_SIM_SEED is no number.
 sweep_result sweep(const world::body& b, const sweep_options& options = {});
 
-/// The shortest list of choices found under which `b` fails as it does with `script`: choices that
-/// do not matter become plain ones. A failure is alike if it is an exception of the same type, a
-/// invariant_violation if it is of the same invariant. Gives `script` itself when it does not fail.
+/// Returns the shortest list of decisions found with which `b` fails as it does with `script`:
+/// decisions that do not matter become plain ones. Two failures are alike if they are exceptions of
+/// the same type, and for an invariant_violation also of the same invariant. Returns `script`
+/// itself if it does not fail.
 /// Cost: at most `max_runs` runs, and none begins behind 20 million steps.
 [[nodiscard]] std::vector<std::uint32_t> shrink(const world::body& b, std::uint64_t seed,
                                                 std::vector<std::uint32_t> script,

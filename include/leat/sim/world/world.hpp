@@ -65,9 +65,9 @@ struct world_options {
 ///
 /// Everything runs on one real thread, one step after the other; which of the simulated threads
 /// goes on, and with which of its ready tasks, where it is pre-empted, when an operation of the
-/// file system completes and how, is up to the choices. Time moves only when nothing can run, and
-/// then jumps. So a run is a pure function of its seed, a minute of waiting takes no time, and a
-/// wait for what cannot come is a deadlock at once.
+/// file system completes and how, is up to a decision_source. Time moves only when nothing can run,
+/// and then jumps. So a run is a pure function of its seed, a minute of waiting takes no time, and
+/// a wait for what cannot come is a deadlock at once.
 ///
 ///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
 ///       w.files().write_file("/in", "some lines\n");
@@ -94,7 +94,7 @@ class world {
 
   // ---- What the program finds.
 
-  /// Of the random numbers, and of the choices unless these were given.
+  /// The seed of the random numbers, and of the decisions unless a script was given.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
@@ -278,9 +278,9 @@ class world {
   /// on.
   ///
   /// Errors: what the body throws; deadlock; invariant_violation; step_limit_exceeded. After one of
-  ///         these the tasks were
-  ///         asked to stop and have ended; if they do not end, the process does. std::logic_error
-  ///         where allocations are to fail and operator new does not ask.
+  ///         these, the tasks were asked to stop and have finished; if they do not finish, the
+  ///         process is terminated. std::logic_error if allocations are to fail but the program
+  ///         does not include leat/sim/failing_new.hpp.
   void run(const body& b);
 
   /// Steps so far: tasks resumed, operations completed.

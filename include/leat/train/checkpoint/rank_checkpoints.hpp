@@ -24,7 +24,7 @@ struct rank_checkpoint_options {
   bool pad_step_number = false;                 ///< the name that counts where a step has both
   /// Fails when a checkpoint of a step that all have is damaged, instead of taking a step before.
   bool strict = false;
-  /// Called for each checkpoint that is passed over: of a step that others do not have, or damaged.
+  /// Called for each skipped checkpoint: of a step that other ranks do not have, or corrupt.
   braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
 };
 

@@ -71,7 +71,7 @@ class saver {
   /// Restores the newest checkpoint that the state file names, or one that is newer than that file
   /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
   /// damaged (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
-  /// of which an object can make nothing), the one before it, and so on, and tells `on_skipped` of
+  /// of which an object can make nothing), the one before it, and so on; `on_skipped` is called for
   /// each. What is another's is not deleted in its turn. One that another saver deletes at this
   /// moment counts as missing only when that saver has listed nothing new. A state file that nobody
   /// can read is refused as well: then the files of the directory are tried, the highest step

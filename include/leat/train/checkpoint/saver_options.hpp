@@ -69,10 +69,10 @@ struct saver_options {
   /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
   /// the one before.
   bool strict = false;
-  /// restore_latest() passes over a checkpoint, too, that is whole and that an object cannot go on
-  /// from as things are (failed_precondition, data_loss), such as a pipeline whose input files have
-  /// changed since: what was done behind an older one is done again, all of it where need be, and
-  /// those that were passed over are deleted in their turn. False: it fails.
+  /// If true, restore_latest() also skips an intact checkpoint from which an object cannot resume
+  /// (failed_precondition, data_loss), such as a pipeline whose input files have changed since. The
+  /// steps after the older checkpoint are then done again, in the worst case all of them, and the
+  /// skipped checkpoints are deleted in turn. If false, it fails.
   bool skip_intact = false;
   /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
   /// was saved of one step belongs together. restore_latest() takes the newest step of which all
@@ -83,8 +83,8 @@ struct saver_options {
   /// docs/supervisor.md. max_to_keep must not be 1 or 2.
   braced<std::vector<std::string>> rank_directories = {};
 
-  /// Called for each checkpoint, or state file, that restore_latest() passes over. A supervisor
-  /// prints one warning for all checkpoints with the same error.
+  /// Called for each checkpoint, or state file, that restore_latest() skips. A supervisor prints
+  /// one warning for all checkpoints with the same error.
   braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
   /// Called with a sentence about what is no failure of the call: a checkpoint could not be
   /// deleted, the clock was set back.

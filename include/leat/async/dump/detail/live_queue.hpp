@@ -10,7 +10,7 @@ struct queue_state;
 ///
 /// The queue calls add() at the end of its constructor and remove() at the beginning of its
 /// destructor. remove() waits for a dump that is walking the list, so a dump reads no queue that is
-/// gone. No operation of the queue touches its place.
+/// gone. No operation of the queue touches its entry.
 class live_queue {
  public:
   enum class access : std::uint8_t {

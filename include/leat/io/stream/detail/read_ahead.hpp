@@ -60,8 +60,8 @@ class read_ahead {
   [[nodiscard]] task<bool> advance(std::size_t carried, std::uint64_t needed,
                                    std::source_location where);
 
-  /// Goes on at another place of the file: nothing is in view, and the next advance() brings what
-  /// stands at `offset`. Reads under way are let go of, as by the destructor.
+  /// Continues at another offset of the file: nothing is in view, and the next advance() brings the
+  /// bytes at `offset`. Reads in flight are abandoned, as by the destructor.
   /// Precondition: a regular file, `offset` at most its size.
   void seek(std::uint64_t offset) noexcept;
 

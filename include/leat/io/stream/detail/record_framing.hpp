@@ -44,7 +44,7 @@ struct framing_input {
   bool inflated = false;  ///< the stream was inflated from a compressed file
 };
 
-/// What a framing found in a run, besides the records.
+/// What a framing found in its input, besides the records.
 struct framing_result {
   /// Bytes up to the next record; may be more than there are.
   std::uint64_t consumed = 0;
@@ -68,30 +68,38 @@ struct framing_result {
 //   static constexpr bool search_finds_end;  a search finds the end of the record itself
 //
 //   framing(const options&, path)             throws invalid_argument
-//   decompressed_stream_options stream(const file_status&)   how a file is best read
-//   std::uint64_t first_record()              bytes before it
-//   framing_result find(input, records)           appends the whole records at the beginning of the
-//   input std::optional<std::size_t> search(bytes)  where the next record can begin
+//   decompressed_stream_options stream(const file_status&)
+//                                             the best options to read a file
+//   std::uint64_t first_record()              bytes before the first record
+//   framing_result find(input, records)       appends the complete records at the beginning
+//   std::optional<std::size_t> search(bytes)  the offset at which the next record can begin
 //   std::size_t overlap                       bytes to be searched again with those that follow
-//   std::optional<checksum_mismatch> contradicts(range_checksums&, bytes, offset)   where search()
-//   only
-//                                             finds what may be one: why no record begins at these,
-//                                             also when all come; none where one may
-//   bool exceeds_limit(bytes)             true, the one that would begin at these is too long
-//                                             to be held, and can only be checked by that
-//   std::optional<std::uint64_t> declared_size(bytes, left)  and the bytes of the one that would
-//   begin at
-//                                             these, where it is too long to be held for a check
-//   task<std::optional<checksum_mismatch>> verify_out_of_band(decompressed_stream&,
-//   range_checksums&, offset, size,
-//                                             where)  the same of that one, by reading it beside
-//   damage make_corruption(size, checksum_mismatch)     of such a one
-//   byte_view leading_record(bytes)                    the record in front alone; empty: it is not
-//   whole std::size_t record_start_size                    where damage says itself where it ends,
-//   and bool starts_record(bytes)                      may be wrong: whether another record can
-//   begin with
-//                                             so many bytes
-//   std::string position_text(index)                  "record 3"
+//
+// If search() finds only candidates:
+//
+//   std::optional<checksum_mismatch> contradicts(range_checksums&, bytes, offset)
+//                                             why no record begins at these bytes, whatever
+//                                             follows; empty if one may
+//   bool exceeds_limit(bytes)                 true if a record that began here would be too long
+//                                             to be delivered
+//   std::optional<std::uint64_t> declared_size(bytes, left)
+//                                             its size, if it is too long to be kept for a check
+//   task<std::optional<checksum_mismatch>> verify_out_of_band(
+//       decompressed_stream&, range_checksums&, offset, size, where)
+//                                             like contradicts() for such a record, by reading
+//                                             it without changing the view
+//   record_corruption make_corruption(size, checksum_mismatch)
+//                                             the corruption of such a record
+//   byte_view leading_record(bytes)           the first record alone; empty if it is not complete
+//
+// If a corrupt header can state a wrong end:
+//
+//   std::size_t record_start_size             bytes that starts_record() needs
+//   bool starts_record(bytes)                 true if a record can begin with these bytes
+//
+// For messages:
+//
+//   std::string position_text(index)          "record 3"
 //   std::string key(position)                 "a.tfrecord:48"
 
 }  // namespace leat::detail

@@ -16,9 +16,9 @@ class stream_window {
  public:
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// The place of data() in the stream.
+  /// The offset of data() in the stream.
   [[nodiscard]] std::uint64_t offset() const noexcept { return end_ - size_; }
-  /// The place behind the last byte in view.
+  /// The offset after the last byte in view.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
   /// What keeps data() alive.
   [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
@@ -30,7 +30,7 @@ class stream_window {
   struct request {
     std::size_t carried = 0;   ///< bytes at the end of the view
     std::uint64_t needed = 0;  ///< bytes wanted in view, from the first of these on; 0: unknown
-    bool certain = false;      ///< these will come: there is room for them at once
+    bool certain = false;      ///< these will follow: reserve memory for all of them
   };
 
   /// Memory that is not in view.
@@ -40,22 +40,23 @@ class stream_window {
     std::size_t size = 0;
   };
 
-  /// Room for what comes next, behind the view where there is some and to copy what is carried is
-  /// not worth it. `size` is the usual size of a chunk. Errors: std::bad_alloc.
+  /// Returns memory for the next bytes: after the view, if its chunk has some left and a copy of
+  /// the carried bytes is not worth it. `size` is the usual size of a chunk. Errors:
+  /// std::bad_alloc.
   [[nodiscard]] free_space reserve(chunk_pool& pool, const request& d, std::size_t size) const;
 
   /// The same, in a chunk of its own.
   [[nodiscard]] static free_space reserve_chunk(chunk_pool& pool, const request& d,
                                                 std::size_t size);
 
-  /// Brings the first `fresh` bytes of the room into view, behind the carried ones. All the copying
-  /// is linear in what comes into view. Errors: std::bad_alloc, then nothing has changed.
+  /// Brings the first `fresh` bytes of `r` into view, after the carried ones. All the copying is
+  /// linear in the bytes that come into view. Errors: std::bad_alloc, then nothing has changed.
   void slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh);
 
   /// Keeps the last `carried` bytes in view.
   void shrink(std::size_t carried) noexcept;
 
-  /// Empties the view, and goes on at another place of the stream.
+  /// Empties the view and continues at another offset of the stream.
   void restart(std::uint64_t offset) noexcept;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// A place between two elements of a stage: so many elements into a block.
+/// A position between two elements of a stage: the number of a block, and an index into it.
 struct block_position {
   std::uint64_t block = 0;
   std::uint64_t element = 0;
@@ -24,8 +24,8 @@ class input_block {
 
   [[nodiscard]] std::size_t left() const noexcept { return block_.size() - taken_; }
 
-  /// The next element: where it stands in the run, to be moved from there, or by value where the
-  /// block makes it. Precondition: one is left.
+  /// Returns the next element: a reference into the block, to move from, or a value if the block
+  /// creates its elements. Precondition: left() > 0.
   [[nodiscard]] taken_element take() {
     return static_cast<taken_element>(*(block_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
   }

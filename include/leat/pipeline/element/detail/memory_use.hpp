@@ -16,9 +16,10 @@ namespace leat::detail {
 
 /// What the stages of a pipeline hold, within the limit of pipeline_options::memory_budget.
 ///
-/// Two figures. What is held now: a stage that runs ahead does so only while that leaves room. And
-/// what has to fit, however slowly all runs: readers, buffers, one block of each stage that runs
-/// ahead; where that is more than the limit the pipeline is refused, or ends, with the sum.
+/// It counts two sums of bytes. The first is the memory in use now: a stage runs ahead only while
+/// this is below the limit. The second is the minimum that the pipeline needs at any speed:
+/// readers, buffers, and one block of each stage that runs ahead. If the minimum exceeds the limit,
+/// the pipeline is rejected, or fails, with an error that states the sum.
 ///
 /// Shared-safe.
 class memory_use {
@@ -83,8 +84,9 @@ template <class T>
   return sum;
 }
 
-/// The memory of a run, as far as it is known: views share that of their reader, and rows have room
-/// for some more than there are. Errors: those of a bytes() of its elements.
+/// Returns the memory of a block, as far as it is known: views share the memory of their reader,
+/// and an owned batch reserves some more than it holds. Errors: those of the bytes() of its
+/// elements.
 template <class Block>
 [[nodiscard]] std::size_t memory_of(const Block& block) {
   using value = typename Block::value_type;

@@ -7,9 +7,9 @@
 
 namespace leat::detail {
 
-/// First in, first out, each found by its place: a ring of a power of two of slots that grows when
-/// it is full. Once it is large enough it allocates nothing, and what a place held has its memory
-/// used again by what comes there. References hold until the next push.
+/// A first-in first-out buffer with access by index: a ring of slots, a power of two of them, that
+/// grows when it is full. Once it is large enough it allocates nothing, and a new element reuses
+/// the memory of the old one in its slot. References are valid until the next push.
 template <class T>
 class ring_buffer {
  public:
@@ -21,8 +21,8 @@ class ring_buffer {
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return slots_[slot(i)]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size_ - 1]; }
 
-  /// Makes the youngest out of what its place held before. Errors: std::bad_alloc; then nothing has
-  /// changed.
+  /// Adds an element, which still has the value that its slot held before. Errors: std::bad_alloc;
+  /// then nothing has changed.
   T& push() {
     if (size_ == slots_.size()) grow();
     ++size_;

@@ -112,8 +112,9 @@ template <class In>
   return {};
 }
 
-/// What a function has just thrown at the i-th element of a block: a decoder's error with the place
-/// of its record, as far as the element or its block knows that, and nobody else has said it.
+/// Returns the current exception, which a function threw for the i-th element of a block. A
+/// decode_error without a position gets the position of its record, if the element or its block
+/// knows it.
 template <class In>
 [[nodiscard]] std::exception_ptr with_position(const In& in, std::size_t i) {
   const std::exception_ptr error = std::current_exception();

@@ -45,7 +45,7 @@ void prefetch_target(const T& object) noexcept {
   }
 }
 
-/// One place of a shuffle buffer that holds elements.
+/// One slot of a shuffle buffer that holds elements.
 template <class Element>
 struct element_slot {
   void put(Element&& e) { element = std::move(e); }

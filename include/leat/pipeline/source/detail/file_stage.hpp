@@ -127,7 +127,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     files_state state;
     std::shared_ptr<const assigned_files> assigned;
   };
-  // Where the stage stood at the beginning of a run, and what that block then gave.
+  // The position of the stage at the beginning of a block, and the origins of its elements.
   struct log_entry {
     std::shared_ptr<const round_start> round;
     std::uint64_t given = 0;  // records since

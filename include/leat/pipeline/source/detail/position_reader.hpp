@@ -16,10 +16,10 @@
 
 namespace leat::detail {
 
-/// Reads records of one file of which the places are known, in order, each once, and gives them in
-/// blocks. Where many lie close together the file is read through; where few do, in small pieces
-/// from place to place, by a reader of its own. Damage between them was told of when it was read
-/// first.
+/// Reads records of one file whose positions are known, in order, each once, and delivers them in
+/// blocks. Where many lie close together, the file is read through; where few do, it is read in
+/// small pieces, from position to position, by a reader of its own. Corruption between them was
+/// reported when it was first read.
 template <class Reader>
 class position_reader {
  public:
@@ -55,7 +55,7 @@ class position_reader {
     return o;
   }
 
-  // A file that can be read from place to place has pieces that hold most of its records.
+  // If the file can be read from position to position, most of its records fit in one piece.
   void choose_piece_size() {
     if constexpr (requires { options_.read; } && !Reader::is_one_record_per_file) {
       constexpr std::uint64_t smallest = std::uint64_t{4} << 10;

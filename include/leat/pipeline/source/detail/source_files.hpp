@@ -106,7 +106,7 @@ class source_files {
     prefetched_.pop_front();
   }
 
-  /// Some records more, in the place of those that were read; none, and closed, at its end.
+  /// Replaces the records of `f.read` by the next ones; at the end by none, and closes the file.
   /// Errors: those of the reader.
   [[nodiscard]] task<void> read(one& f) {
     bool more = false;

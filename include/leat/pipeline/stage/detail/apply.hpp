@@ -120,8 +120,8 @@ template <arity How, class Function, class In, class Out>
   }
 }
 
-/// The function of a stage, asked for whole runs: all else that the stage does depends on the types
-/// of its elements alone, and is compiled once for these.
+/// The function of a stage, called for whole blocks: the rest of the stage depends only on the
+/// types of its elements, and is compiled once for these.
 template <class In, class Out>
 class block_function {
  public:

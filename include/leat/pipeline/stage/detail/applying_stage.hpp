@@ -21,9 +21,9 @@ namespace leat::detail {
 
 /// What the stages that apply a function have in common.
 ///
-/// A place in their output is one between two elements of the input, also where one becomes none.
-/// In the midst of what flat_map() makes of one, that one is known by its origin, and made again at
-/// a restore: whoever goes on need not have the same input.
+/// A position in their output is one between two elements of the input, even if an element of the
+/// input became none. Between two results of one element in flat_map(), the position names that
+/// element by its origin, and a restore makes it again: another rank may resume there.
 template <arity How, class In, class Out>
 class applying_stage : public inner_stage<In, std::vector<Out>> {
  public:
@@ -169,14 +169,14 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     block_position input;
     std::vector<begun_element> begun = {};
   };
-  // Where it stood at the beginning of a run, and what that was made of then.
+  // The position at the beginning of a block, and what that block was made of.
   struct log_entry {
     input_position before;
-    bool is_rest = false;  // of what was begun then; else of a block of the input
+    bool is_rest = false;  // made of elements in before.begun; else of a block of the input
     bool has_failed = false;
     std::uint64_t made_of = 0;
     arity_counts counts = {};
-    std::vector<origin> origins = {};  // of that run, for flat_map()
+    std::vector<origin> origins = {};  // of that block of the input, for flat_map()
   };
   // What was not had of elements that were begun.
   struct unfinished_outputs {

@@ -137,7 +137,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   using replay_slot =
       std::conditional_t<has_bytes, typename slot_for<batch>::type, optional_slot<value>>;
 
-  // Where the stage stood at the beginning of a run, and of what that block's batch was made.
+  // The position of the stage at the beginning of a block, and what its batch was made of.
   struct log_entry {
     block_position input;
     std::vector<origin> origins = {};
@@ -178,7 +178,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     }
   }
 
-  // The largest batch so far has room, whoever it goes to.
+  // Counts the memory of the largest batch so far, even after the batch was passed on.
   void count_memory(const batch& b) {
     std::size_t bytes = b.size() * sizeof(typename batch::value_type) + indirect_bytes_;
     if constexpr (has_bytes) bytes += b.bytes() + b.bytes() / 8;
@@ -208,7 +208,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     }
   }
 
-  // A block has one element, so its beginning is the only place in it.
+  // A block has one element, so its beginning is the only position in it.
   [[nodiscard]] block_position position_at(std::uint64_t block) const noexcept {
     const log_entry* const at = replay_log_.find(block);
     return at ? at->input : in_.next();

@@ -10,9 +10,9 @@
 
 namespace leat::detail {
 
-/// The origins of what a shuffle buffer holds, place by place, now and some steps ago.
+/// The origins of what a shuffle buffer holds, slot by slot, now and some steps ago.
 ///
-/// A buffer is filled; then elements are drawn, and another one comes in their place, or none.
+/// A buffer is filled; then each step draws an element, and another one takes its slot, or none.
 /// Cost: a few ns and 48 bytes for each step that can be undone.
 class buffer_origins {
  public:
@@ -24,14 +24,14 @@ class buffer_origins {
 
   [[nodiscard]] const origin& operator[](std::size_t slot) const noexcept { return held_[slot]; }
 
-  /// A place is added behind the others.
+  /// Adds a slot after the others.
   void add(const origin& o) { held_.push_back(o); }
-  /// Another element comes to a place.
+  /// Replaces the element of a slot, which was drawn.
   void replace(std::size_t slot, const origin& o) {
     steps_.push({slot, false, held_[slot]});
     held_[slot] = o;
   }
-  /// The last element comes to a place, whose own is drawn.
+  /// Moves the last element to a slot, whose own was drawn.
   void remove(std::size_t slot) {
     steps_.push({slot, true, held_[slot]});
     held_[slot] = held_.back();
@@ -40,7 +40,7 @@ class buffer_origins {
 
   [[nodiscard]] std::uint64_t steps() const noexcept { return first_ + steps_.size(); }
   [[nodiscard]] mark now() const noexcept { return {held_.size(), first_ + steps_.size()}; }
-  /// True: in step n an element left without another one in its place.
+  /// Returns true if in step n an element was drawn and no other one was added.
   /// Precondition: that step was made, and is not forgotten.
   [[nodiscard]] bool removed(std::uint64_t n) const noexcept {
     return steps_[static_cast<std::size_t>(n - first_)].removed;

@@ -41,7 +41,7 @@ struct complete_replay {
   }
 };
 
-/// A place for an element that nobody can make without another one.
+/// A slot for an element whose type has no default constructor.
 template <class Element>
 struct optional_slot {
   void put(Element&& e) { element.emplace(std::move(e)); }
@@ -49,21 +49,22 @@ struct optional_slot {
   std::optional<Element> element;
 };
 
-/// The places of elements that a stage had of its input before a restore, where they are held
-/// again. One that stood at several, of several epochs, is made once and copied, or as often where
-/// it cannot be.
+/// Fills the slots of a stage again with the elements that it had of its input before a restore. An
+/// element of several slots, from several epochs, is made once and copied, or once for each slot if
+/// it cannot be copied.
 template <class In, class Slot = typename slot_for<owned_block<In>>::type>
 class element_replay {
  public:
   using slot = Slot;
 
-  /// As many places as there are origins; both stay where they are, and `positions`. Rows are put
-  /// into memory from `rows`, if any.
+  /// There are as many slots as origins. `slots`, `what` and `positions` must outlive this. Rows
+  /// are put into memory from `rows`, if any.
   element_replay(std::vector<slot>& slots, std::span<const origin> what,
                  row_positions<In>& positions, row_memory* rows = nullptr) noexcept
       : slots_(slots), origins_(what), positions_(positions), rows_(rows) {}
 
-  /// Fills all places; `filled` is called for each one. False: not all elements are made any more.
+  /// Fills all slots and calls `filled` for each one. Returns false if some elements are no longer
+  /// made.
   template <class Filled>
   [[nodiscard]] task<bool> make(stage<In>& input, Filled& filled) {
     const auto put = [this, &filled](replay_requests& all, In& in, std::span<const origin> of) {
@@ -78,8 +79,8 @@ class element_replay {
   }
 
  private:
-  // An element to all places that want it, or to one of them where it cannot be copied. Gives to
-  // how many.
+  // Puts an element into all slots that want it, or into one of them if it cannot be copied.
+  // Returns the number of slots.
   template <class Filled>
   std::size_t put_one(replay_requests& all, replay_requests::range who, In& in, std::size_t i,
                       Filled& filled) {

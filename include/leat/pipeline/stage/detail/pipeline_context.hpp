@@ -90,7 +90,8 @@ class pipeline_context {
   /// Makes a callback for reports of corruption do nothing once the pipeline is destroyed.
   void wrap_report_handler(std::function<void(const corruption_report&)>& on_report);
 
-  /// Errors: failed_precondition, when there is an save_error to a save or a restore.
+  /// Errors: failed_precondition, if `save_error` is not empty: the reason against a save or a
+  ///         restore.
   void require_savable(std::string_view save_error) const;
 
   /// The pipeline begins to run, in the task of its consumer.
@@ -112,8 +113,8 @@ class pipeline_context {
   void add_dropped(std::uint64_t count) noexcept { dropped_ += count; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
-  /// What the consumer is told in the place of `error`: that patience has ended, or that the
-  /// watchdog has failed.
+  /// Returns the error for the consumer: that the patience has ended or the watchdog has failed, if
+  /// one of them is the cause; else `error`.
   [[nodiscard]] std::exception_ptr find_cause(std::exception_ptr error) const noexcept {
     return stall_error_ ? stall_error_ : error;
   }

@@ -22,8 +22,8 @@ namespace leat::detail {
 inline constexpr std::size_t max_prefetch_blocks = std::size_t{1} << 20;
 inline constexpr const char* block_count_error = "let it run ahead by 1 to 1048576 blocks";
 
-/// Runs the stages before in a task of their own, some runs ahead of the consumer: on its
-/// scheduler, or on a worker's, to which all that is before it belongs then.
+/// Runs the preceding stages in a task of their own, some blocks ahead of the consumer, on its
+/// scheduler or on a worker's. In the second case these stages belong to the worker.
 template <class Block>
 class prefetch_stage final : public inner_stage<Block, Block> {
  public:
@@ -88,7 +88,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
   }
 
  private:
-  // A run, and what it counts as.
+  // A block, and the bytes that it counts as.
   struct held {
     Block block;
     std::size_t bytes = 0;

@@ -13,9 +13,9 @@
 
 namespace leat::detail {
 
-/// How far a stage runs ahead within the memory of its pipeline: always one run, and more of them
-/// while there is room. So no stage waits for memory that only those behind it can free, and that
-/// wait for it.
+/// How far a stage runs ahead within the memory of its pipeline: always one block, and more while
+/// the memory budget allows it. So no stage waits for memory that only later stages can free while
+/// they wait for it.
 ///
 /// One task enters blocks, others may make other ones of them, and one takes them out. How large
 /// what is made will be follows from what was made before: of the first block nothing is known, and

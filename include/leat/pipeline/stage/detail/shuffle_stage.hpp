@@ -149,7 +149,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     std::uint64_t given = 0;
     stream_position at;
   };
-  // Where it stood at the beginning of a run, and what that block then gave.
+  // The position at the beginning of a block, and the origins of that block's elements.
   struct log_entry {
     stream_position at;
     std::vector<origin> origins = {};
@@ -221,8 +221,8 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     }
   }
 
-  // The place that is drawn some steps later is in no cache: it is asked for, and what it refers to
-  // a step before. At the end of the input another may come.
+  // Prefetches the slot that is drawn some steps later, since it is in no cache, and what the next
+  // slot refers to. At the end of the input another slot may be drawn.
   void prefetch_later() const noexcept {
     constexpr std::uint64_t far = 8;
     const std::size_t later = drawn_after(far);
@@ -274,7 +274,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     slots_.reserve(std::min(capacity_, std::max(block_size, 2 * slots_.size())));
   }
 
-  // The next element of the input comes to a place.
+  // Moves the next element of the input into a slot.
   void put_next(slot& p) {
     if constexpr (is_rows) {
       const record_position from = positions_.of(in_.block(), in_.taken());
@@ -315,7 +315,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   // Known to memory_ since the declaration.
   const std::size_t least_ = memory_of(capacity_, sizeof(typename In::value_type));
   std::size_t counted_ = least_;    // by memory_
-  std::size_t indirect_bytes_ = 0;  // of the elements in all places
+  std::size_t indirect_bytes_ = 0;  // of the elements in all slots
   bool ended_ = false;
   std::exception_ptr error_;
 

@@ -23,7 +23,7 @@ namespace leat::detail {
 /// A stage of a pipeline: gives elements in blocks, as many at a time as suits it. Where one block
 /// ends and the next begins means nothing.
 ///
-/// One call a run, so that what an element costs is the stage's work alone.
+/// One call per block, so that an element costs no more than the work of the stage.
 ///
 /// Blocks are numbered from 0. A stage knows where it stood at the beginning of each block until it
 /// is told to forget it: so the stages before may run ahead, and the pipeline can be saved where

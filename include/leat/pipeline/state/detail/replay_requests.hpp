@@ -10,13 +10,13 @@
 
 namespace leat::detail {
 
-/// What a stage had of its input and has to get again: by origins, which place wants which element.
+/// What a stage had of its input and has to get again: by origins, which slot wants which element.
 ///
-/// Places are counted in 32 bits, since a state has a byte or more for each in a field whose length
-/// has 32.
+/// Slots have numbers of 32 bits, since a state has a byte or more for each slot in a field whose
+/// length has 32 bits.
 class replay_requests {
  public:
-  /// Of all places. `held` stays as it is meanwhile. Errors: std::bad_alloc.
+  /// Requests the elements of all slots. `held` must not change meanwhile. Errors: std::bad_alloc.
   explicit replay_requests(std::span<const origin> held);
 
   [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
@@ -34,13 +34,13 @@ class replay_requests {
 
   /// True: that one has not got it yet.
   [[nodiscard]] bool wants(std::size_t i) const noexcept { return !delivered_[i]; }
-  /// It gets it now, at that place.
+  /// Marks request i as delivered and returns its slot.
   [[nodiscard]] std::size_t give(std::size_t i) noexcept {
     delivered_[i] = true;
     return slots_[i];
   }
 
-  /// The place of one that has its turn some steps behind the i-th: it is in no cache.
+  /// Returns the slot of a request that follows the i-th by some steps: it is in no cache.
   [[nodiscard]] std::size_t slot_ahead(std::size_t i) const noexcept {
     return slots_[std::min(i + far, slots_.size() - 1)];
   }

@@ -12,8 +12,8 @@
 namespace leat::detail {
 
 /// What an element was made of: the record of the source, and which of those that were made of it.
-/// By it the element can be made again. Behind batch() there is in the place of the record the
-/// batch: its number is the index.
+/// By it the element can be made again. After batch() it names a batch instead of a record: the
+/// index is the number of the batch.
 struct origin {
   std::uint32_t file = 0;    ///< index in the list of the source
   std::uint64_t offset = 0;  ///< of the record, as record_position has it
@@ -64,12 +64,12 @@ struct assigned_files {
   friend bool operator==(const assigned_files&, const assigned_files&) = default;
 };
 
-/// Where files were read: the place before a round of turns, and how far that round has come.
+/// Where files were read: the position before a round of turns, and how far that round has come.
 struct files_state {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;      ///< epochs that have begun
   std::uint64_t next_file = 0;  ///< in the epoch's order
-  std::uint64_t closed = 0;     ///< places that have ended
+  std::uint64_t closed = 0;     ///< positions that have ended
   std::uint64_t records = 0;    ///< given since
   std::vector<file_position> positions = {};
   std::vector<saved_file_version> files = {};
@@ -79,7 +79,7 @@ struct files_state {
   friend bool operator==(const files_state&, const files_state&) = default;
 };
 
-/// What a shuffle buffer held, place by place, and how many numbers were drawn.
+/// What a shuffle buffer held, slot by slot, and how many numbers were drawn.
 struct buffer_state {
   std::uint64_t seed = 0;
   std::uint64_t draws = 0;
