@@ -99,7 +99,7 @@ TEST_CASE("frame_slabs: what is free in a slab is given out before there is anot
   return_blocks(kept);
 }
 
-TEST_CASE("frame_slabs: a run may have blocks of operator new", "[base]") {
+TEST_CASE("frame_slabs: a batch may contain blocks from operator new", "[base]") {
   std::vector<block*> blocks = take(5, 10);
   for (int i = 0; i < 7; ++i) {
     blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));

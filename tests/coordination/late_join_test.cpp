@@ -56,7 +56,7 @@ TEST_CASE("coordinator: a late join tells what threads block on", "[coordination
 
 task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
 
-// What a join says of those whom the stop of `c` does not end.
+// Returns the message of a join about tasks that the stop of `c` does not end.
 task<std::string> told_when_late(coordinator& c) {
   c.request_stop();
   std::string what;
@@ -68,13 +68,14 @@ task<std::string> told_when_late(coordinator& c) {
   co_return what;
 }
 
-// How the task of a straggler's group is told that is in pop_in_two_steps(), awaited once.
+// The expected text for a task of a straggler's group. The task is in pop_in_two_steps(), awaited
+// once.
 std::string popping(const std::string& task, const std::string& queue) {
   return "\n      " + task + ": pop from queue '" + queue + R"(' \(0 of 3\),)" + in_this_file +
          "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
 }
 
-LEAT_TEST("coordinator: a late join tells the chain and the groups of a straggler",
+LEAT_TEST("coordinator: a late join prints the chain and the groups of a straggler",
           "[coordination]") {
   fifo_queue<int> q(3, "never");
   coordinator c({.name = "training"});
@@ -169,7 +170,7 @@ task<void> third_call(task_group*& made) {
 task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
-LEAT_TEST("coordinator: a late join names a straggler by all who await in it", "[coordination]") {
+LEAT_TEST("coordinator: a late join prints the await chain of a straggler", "[coordination]") {
   coordinator c({.name = "training"});
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");

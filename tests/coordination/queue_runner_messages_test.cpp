@@ -1,4 +1,4 @@
-// What one is told of runners and of those who wait for them.
+// Messages about queue runners and about operations that wait for them.
 
 #include <chrono>
 #include <cstdio>
@@ -184,7 +184,7 @@ TEST_CASE("queue_runner: an orderly end is silent", "[coordination]") {
   CHECK(said_by_256([](number_queue&, int) -> task<bool> { co_return false; }) == "thrown: \n");
 }
 
-LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that failure",
+LEAT_TEST("coordinator: a partial push after a failure elsewhere is reported as that failure",
           "[coordination]") {
   for (const bool own_scope : {false, true}) {
     number_queue q(4, "lines");
@@ -208,7 +208,7 @@ LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that f
   }
 }
 
-LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[coordination]") {
+LEAT_TEST("queue_runner: a partial push passes on the failure that caused it", "[coordination]") {
   number_queue failed(4, "failed");
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
@@ -219,7 +219,7 @@ LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[co
   co_await leat::this_task::yield();
   failed.fail(std::make_exception_ptr(std::runtime_error("disk full")));
   const std::string joined = co_await said_by(join(group));
-  CHECK(joined.find("4 of 7 done") != joined.npos);  // what became of this run
+  CHECK(joined.find("4 of 7 done") != joined.npos);  // the outcome of this push
   const std::string popped = co_await said_by(pop(q));
   CHECK(popped == "disk full");
 }

@@ -235,8 +235,8 @@ TEST_CASE("memory: a pipeline stays within its memory_budget, however far it mig
   }
 }
 
-// Of a block nothing is known before it is made: no worker may begin with another one until then.
-// The first one takes its time, in which all of them could.
+// The size of a block is unknown until the first one is finished. Until then no worker may start
+// another block. The first block takes long enough for all workers to do so.
 TEST_CASE("memory: a pipeline stays within its memory_budget where its elements grow", "[faults]") {
   constexpr std::size_t records = 16;  // of a batch
   constexpr std::size_t element = std::size_t{1} << 20;
@@ -274,7 +274,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget where its elements 
   CHECK(peak <= limit + limit / 20 + element);  // the consumer's own is not in the budget
 }
 
-TEST_CASE("memory: a memory_budget changes no order, and a stage with room for one block goes on",
+TEST_CASE("memory: a memory_budget keeps the order, and a stage that fits one block makes progress",
           "[faults]") {
   const temp_dir dir;
   std::string text;
@@ -361,7 +361,7 @@ TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it",
   CHECK(peak(1) < readers);
 }
 
-// All of one size: a place of a buffer takes what its largest needs.
+// All of one size, because a slot of a buffer keeps the memory of its largest element.
 task<> write_labels(std::string path, int count) {
   constexpr std::int64_t three_bytes = 1'000'000;
   auto writer = co_await leat::tfrecord_writer::open(std::move(path));

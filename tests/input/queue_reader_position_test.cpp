@@ -1,4 +1,4 @@
-// What a reader with a queue of names says of where its records stand.
+// The positions of records that a reader with a queue of file names reports.
 
 #include <string>
 #include <utility>

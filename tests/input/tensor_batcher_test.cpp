@@ -313,7 +313,7 @@ LEAT_TEST("tensor_batcher: a source that can only be moved", "[input]") {
   CHECK(values_of(all) == from_to(0, 3));
 }
 
-// What next() says when its patience has ended.
+// Returns the message of next() after its timeout.
 task<std::string> complaint_of(tensor_batcher& b) {
   try {
     (void)co_await b.next();

@@ -36,7 +36,7 @@ class pipe final : public model::program {
   std::atomic<unsigned> running_{producers};
 };
 
-// The same with faces that never wait, and the waiting ones for what they cannot do.
+// Like the above, but with the non-blocking form, and the blocking form if that fails.
 template <std::size_t capacity>
 class mixed_faces final : public model::program {
   static constexpr unsigned each = 3;

@@ -1,5 +1,5 @@
-// push_many and pop_many: a batch is one unbroken sequence, waits as a whole and holds nothing
-// back.
+// push_many and pop_many: a batch is a contiguous sequence, waits as a whole and does not hold back
+// items.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"

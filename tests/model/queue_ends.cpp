@@ -12,8 +12,8 @@ using leat::detail::queue_waiter;
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// A waiter that one thread sleeps in while another may cancel it; what blocking_queue_waiter does,
-// with the outcome as a value.
+// A waiting operation on which one thread sleeps while another may cancel it. Like
+// blocking_queue_waiter, but with the outcome as a value.
 class sleeper final : public queue_waiter {
  public:
   template <class Operation>
@@ -206,8 +206,8 @@ class late_pop final : public model::program {
   model::ledger ledger_;
 };
 
-// A run of which the first item has room, against the pops that make room for the others: it says
-// how many are in.
+// A push of many of which the first item fits, against the pops that make space for the others. It
+// returns the number of items added.
 class late_run final : public model::program {
   static constexpr unsigned length = 3;
 

@@ -173,8 +173,8 @@ class batch final : public selecting {
   }
 };
 
-// A run within a limit, of which two items have room and the third needs a pop, against a stop: it
-// says how many are in.
+// A push of many with a stop token, against a stop. Two of its items fit and the third needs a pop.
+// It returns the number of items added.
 class run final : public selecting {
  public:
   run() { spawn(put(started_, a_, in_)); }

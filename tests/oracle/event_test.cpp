@@ -1,5 +1,5 @@
-// leat::event_record beside protobuf's own reader and writer: the same bytes, the same meaning, and
-// the same refusals.
+// leat::event_record compared with protobuf's own reader and writer: the same bytes, the same
+// meaning, and the same errors.
 
 #include "leat/codec/event/event.hpp"
 

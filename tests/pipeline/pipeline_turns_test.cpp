@@ -93,8 +93,8 @@ void compute() {
   }
 }
 
-// How many elements of a millisecond a consumer takes, of blocks of hundreds, until all of `others`
-// have ended.
+// Returns the number of elements that a consumer takes until all of `others` are finished. It
+// computes for a millisecond after each; blocks have hundreds of elements.
 std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   const temp_dir dir;
   dir.write("lines", std::string(100'000, '\n'));
@@ -116,7 +116,7 @@ std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   return seen;
 }
 
-// A turn of the scheduler may have hundreds of items, and one of them each element or block.
+// A loop iteration may have hundreds of items, and each element or block may be one of them.
 TEST_CASE("pipeline: timers and files have their turn beside a consumer that computes",
           "[pipeline]") {
   const std::uint64_t beside_timers = elements_beside([](const temp_dir&, bool& done) -> task<> {

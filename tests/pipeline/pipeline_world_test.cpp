@@ -152,7 +152,7 @@ TEST_CASE("pipeline: a producer that was never started is named after 60 s witho
                      "was never started: call its start(coordinator)"));
       CHECK(here.now() - begin == std::chrono::seconds(60));
     }
-    // A patience takes the place of the 60 s.
+    // `patience` replaces the 60 s.
     {
       auto p = leat::read_queue(numbers.queue(), {.patience = std::chrono::minutes(5)});
       CHECK(contains(co_await starvation_of(p), "never started: producer 'numbers'"));
@@ -342,7 +342,8 @@ task<std::string> verdict_of(leat::duration consuming) {
   co_return leat::describe_bottleneck(stages, elapsed);
 }
 
-TEST_CASE("pipeline: the verdict names a consumer for which all wait", "[pipeline]") {
+TEST_CASE("pipeline: describe_bottleneck() names a consumer for which all stages wait",
+          "[pipeline]") {
   leat::sim::world w(1);
   w.files().write_file("/data/a", std::string(500, '\n'));
   std::string text;

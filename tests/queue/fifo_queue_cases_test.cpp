@@ -40,14 +40,14 @@ LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[
   }
 }
 
-LEAT_TEST("fifo_queue E4: runs one behind the other", "[queue]") {
+LEAT_TEST("fifo_queue E4: one push of many after the other", "[queue]") {
   queue q(10);
   list items = tens(4);
   for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
   CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
 }
 
-LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[queue]") {
+LEAT_TEST("fifo_queue E5, E6: pushes and pops of no items", "[queue]") {
   queue q(10);
   CHECK(co_await q.push_many({}) == 0);
   for (int i = 0; i < 2; ++i) {
@@ -58,7 +58,7 @@ LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[queue]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue E8, E9: batches are runs of what is inside", "[queue]") {
+LEAT_TEST("fifo_queue E8, E9: batches are contiguous sequences of the stored items", "[queue]") {
   queue q(10);
   for (const bool up_to : {false, true}) {
     fill(q, tens(10));
@@ -240,7 +240,7 @@ LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not"
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays", "[queue]") {
+LEAT_TEST("fifo_queue E38: a push of many that a close ends keeps the items added", "[queue]") {
   queue q(4);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -320,7 +320,7 @@ LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other"
   CHECK(third.empty);
 }
 
-LEAT_TEST("fifo_queue E47: a run that waits is not broken up by a push behind it", "[queue]") {
+LEAT_TEST("fifo_queue E47: a later push does not split a push of many that waits", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 5, 1));

@@ -26,7 +26,7 @@ TEST_CASE("fifo_queue E62: what ten threads bring one by one comes out", "[queue
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("fifo_queue E63, E64: ten threads bring runs, and ten take batches", "[queue]") {
+TEST_CASE("fifo_queue E63, E64: ten threads push many items, and ten pop batches", "[queue]") {
   queue q(1000);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) {
@@ -37,7 +37,7 @@ TEST_CASE("fifo_queue E63, E64: ten threads bring runs, and ten take batches", "
   }
   threads.clear();
   const list all = *q.wait_pop_many(1000);
-  for (std::size_t i = 0; i < all.size(); i += 100) {  // each run is unbroken
+  for (std::size_t i = 0; i < all.size(); i += 100) {  // the items of each push are contiguous
     CHECK(std::all_of(all.begin() + static_cast<std::ptrdiff_t>(i),
                       all.begin() + static_cast<std::ptrdiff_t>(i + 100),
                       [&](int v) { return v == all[i]; }));
@@ -68,7 +68,7 @@ TEST_CASE("fifo_queue E66: as many pops as pushes leave as many as before", "[qu
   CHECK(q.size() == 49);
 }
 
-LEAT_TEST("fifo_queue E67: single pushes and runs of any size keep the order", "[queue]") {
+LEAT_TEST("fifo_queue E67: single pushes and pushes of many items keep the order", "[queue]") {
   queue q(10);
   leat::task_group g;
   g.spawn([](queue& to) -> task<> {

@@ -47,7 +47,7 @@ LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[queue]
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[queue]") {
+LEAT_TEST("fifo_queue: the items of a push of many stay contiguous", "[queue]") {
   leat::fifo_queue<int> q(2);
   struct pusher {
     static task<> run(leat::fifo_queue<int>& q, int first) {

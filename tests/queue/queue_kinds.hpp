@@ -1,6 +1,6 @@
 #pragma once
 
-// Every kind of queue and every verb, for what holds of all of them.
+// Every kind of queue and every operation, for tests that hold for all of them.
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Operations on no items: every face of every queue succeeds at once, whatever was stopped.
+// Operations on no items: every form of every queue succeeds immediately, also after a stop.
 
 #include <chrono>
 #include <cstddef>
@@ -40,7 +40,7 @@ auto no_items() {
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// Each in every face; true: it has succeeded, with nothing.
+// Each in every form; true: it succeeded without moving an item.
 
 struct push_many {
   template <class Kind>

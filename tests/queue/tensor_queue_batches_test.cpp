@@ -1,5 +1,5 @@
-// Batches of tensors, in the face that never waits and in that of Asio, of queues that weigh and of
-// queues that do not.
+// Batches of tensors, in the non-blocking and the completion-token form, of queues with and without
+// a weight function.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ constexpr std::int64_t large = std::int64_t{1} << 40;
 tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
 tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
-// ---- The face that never waits.
+// ---- The non-blocking form.
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room for", "[queue]",
                         queues) {
@@ -158,7 +158,7 @@ LEAT_TEST("tensor_queue: try batches never overtake a line", "[queue]") {
   CHECK(q.try_pop() == one(5));
 }
 
-// ---- The face of Asio.
+// ---- The completion-token form.
 
 // What a handler was given.
 template <class Result>

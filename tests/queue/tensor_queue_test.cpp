@@ -114,7 +114,7 @@ LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[queue]") {
 
 // ---- The contract of the core, through this.
 
-LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[queue]") {
+LEAT_TEST("tensor_queue: a push of many waits for space and stays contiguous", "[queue]") {
   padding_fifo_queue q(2, scalars());
   std::size_t first = 0;
   std::size_t second = 0;
@@ -131,7 +131,8 @@ LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[queue]"
   CHECK(all == one(ints(0, 1, 2, 3, 4, 10, 11)));
 }
 
-LEAT_TEST("tensor_queue: a run cancelled half way leaves in what is in", "[queue]") {
+LEAT_TEST("tensor_queue: a push of many that is cancelled halfway keeps the items added",
+          "[queue]") {
   padding_fifo_queue q(2, scalars());
   std::size_t in = 0;
   leat::task_group g;
@@ -275,9 +276,9 @@ LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back f
   CHECK(q.is_closed());
 }
 
-// ---- The other faces.
+// ---- The other forms.
 
-TEST_CASE("tensor_queue: the faces that never wait", "[queue]") {
+TEST_CASE("tensor_queue: the non-blocking form", "[queue]") {
   padding_fifo_queue q(1, scalars(), "one");
   const tensor_tuple first = one(1);
   CHECK(q.try_push(first));

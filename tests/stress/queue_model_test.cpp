@@ -75,7 +75,7 @@ TEST_CASE("linearizability: of operations that do not overlap the order is known
   CHECK_FALSE(explains({try_push({0, 1}, {1}, 1), other(kind::size, {2, 3}, 0)}));
 }
 
-TEST_CASE("linearizability: a run that is tried goes in as far as there is room", "[stress]") {
+TEST_CASE("linearizability: try_push_many adds as many items as fit", "[stress]") {
   CHECK(explains({try_push({0, 1}, {1, 2, 3}, 2)}));
   CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 1)}));
   CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 3)}));
@@ -95,7 +95,8 @@ TEST_CASE("linearizability: a batch that is tried is whole, or what is there", "
   CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}, order::any, 1));
 }
 
-TEST_CASE("linearizability: a run is unbroken, and longer than the capacity", "[stress]") {
+TEST_CASE("linearizability: a push of many is contiguous, and may exceed the capacity",
+          "[stress]") {
   const auto taken = [](std::vector<int> first, std::vector<int> then) {
     return history{push({0, 9}, {1, 2, 3}), push({1, 10}, {7}),
                    popped(kind::pop_many, {2, 11}, 2, std::move(first)),
@@ -181,7 +182,7 @@ TEST_CASE("linearizability: a stop ends a wait, and gives back what it held", "[
   CHECK_FALSE(explains({stopped, in, of_another}));
   operation later = other(kind::stop, {6, 7});
   CHECK_FALSE(explains({stopped, in, later}));
-  // Of a run a part may be in.
+  // A part of a push of many may have been added.
   const operation full = try_push({0, 1}, {1}, 1);
   const operation halved = cancelled_push({2, 5}, {2, 3}, 1);
   CHECK(explains({full, halved, stop, popped(kind::try_pop_up_to, {6, 7}, 3, {1, 2})}));

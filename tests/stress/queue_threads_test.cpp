@@ -1,5 +1,5 @@
-// One queue between real threads, through all its faces at a time: every item arrives once,
-// whatever is stopped, cancelled or destroyed meanwhile.
+// One queue between real threads, used through all its forms concurrently: every item arrives once,
+// whatever is stopped, cancelled or destroyed in the meantime.
 
 #include <algorithm>
 #include <atomic>

@@ -31,7 +31,7 @@
   } while ((void)0, false)
 
 // A test case whose body is a coroutine on virtual time: sleeping costs nothing, and a body that
-// waits for what cannot come fails at once with a dump of where everyone is.
+// waits for something that cannot happen fails immediately with a dump of all tasks.
 //
 //     LEAT_TEST("fifo_queue: pop after close drains, then ends", "[queue]") {
 //       leat::fifo_queue<int> queue(4);

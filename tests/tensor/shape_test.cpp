@@ -96,7 +96,7 @@ TEST_CASE("partial_shape: compatible is equal in all that both know", "[tensor]"
   CHECK(s.is_compatible_with(partial_shape::unknown_rank()));
 }
 
-TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[tensor]") {
+TEST_CASE("intersect_shapes: keeps what either shape knows", "[tensor]") {
   CHECK(intersect_shapes({any, 3}, {2, any}) == partial_shape{2, 3});
   CHECK(intersect_shapes({any, any}, {0, any}) == partial_shape{0, any});
   CHECK(intersect_shapes(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
@@ -105,7 +105,7 @@ TEST_CASE("partial_shape: intersect_shapes is all that either knows", "[tensor]"
                  "[?,3] and [2,4] are not"));
 }
 
-TEST_CASE("partial_shape: generalize_shapes is what both have in common", "[tensor]") {
+TEST_CASE("generalize_shapes: keeps what both shapes have in common", "[tensor]") {
   const auto unknown = partial_shape::unknown_rank();
   CHECK(generalize_shapes({2, 3}, {2, 4}) == partial_shape{2, any});
   CHECK(generalize_shapes({any}, {3}) == partial_shape{any});

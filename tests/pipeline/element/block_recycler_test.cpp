@@ -1,4 +1,4 @@
-// Blocks that were used up, and whose memory the next ones take.
+// Consumed blocks, whose memory the next blocks reuse.
 
 #include "leat/pipeline/element/detail/block_recycler.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace block_recycler_test {
 
-TEST_CASE("block_recycler: a block comes again, empty and with its memory", "[pipeline]") {
+TEST_CASE("block_recycler: a block is returned again, empty and with its memory", "[pipeline]") {
   leat::detail::block_recycler<std::vector<int>> spent(1);
   CHECK(spent.take().capacity() == 0);
   std::vector<int> block(100, 1);

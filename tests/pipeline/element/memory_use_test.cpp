@@ -35,7 +35,7 @@ TEST_CASE("memory_use: has room as far as its limit", "[pipeline]") {
   memory.add(60);
   CHECK(memory.has_space(40));
   CHECK_FALSE(memory.has_space(41));
-  memory.add(60);  // a stage's one block, which it may have anyway
+  memory.add(60);  // the first block of a stage is always allowed
   CHECK_FALSE(memory.has_space(0));
   memory.add(-120);
   CHECK(memory.has_space(100));

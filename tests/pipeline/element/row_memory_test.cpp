@@ -48,8 +48,7 @@ TEST_CASE("row_bytes: memory that is large enough is used again, of a large row 
   CHECK(row.capacity() == 5);
 }
 
-TEST_CASE("row_memory: heap_bytes_before_slabs rows, and large ones, have memory of their own",
-          "[pipeline]") {
+TEST_CASE("row_memory: a few rows, and large ones, have memory of their own", "[pipeline]") {
   constexpr std::size_t mib = std::size_t{1} << 20;
   row_memory memory;
   CHECK(memory.take(3 * mib) == nullptr);

@@ -16,7 +16,7 @@ namespace shuffle_slot_test {
 
 using leat::owned_line_batch;
 
-TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]") {
+TEST_CASE("shuffle: a slot releases the memory of a single large row", "[pipeline]") {
   leat::detail::row_slot<std::string_view> place;
   const std::string large(1'000'000, 'x');
   const std::string small(100, 'y');

@@ -1,5 +1,5 @@
-// describe_bottleneck() on small pipelines of which one knows what limits them: each stage takes so
-// long for a record, on virtual time.
+// describe_bottleneck() on small pipelines with a known bottleneck: each stage takes a fixed
+// virtual time for a record.
 
 #include <algorithm>
 #include <array>

@@ -186,7 +186,8 @@ TEST_CASE("position_reader: lines, and a whole file", "[pipeline]") {
 
 TEST_CASE("position_reader: a turn is for several records, wherever they stand, and ends",
           "[pipeline]") {
-  // Two of three, so that each block is short; on real threads, where others can be always ready.
+  // Two of three records, so that each block is short. On real threads, where other tasks may
+  // always be ready.
   const temp_dir dir;
   constexpr std::size_t count = 3000;
   constexpr std::size_t share = 16;

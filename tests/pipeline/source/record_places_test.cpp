@@ -1,4 +1,5 @@
-// Where records stand in their files: rows know it, and errors of decoders in pipelines name it.
+// Positions of records in their files: rows have them, and errors of decoders in pipelines name
+// them.
 
 #include <cstdint>
 #include <filesystem>
@@ -96,7 +97,7 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
                          .prefetch(2, "more")
                          .batch({.batch_size = 7})
                          .map("parse", columns, how)) == expected);
-      // One by one, from the block of the reader, and from that of the buffer.
+      // One by one, from a block of the reader, and from a block of the shuffle buffer.
       const auto one = [](std::string_view line) { return decoder().decode_one(line); };
       CHECK(error_of(lines().map("parse", one, how)) == expected);
       CHECK(error_of(lines().shuffle({.capacity = 9, .seed = 1}).map("parse", one, how)) ==

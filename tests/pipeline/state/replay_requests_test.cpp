@@ -1,4 +1,4 @@
-// Which place of a shuffle buffer wants which element, when it is filled again.
+// The elements that the slots of a shuffle buffer request when it is filled again.
 
 #include "leat/pipeline/state/detail/replay_requests.hpp"
 
@@ -37,7 +37,7 @@ origins some_held(leat::random_engine& random, std::size_t count) {
   return held;
 }
 
-TEST_CASE("replay_requests: all places get what they held, in the order of the files",
+TEST_CASE("replay_requests: all slots receive what they held, in the order of the files",
           "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     leat::random_engine random(seed);

@@ -84,7 +84,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
                       .map("join", join_rows)
                       .prefetch(2);
                 });
-    // A batch ends in the midst of what a function has made of a block.
+    // A batch ends in the middle of the elements that a function has made of a block.
     check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
                 [&](std::uint64_t rank, std::uint64_t world_size) {
                   return ranks_of(rank, world_size)

@@ -261,7 +261,7 @@ TEST_CASE("resume: what a buffer held is read again without another word about d
   const auto [all, states] = leat::sync_wait(leat_test::read_and_save(whole));
   REQUIRE(all.size() == 296);
   REQUIRE(std::exchange(told, 0) == 4);
-  for (const std::size_t k : {70U, 250U}) {  // the first block of 64 begins before all files
+  for (const std::size_t k : {70U, 250U}) {  // the first block of 64 begins before the files
     auto p = make();
     CHECK(leat::sync_wait(leat_test::go_on(p, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
@@ -370,8 +370,8 @@ TEST_CASE("resume: what was restored is saved as the same bytes", "[pipeline]") 
   }
 }
 
-// Where a place has no file left, its turns are no part of a round that has begun long ago.
-TEST_CASE("resume: with fewer files than places no more is read again than two rounds",
+// The turns of an interleave slot without a file are not part of a round that began long ago.
+TEST_CASE("resume: with fewer files than interleave slots at most two rounds are read again",
           "[pipeline]") {
   const temp_dir dir;
   dir.write("lines", "1\n2\n3\n4\n5\n6\n7\n");

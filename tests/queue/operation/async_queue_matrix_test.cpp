@@ -1,4 +1,4 @@
-// Every verb of a queue with every kind of completion token, in every state of the queue.
+// Every operation of a queue with every kind of completion token, in every state of the queue.
 
 #include <cstddef>
 #include <exception>

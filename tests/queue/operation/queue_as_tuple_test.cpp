@@ -1,5 +1,5 @@
-// Every verb of every queue through as_tuple(): however an operation ends, it gives a code and a
-// value and throws nothing.
+// Every operation of every queue through as_tuple(): however it ends, it returns a code and a value
+// and does not throw.
 
 #include <chrono>
 #include <cstddef>

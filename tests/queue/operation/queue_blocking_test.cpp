@@ -1,5 +1,5 @@
-// The face that blocks, in every verb of every queue: within a limit, and in a coordinator's
-// thread. On real threads.
+// The blocking form of every operation of every queue: with a timeout or stop token, and in a
+// coordinator's thread. On real threads.
 
 #include "leat/queue/blocking_operations.hpp"
 

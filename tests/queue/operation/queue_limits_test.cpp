@@ -1,5 +1,5 @@
-// Every verb of every queue within a limit: with_timeout, with_deadline and with_stop. However it
-// is ended, nothing is lost, and a push of many says how much of it is in.
+// Every operation of every queue with with_timeout, with_deadline and with_stop. However it ends,
+// no item is lost, and a push of many reports the number of items added.
 
 #include <chrono>
 #include <cstddef>
@@ -325,7 +325,7 @@ LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not 
       CHECK(ec == errc::cancelled);
       CHECK(in == 0);
     } else {
-      g.spawn(push_all(q, run, o));  // knows partial_push_error alone
+      g.spawn(push_all(q, run, o));  // handles partial_push_error only
       co_await settle();
       g.request_stop();
       co_await g.join();

@@ -83,7 +83,7 @@ TEST_CASE("queue: single pushes make room for one item more", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a run makes room for itself beside what is inside", "[queue]") {
+LEAT_TEST("queue: a push of many reserves memory in addition to the stored items", "[queue]") {
   room r;
   exact_queue q(large, r);
   CHECK(q.try_push(1));
@@ -94,7 +94,8 @@ LEAT_TEST("queue: a run makes room for itself beside what is inside", "[queue]")
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a run beyond the capacity makes room for the capacity", "[queue]") {
+LEAT_TEST("queue: a push of more items than the capacity reserves memory for the capacity",
+          "[queue]") {
   room r;
   exact_queue q(20'000, r);
   outcome o;

@@ -152,8 +152,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones be
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a run enters item by item as weight allows", "[queue]",
-                        weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push of many adds items one by one as the weight allows",
+                        "[queue]", weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
     outcome run;

@@ -108,7 +108,7 @@ LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight"
   CHECK(in);
 }
 
-LEAT_TEST("tensor_queue: that weighs, a run waits for weight", "[queue]") {
+LEAT_TEST("tensor_queue: with weights, a push of many waits for free weight", "[queue]") {
   fifo q(scalars(), limits<fifo>(2 * sizeof(int)));
   std::size_t in = 0;
   leat::task_group g;

@@ -1,5 +1,5 @@
-// What world::add_invariants() wants of a queue and of a budget: each condition by something that
-// breaks it, and by what comes closest to that and does not.
+// The invariants that world::add_invariants() checks for a queue and for a budget. Each is tested
+// with statistics that violate it, and with the closest ones that do not.
 
 #include <algorithm>
 #include <chrono>
@@ -27,7 +27,7 @@ using leat::queue_statistics;
 using leat::task;
 using leat::sim::world;
 
-// Has what add_invariants() asks for, and counts what it is told to.
+// Has the members that add_invariants() requires, and returns the given statistics.
 template <class Statistics>
 struct fake {
   Statistics counted = {};
@@ -36,8 +36,8 @@ struct fake {
   [[nodiscard]] Statistics statistics() const noexcept { return counted; }
 };
 
-// What a world says that watches something which counts so, for a step and while nothing can run;
-// empty when it does not mind.
+// Returns the message of a world that checks an object with these statistics, for a step and while no
+// task can run. Returns an empty string if no invariant is violated.
 template <class Statistics>
 std::string told(const Statistics& counted) {
   fake<Statistics> subject;

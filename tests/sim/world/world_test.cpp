@@ -440,7 +440,7 @@ TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
   CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames are alive"));
 }
 
-// Has what add_invariants() asks a coordinator for, and forgets its error.
+// Has the members that add_invariants() requires of a coordinator, and forgets its error.
 struct forgetful_coordinator {
   bool stopped = false;
   int raised = 0;

@@ -1,4 +1,4 @@
-// What a supervisor tells of its checkpoints.
+// Warnings of a supervisor about its checkpoints.
 
 #include <fcntl.h>
 #include <unistd.h>

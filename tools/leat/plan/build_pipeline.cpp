@@ -37,7 +37,7 @@ constexpr bool is_rows =
   throw leat::failure(leat::errc::internal, "a stage that does not fit the one before it");
 }
 
-// Gives all parts of a pipeline a place in the file for what the library refuses.
+// Adds the position in the file to errors of the library, for all parts of a pipeline.
 template <class Make>
 any_pipeline with_error_position(text_position where, Make make) {
   try {
@@ -95,7 +95,7 @@ std::string format_position(const leat::owned_line_batch& rows, std::size_t i) {
   return leat::format_line_position(rows.position(i));
 }
 
-// The columns of a batch; an error that names the stage, the file and the place there.
+// The columns of a batch; an error names the stage, the file and the position there.
 template <class Rows>
 column_output decode_batch(const decoder_plan& stage, const Rows& rows) {
   std::vector<leat::byte_view> records;

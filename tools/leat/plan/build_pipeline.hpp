@@ -27,7 +27,7 @@ inline constexpr std::size_t default_batch_size = 64;
 ///
 /// `on_report` is called for what is left out as damaged, and `log` has it too, if there is one.
 ///
-/// Errors: a mistake, where the library refuses a part of the plan.
+/// Errors: a toml_error if the library rejects a part of the plan.
 [[nodiscard]] batched_pipeline build_pipeline(const pipeline_plan& plan,
                                               std::vector<leat::scheduler*> workers,
                                               const report_function& on_report,

@@ -112,21 +112,21 @@ struct pipeline_plan {
   [[nodiscard]] std::size_t workers() const noexcept;
 };
 
-/// What a command line says in the place of the file.
+/// Settings of the command line that override those of the file.
 struct plan_overrides {
   std::vector<std::string> files;
   std::optional<output_plan::kind> output;
   std::string path;  ///< of the output
 };
 
-/// Makes a plan of a document; what is wrong is added to `found`, and the plan is of no use then.
-/// Nothing is opened.
+/// Makes a plan from a document. Errors are added to `found`; the plan is unusable then. Opens no
+/// file.
 [[nodiscard]] pipeline_plan make_plan(const toml_value& document, const plan_overrides& overrides,
                                       toml_errors& found);
 
 /// Reads the header line of the files if a decoder of the plan needs it, and sets its `decode`.
 ///
-/// Errors: a mistake if the header lacks a column, or cannot be read before the records;
+/// Errors: a toml_error if the header lacks a column, or cannot be read before the records;
 ///         leat::failure data_loss if two files have different headers; those of reading a file.
 [[nodiscard]] leat::task<> read_headers(pipeline_plan& plan);
 

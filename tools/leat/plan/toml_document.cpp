@@ -27,7 +27,7 @@ class key_scanner {
  public:
   explicit key_scanner(std::string_view text) noexcept : text_(text) {}
 
-  // Throws a mistake for the first key that is too long.
+  // Throws a toml_error for the first key that is too long.
   void check() {
     while (at_ < text_.size()) {
       const char c = text_[at_];

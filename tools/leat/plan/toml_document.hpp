@@ -8,7 +8,7 @@
 
 namespace tool {
 
-/// A place in a text, both from 1; line 0: none in particular.
+/// A position in a text; lines and columns count from 1. Line 0: no position.
 struct text_position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -16,13 +16,13 @@ struct text_position {
   friend auto operator<=>(const text_position&, const text_position&) = default;
 };
 
-/// What is wrong with a text, and where.
+/// An error in a text, and its position.
 struct toml_error {
   text_position where;
   std::string text;
 };
 
-/// A value of a TOML document, and where it stands.
+/// A value of a TOML document, and its position.
 struct toml_value {
   struct entry;
   using list = std::vector<toml_value>;
@@ -47,7 +47,7 @@ struct toml_value::entry {
 
 /// Reads a document: a table.
 ///
-/// Errors: throws a mistake if the text is not TOML, if a dotted key has more than 16 parts, or if
+/// Errors: a toml_error if the text is not TOML, if a dotted key has more than 16 parts, or if
 /// tables and lists are nested more than 64 deep. Without these limits a small file could exhaust
 /// the stack.
 [[nodiscard]] toml_value parse_toml(std::string_view text);

@@ -21,15 +21,15 @@ using toml_errors = std::vector<toml_error>;
 /// The title of a whole document.
 inline constexpr std::string_view document_title = "the file";
 
-/// A table of a TOML document that is read key by key. What is wrong is noted, and reading goes on,
-/// so that all mistakes are said at once: what is read into keeps its value then.
+/// A table of a TOML document that is read key by key. An error is collected and reading continues,
+/// so that all errors are reported together; the variable to read into then keeps its value.
 ///
 ///     toml_table s(value, "[source]", found);
 ///     s.read("interleave", source.interleave, 1, 1024);
 ///     s.reject_unknown_keys();
 class toml_table {
  public:
-  /// `title`: what messages call it. Both arguments must outlive the table.
+  /// `title`: the name of the table in messages. `table` and `found` must outlive this object.
   toml_table(const toml_value& table, std::string title, toml_errors& found);
 
   [[nodiscard]] bool has(std::string_view key) const noexcept;
@@ -77,16 +77,16 @@ class toml_table {
   /// The tables of a list; `what` is what each of them is.
   [[nodiscard]] std::vector<toml_table> tables(std::string_view key, std::string_view what);
 
-  /// Notes every key that nobody has asked for.
+  /// Adds an error for every key that has not been read.
   void reject_unknown_keys();
 
-  /// Notes a mistake in the value of a key, or in all of this.
+  /// Adds an error in the value of a key, or in the whole table.
   void add_error(std::string_view key, std::string_view why);
   void add_error(const std::string& why);
-  /// Notes that the value `v` of a key is not what is wanted.
+  /// Adds the error that the value `v` of a key is not a `wanted`.
   void add_value_error(std::string_view key, const toml_value& v, std::string_view wanted);
 
-  /// Mistakes that were noted so far, in the whole document.
+  /// Returns the number of errors so far, in the whole document.
   [[nodiscard]] std::size_t error_count() const noexcept { return errors_.size(); }
 
   [[nodiscard]] const std::string& title() const noexcept { return title_; }

@@ -81,7 +81,7 @@ class signal_watch {
   sigset_t set_;
   sigset_t before_;
   int signals_ = -1;   // readable when one has come
-  int finished_ = -1;  // readable when the watch is over
+  int finished_ = -1;  // readable after the watch has ended
   std::atomic<int> caught_{0};
 };
 

@@ -14,8 +14,8 @@ namespace tool {
 /// \x1b.
 [[nodiscard]] std::string escape_text(std::string_view bytes);
 
-/// Text for a person, such as a message with a file's name in it: as escape_text(), but a backslash
-/// is one.
+/// Text for a person, such as a message with a file name. Like escape_text(), but a backslash is
+/// not escaped.
 [[nodiscard]] std::string escape_controls(std::string_view bytes);
 
 [[nodiscard]] std::string base64(std::string_view bytes);
