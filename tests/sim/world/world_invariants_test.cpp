@@ -36,8 +36,8 @@ struct fake {
   [[nodiscard]] Statistics statistics() const noexcept { return counted; }
 };
 
-// Returns the message of a world that checks an object with these statistics, for a step and while no
-// task can run. Returns an empty string if no invariant is violated.
+// Returns the message of a world that checks an object with these statistics, for a step and while
+// no task can run. Returns an empty string if no invariant is violated.
 template <class Statistics>
 std::string told(const Statistics& counted) {
   fake<Statistics> subject;
