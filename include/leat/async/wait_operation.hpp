@@ -81,7 +81,7 @@ class wait_operation : public work_item {
     begin_wait();
   }
 
-  /// Takes that back: the operation has ended at once.
+  /// Undoes that: the operation has ended immediately.
   void abandon_wait() noexcept { end_wait(); }
 
  protected:
@@ -102,7 +102,7 @@ class wait_operation : public work_item {
     context_->set_waiting(this);
   }
 
-  /// Takes the mark back; for a wait that ended at once.
+  /// Undoes begin_wait(), for a wait that ended immediately.
   void end_wait() noexcept {
     if (context_) context_->set_waiting(nullptr);
   }

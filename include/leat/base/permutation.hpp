@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// An order of the numbers from 0 to n - 1 that is nowhere stored: which number comes at a place,
-/// and at which place a number comes, each in O(1) time and memory.
+/// An order of the numbers from 0 to n - 1 that is not stored: the number at an index, and the
+/// index of a number, are each computed in O(1) time and memory.
 ///
 ///     const leat::permutation order(records, seed, epoch);
 ///     for (std::uint64_t i = 0; i < order.size(); ++i) use(order[i]);

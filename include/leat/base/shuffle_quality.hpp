@@ -20,7 +20,7 @@ struct shuffle_quality {
 /// Measures the order in which items came: of each, in turn, where it stood, from 0. That each
 /// stands there once is not checked. Fewer than two items are as the identity.
 ///
-/// Errors: invalid_argument for a place that is not below order.size().
+/// Errors: invalid_argument for a position that is not below order.size().
 /// Thread safety: distinct-safe. Cost: O(n), no allocation.
 [[nodiscard]] shuffle_quality measure_shuffle(std::span<const std::uint64_t> order);
 

@@ -38,8 +38,8 @@ struct source_options {
   bool enqueue_many = false;
   /// True: what several tasks get enters in the order of their calls, whatever each call takes.
   bool ordered = false;
-  /// What says which elements are wanted, in a filtered_element: [] one for all that a call gives,
-  /// [?] or [n] one for each row.
+  /// The shape of filtered_element::keep: [] is one value for everything that a call returns, [?]
+  /// or [n] one value for each row.
   braced<partial_shape> keep = {};
   braced<std::string> name = {};  ///< for messages and dumps; empty: "source" and its number
   scheduler* on = nullptr;        ///< where its tasks run; null: where the batcher is started
@@ -47,17 +47,17 @@ struct source_options {
 
 namespace detail {
 
-/// Refuses options that make no sense. `filters`: the source gives filtered_elements.
+/// Rejects options that make no sense. `filters`: the source returns a filtered_element.
 /// Errors: invalid_argument; the message begins with `owner`.
 void check_source(const source_options& how, bool filters, std::string_view owner);
 
-/// What of an element or a batch is wanted.
+/// Which part of an element or a batch to keep.
 struct keep_mask {
   bool any = true;
   std::optional<std::span<const bool>> each = {};  // of the rows; none: all alike
 };
 
-/// What a source says of what it gave, which must live on. Errors: as above.
+/// Returns the mask of `got`, which must outlive it. Errors: as check_source().
 keep_mask to_keep_mask(const filtered_element& got, const source_options& how,
                        std::string_view owner);
 

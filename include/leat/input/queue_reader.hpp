@@ -30,15 +30,15 @@
 
 namespace leat {
 
-/// A record with its key, as readers of TensorFlow give it, and its place.
+/// A record with its position and its key, in the format of TensorFlow's readers.
 struct keyed_record {
-  std::string key;  ///< path and place: "a.tfrecord:48", "a.txt:7"; see the reader's key()
+  std::string key;  ///< path and position: "a.tfrecord:48", "a.txt:7"; see the reader's key()
   std::string value;
   std::size_t path_size = 0;  ///< bytes of the key, which begins with the path
   std::uint64_t offset = 0;   ///< as record_position::offset
   std::uint64_t index = 0;    ///< as record_position::index
 
-  /// Where it stands. The path is a part of `key`, and lives as long as that stays as it is.
+  /// The position of the record. Its path is a view into `key`, and valid until `key` changes.
   [[nodiscard]] record_position position() const noexcept {
     return {std::string_view(key).substr(0, path_size), offset, index};
   }
@@ -51,7 +51,7 @@ struct keyed_record {
 ///     while (auto record = co_await reader.read()) use(record->key, record->value);
 ///
 /// The end of the input is the end of the queue: closed and drained. A file without records is
-/// passed over. A name that cannot be opened is an error that names it; the next call goes on with
+/// skipped. A name that cannot be opened is an error that names it; the next call goes on with
 /// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
 /// report. What is not the file's fault (an option out of range, too few descriptors or too little
 /// memory, a stop) is an error under every policy, and the next call tries the same name again.
@@ -71,8 +71,8 @@ struct keyed_record {
 /// call, and what was read of the file is delivered by it. So who is stopped and starts anew with
 /// the same reader gets each record once, and a state that is saved in between misses none.
 ///
-/// Its place can be saved at any time and restored in another reader, in the middle of a file too:
-/// the state holds the place behind the last record that was delivered.
+/// Its position can be saved at any time and restored in another reader, in the middle of a file
+/// too: the state holds the position after the last delivered record.
 ///
 /// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or
 /// identity_reader; `Queue` any queue of strings.
@@ -341,7 +341,7 @@ class queue_reader {
                    .left_over = left_over_};
     if (reader_) {
       s.reports = reader_->statistics().reports;  // also of a read that has failed since
-      // Behind the last record the place may be behind what is left over, too.
+      // After the last record the position may also be after the left-over bytes.
       if (next_ == batch_.size()) s.left_over += reader_->statistics().left_over;
       const record_position next =
           next_ < batch_.size() ? batch_.position(next_) : reader_->position();

@@ -19,8 +19,8 @@ struct reader_position {
 
 /// What a queue_reader needs to go on where it was: a few bytes, never the records.
 ///
-/// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; those of a
-/// place are there while a file is being read, and the last two where they are not 0.
+/// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; the fields of
+/// a reader_position are present while a file is being read, the last two if they are not 0.
 struct reader_state {
   std::uint64_t work_started = 0;          ///< field 1, files
   std::uint64_t work_finished = 0;         ///< field 2, files

@@ -34,9 +34,9 @@ struct budget_statistics {
 /// push to another one go on. The sum of the weights of what is stored in all the queues never
 /// exceeds the limit, except by items that a batch held and gave back.
 ///
-/// Order of service: pushes for which only the budget has no room go on in the order in which they
-/// came, over all queues. The first one holds up the others, also lighter ones. A push that waits
-/// for room in its own queue holds up nobody in another one.
+/// Order of service: pushes that wait only for the budget resume in the order in which they came,
+/// over all queues. The first one blocks the others, also lighter ones. A push that waits for its
+/// own queue blocks no push to another queue.
 ///
 /// While somebody waits for the budget, and in a queue whose own weight holds up its first push,
 /// a random_shuffle_queue gives items also below its min_after_dequeue: the memory is the harder
@@ -102,7 +102,7 @@ class memory_budget {
   void add_waiting(const waiting_queue& p) noexcept LEAT_REQUIRES(mutex_);
   void remove_waiting(const queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 
-  // Serves the queues that can go on. `locked` is one of which the caller holds the lock.
+  // Serves the queues whose pushes fit. `locked` is the one whose lock the caller holds.
   void match_queues(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
   bool release_minimums(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 
@@ -114,7 +114,7 @@ class memory_budget {
   std::size_t queues_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t tickets_ LEAT_GUARDED_BY(mutex_) = 0;
   std::vector<waiting_queue> waiting_queues_
-      LEAT_GUARDED_BY(mutex_);  // by ticket; with room for all queues
+      LEAT_GUARDED_BY(mutex_);  // by ticket; capacity for all queues is reserved
   std::vector<queue_base*> queues_with_minimum_ LEAT_GUARDED_BY(mutex_);  // queues with a minimum
   const std::string name_;
 };

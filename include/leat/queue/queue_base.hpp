@@ -35,9 +35,9 @@ struct pop_batch_operation;
 ///
 /// The typed queue, basic_queue, adds how values are stored and which one comes next.
 ///
-/// The state changes at once, under the lock; who can continue is resumed afterwards, on its own
-/// scheduler. After each change: pushes from the head of their line, then pops from the head of
-/// theirs, until nothing moves.
+/// The state changes immediately, under the lock; waiting operations that can continue are resumed
+/// afterwards, on their own schedulers. Each change serves pushes from the head of their wait
+/// queue, then pops from the head of theirs, until nothing moves.
 ///
 /// Thread safety: shared-safe. Cost: O(1), and O(waiting) for what ends them all.
 class queue_base {
@@ -352,7 +352,7 @@ class queue_base {
   void match_for_budget(queue_base& locked, work_list& woken) noexcept;
   void leave_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 
-  // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
+  // Updates what the fast path may do, after a change of a wait queue, of closed_ or held_back_.
   void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
     fast_push_ = nobody_waits && !closed_ && !budget_;
@@ -380,7 +380,7 @@ class queue_base {
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
   detail::live_queue registration_{this, &queue_base::report};  // for dump()
-  detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
+  detail::queue_waiter close_marker_;  // the position of a plain close among the pushes
   const std::string name_;
   // Whose operations waited here or were waited for: who usually fills the queue and empties it.
   detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);

@@ -8,7 +8,7 @@ namespace leat {
 ///
 /// A value type. Thread safety: distinct-safe.
 struct sparse_tensor {
-  tensor indices;      ///< int64 [n, rank]: the place of each value, in rising order
+  tensor indices;      ///< int64 [n, rank]: the indices of each value, in rising order
   tensor values;       ///< [n]
   tensor dense_shape;  ///< int64 [rank]: of the whole
 

@@ -4,9 +4,9 @@ namespace leat::detail {
 
 /// Where a simulated thread may be pre-empted: before it takes a lock, after it has let one go.
 ///
-/// A simulation runs several threads on one, by turns; between two suspension points it can change
-/// turns only where the program tells it that it may. The library's locks do. On a thread that
-/// simulates nothing each of these places costs one test of a thread-local pointer.
+/// A simulation runs several threads in turn on one. Between two suspension points it switches
+/// threads only at the points that this class marks, such as the library's locks. On a thread that
+/// simulates nothing, each point costs one test of a thread-local pointer.
 class preemption_hook {
  public:
   /// What a simulation installs on its thread. No turn is changed while a lock is held.
@@ -28,7 +28,7 @@ class preemption_hook {
     }
   }
 
-  /// A place of the program's own.
+  /// A preemption point of the program's own.
   static void point() noexcept {
     if (current_ && current_->held == 0) current_->may_preempt(*current_);
   }

@@ -35,7 +35,7 @@ class epoch_fingerprint {
   epoch_fingerprint(std::uint64_t count, std::uint64_t high, std::uint64_t low) noexcept
       : count_(count), high_(high), low_(low) {}
 
-  /// Adds a record; `key`: what names it among all, its number or its place.
+  /// Adds a record; `key` identifies it among all records: its number or its position.
   /// Cost: some 60 ns and 0.2 ns a byte.
   void add(std::uint64_t key, byte_view record) noexcept;
   void add(std::string_view key, byte_view record) noexcept;

@@ -60,8 +60,8 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
 /// Thread safety: distinct-safe. Cost: the checksums.
 [[nodiscard]] bool is_tfrecord(byte_view frame, tfrecord_checks checks) noexcept;
 
-/// The offset of the first place in `bytes` where the header of a record can stand: its checksum is
-/// right and its length is at most `max_record_size`. Empty when there is none.
+/// Returns the first offset in `bytes` at which the header of a record can begin: its checksum
+/// matches and its length is at most `max_record_size`. Empty if there is none.
 ///
 /// For going on behind damage. Data can look like a header by chance (the checksum has 32 bits),
 /// and a record can hold a TFRecord file: only the payload's checksum tells. The last

@@ -25,7 +25,7 @@ inline constexpr std::size_t tfrecord_sample_size = 4096;
 /// The first bytes of an index, as in a PNG file: a transfer that takes it for text changes them.
 inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n";
 
-/// Where the records of a TFRecord file stand: how many there are, and the place of each in O(1).
+/// An index of the records of a TFRecord file: their number, and the position of each in O(1).
 ///
 /// Made by a tfrecord_index_builder, or of the bytes of an index file; see
 /// docs/formats/tfrecord-index.md. The offsets of 128 records are kept as a straight line and what
@@ -35,7 +35,7 @@ inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n"
 /// A value type. Thread safety: distinct-safe; shared-safe where nobody assigns to it.
 class tfrecord_index {
  public:
-  /// A record's place.
+  /// The position of a record.
   struct entry {
     std::uint64_t offset = 0;  ///< of its first byte, frame included, from the start of the file
     std::uint64_t size = 0;    ///< of the payload, bytes
@@ -50,7 +50,7 @@ class tfrecord_index {
   [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
-  /// The place of record `i`, which must be below size(). Cost: O(1), a few ns where it is cached.
+  /// The position of record `i`. Precondition: i < size(). Cost: O(1), a few ns if it is cached.
   [[nodiscard]] entry operator[](std::uint64_t i) const noexcept {
     const std::uint64_t offset = offset_of(i);
     const std::uint64_t end = i + 1 == count_ ? fingerprint_.size : offset_of(i + 1);

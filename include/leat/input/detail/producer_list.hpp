@@ -10,8 +10,8 @@ namespace leat::detail {
 /// How long a reader waits by default for a producer that was never started before it reports it.
 inline constexpr std::chrono::seconds patience_for_start(60);
 
-/// A producer among all those of the process: so that who waits in vain can be told which of them
-/// were never started. Thread safety: shared-safe.
+/// The entry of a producer in the list of all producers of the process. By the list, the error of a
+/// wait can name those that were never started. Thread safety: shared-safe.
 class producer_list_entry {
  public:
   /// The producer's runner, and the queue that it fills; both outlive this.

@@ -16,7 +16,7 @@ struct feed_state {
   std::atomic<bool> started = false;
 };
 
-/// What the consumer of a batcher is told that has waited for a batch as long as it wants to.
+/// Returns the error for a consumer that has waited for a batch until its patience ended.
 [[nodiscard]] failure starvation_error(const queue_base& queue, std::size_t batch_size,
                                        duration patience, const feed_state& by);
 

@@ -78,14 +78,14 @@ namespace detail {
 [[nodiscard]] corruption_report make_file_report(std::string_view path,
                                                  const std::exception_ptr& error);
 
-/// The exception for damage at `position`, "record 3", that a reader does not leave out.
+/// The exception for corruption at `position`, such as "record 3", that a reader does not skip.
 [[nodiscard]] failure corruption_error(errc reason, const corruption_report& report,
                                        std::string_view position, std::string_view hint);
 
-/// What is said of a record behind which a reader does not go on, after so many reports.
+/// The text for an error at the limit of `reports` reports.
 [[nodiscard]] std::string limit_hint(std::uint64_t reports);
 
-/// What is said of what may be a record, and is too long to be held.
+/// The text for a possible record at `offset` that is too long to be held.
 [[nodiscard]] std::string too_long_hint(std::uint64_t offset);
 
 }  // namespace detail

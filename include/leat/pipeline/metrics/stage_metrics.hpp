@@ -42,8 +42,8 @@ class stage_metrics {
   void add_left_over(std::uint64_t bytes) noexcept {
     left_over_.fetch_add(bytes, std::memory_order_relaxed);
   }
-  /// For a stage that holds what it has made, or draws from: how much fits, and what comes and
-  /// goes; in elements or, where it hands on whole blocks, in these.
+  /// For a stage that holds elements: its capacity, and the elements that it holds. The unit is
+  /// elements, or blocks if the stage passes on whole blocks.
   void set_capacity(std::uint64_t items) noexcept {
     capacity_.store(items, std::memory_order_relaxed);
   }

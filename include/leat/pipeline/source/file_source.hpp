@@ -13,9 +13,9 @@ namespace leat {
 /// Which files a pipeline reads, how often and in which order.
 ///
 /// `interleave` files are read side by side, `block_length` records of each in turn, which is an
-/// order as fixed as that of one after the other: it depends on no speed. In the place of one that
-/// ends comes the next one, in the same turn. An epoch is read to its end before the next one
-/// begins. The order of the files in epoch e is a function of (seed, e).
+/// order as fixed as that of one after the other: it does not depend on speed. When a file ends,
+/// the next one continues in the same turn. An epoch is read to its end before the next one begins.
+/// The order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
   /// Files, or patterns as match_files() takes them: each has to match a file. All are sorted, and

@@ -34,12 +34,12 @@ struct pipeline_options {
   /// producer that was never started; see read_queue().
   std::optional<time_span> patience = {};
   /// Bytes that the stages may hold together: readers, shuffle buffers, and all blocks of elements
-  /// on their way to the consumer. Stages run ahead only as far as that leaves room, each one block
-  /// at least, which changes no order. What a function makes is taken to be as large as the largest
-  /// that it has made before: who grows suddenly is above it for once, by as much for each worker.
-  /// A pipeline that cannot do with it is refused, when it is declared or as soon as the sizes of
-  /// its records tell, with resource_exhausted and the sum.
-  /// What the consumer has got is its own. None: as much as follows from the other options.
+  /// on their way to the consumer. Stages run ahead only as far as the budget allows, by at least
+  /// one block each, which does not change the order. What a function makes is taken to be as large
+  /// as the largest that it has made before: who grows suddenly is above it for once, by as much
+  /// for each worker. A pipeline that cannot do with it is refused, when it is declared or as soon
+  /// as the sizes of its records tell, with resource_exhausted and the sum. What the consumer has
+  /// got is its own. None: as much as follows from the other options.
   std::optional<std::size_t> memory_budget = {};
 };
 

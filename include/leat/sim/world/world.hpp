@@ -334,8 +334,8 @@ class world {
   time_point now_{};
   std::uint64_t steps_ = 0;
   std::uint64_t time_advances_ = 0;
-  std::vector<std::size_t> ready_;  // at each place: the threads, and last the files
-  std::size_t last_ = 0;            // the place that had the last step
+  std::vector<std::size_t> ready_;  // ready items of each thread; last: of the files
+  std::size_t last_ = 0;            // index in ready_ of the last step
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;
   std::uint64_t added_ = 0;  // invariants, ever

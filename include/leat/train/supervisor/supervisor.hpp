@@ -27,7 +27,7 @@ struct step_in_progress;
 
 /// How a supervisor begins.
 struct prepare_options {
-  /// The chief waits for a checkpoint, in the place of making the state.
+  /// The chief waits for a checkpoint instead of initialising the state.
   bool wait_for_checkpoint = false;
   time_span max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
   braced<std::stop_token> stop = {};                ///< ends such a wait as cancelled

@@ -39,13 +39,13 @@ struct supervisor_options {
 
   /// What is saved and restored; none: nothing is. It must outlive the supervisor.
   const checkpoint_registry* state = nullptr;
-  /// What it warns of, such as checkpoints that it passes over, on_warning is told as well.
+  /// Its warnings, such as those of skipped checkpoints, are passed to on_warning as well.
   saver_options saver = {};
   /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
   /// was registered.
   session_manager_options sessions = {};
-  /// One of your own in place of one made of `sessions`, which is then not looked at; its class is
-  /// in leat/tensorflow.hpp.
+  /// Your own session manager instead of one made from `sessions`, which is then ignored; its class
+  /// is in leat/tensorflow.hpp.
   braced<std::shared_ptr<session_manager>> manager = {};
 
   /// The number of the step that was done last. None: that of the registry, if there is an entry
@@ -81,12 +81,12 @@ struct supervisor_options {
   event_writer_options events = {};
   bool write_events = true;              ///< false: no events, in spite of the directory
   braced<std::string> summary_dir = {};  ///< of events; empty: logdir
-  /// In the place of one in the directory; must outlive the supervisor.
+  /// Used instead of a writer in the directory; must outlive the supervisor.
   event_writer* writer = nullptr;
   braced<std::string> graph_def = {};  ///< serialized, as the first event; empty: none
   braced<std::string> meta_graph_def = {};
 
-  /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
+  /// The default of start_queue_runners(); must outlive the supervisor.
   const queue_runner_collection* runners = nullptr;
   /// For the current step to finish after a stop request. Afterwards the body is cancelled, and the
   /// interrupted step is neither counted nor saved.
@@ -97,9 +97,9 @@ struct supervisor_options {
   /// saved then, as ever behind an error. False: on_warning is told of it, and it is a secondary
   /// one.
   bool throw_after_clean_stop = false;
-  /// Told what is no failure: a checkpoint that is passed over, a service that cannot be started,
-  /// an error after a clean stop. Unless told otherwise that is a line on standard error; empty:
-  /// nobody is told.
+  /// Called for a problem that is not a failure: a skipped checkpoint, a service that cannot be
+  /// started, an error after a clean stop. Default: prints a line on standard error. If empty, no
+  /// function is called.
   braced<std::function<void(const std::string& sentence)>> on_warning = print_warning;
 };
 

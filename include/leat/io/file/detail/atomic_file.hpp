@@ -11,11 +11,12 @@ namespace leat::detail {
 
 /// A file that is written under a name of its own and gets the wanted one when it is complete.
 ///
-/// Its own name is the wanted one with ".partial" behind it (".partial1", ... if there is one
-/// already). Until commit() what has the wanted name stays; dropped before release() it is removed.
+/// Its own name is the wanted one followed by ".partial" (".partial1", ... if that file exists
+/// already). A file with the wanted name remains until commit(). If the object is destroyed before
+/// release(), the new file is removed.
 ///
-/// finish() and commit() can be called again after an error, and do what is left to do; where the
-/// sync failed finish() fails again.
+/// finish() and commit() can be called again after an error, and do the rest of their work; after a
+/// failed sync, finish() fails again.
 /// Thread safety: thread-bound to the scheduler on which it was created.
 class atomic_file {
  public:
@@ -35,8 +36,8 @@ class atomic_file {
   /// The name that it has for now.
   [[nodiscard]] const std::string& partial_path() const noexcept { return partial_path_; }
 
-  /// Gives the finished file its name, in one step; what has that name is replaced. Who is to count
-  /// on the name calls sync_parent_directory() as well.
+  /// Gives the finished file its name atomically; a file with that name is replaced. To make the
+  /// name durable, call sync_parent_directory() as well.
   [[nodiscard]] task<void> commit(std::string path);
 
   /// Takes the name away again, here and now.

@@ -8,11 +8,11 @@ namespace leat::detail {
 /// The last epoch that is counted: a state that tells of a later one was made up.
 inline constexpr std::uint64_t max_epochs = (std::uint64_t{1} << 63) - 1;
 
-/// Ranks whose shares are dealt anew may be so many epochs apart: each one between takes time and
-/// memory.
+/// The largest distance in epochs between ranks whose shares are distributed again: each epoch
+/// between them takes time and memory.
 inline constexpr std::uint64_t max_epoch_gap = 1024;
 
-/// Why they are not, of a rank that is so many epochs behind the first one; empty: they are.
+/// Returns the error for a rank that is `epochs` behind the first one; empty if that is allowed.
 [[nodiscard]] inline std::string epoch_gap_error(std::uint64_t rank, std::uint64_t world_size,
                                                  std::uint64_t epochs) {
   if (epochs <= max_epoch_gap) return {};

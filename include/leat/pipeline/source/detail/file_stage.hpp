@@ -178,7 +178,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     return has_files_of_others ? open_.all_are_empty() : open_.are_empty(order_.files());
   }
 
-  // Some records of a file, or of the one that comes in its place; none where no file is left.
+  // Takes some records of a file, or of the one that follows it; none if no file is left.
   task<void> take(open_file& f, batch& block, std::size_t most) {
     while (f.taken == f.read.size()) {
       if (!f.is_open() && order_.at_end()) {

@@ -71,11 +71,11 @@ struct prefetched_file {
   fifo_queue<step> steps;
 };
 
-/// Tasks of which each reads one file at a time, in the order in which these were begun, up to two
-/// steps ahead of who takes them. Who has so many files begun as there are tasks, and takes those
-/// that were begun first before others, gets all of them.
+/// Tasks that each read one file at a time, in the order of the calls of begin(), up to two steps
+/// ahead of take(). A caller that begins as many files as there are tasks, and takes the oldest
+/// first, gets all of them.
 ///
-/// Reports of damage are told where the records are taken, in the order of these.
+/// Corruption is reported by take(), in the order of the records.
 template <class Reader>
 class reader_tasks {
  public:
@@ -102,8 +102,9 @@ class reader_tasks {
     }
   }
 
-  /// A task begins to read it. Precondition: fewer than there are tasks are begun and not read.
-  /// Errors: what a task has ended with.
+  /// Has a task begin to read the file. Precondition: fewer files than tasks are begun and not
+  /// read.
+  /// Errors: the error of a task that has failed.
   [[nodiscard]] std::shared_ptr<prefetched> begin(const std::string& path,
                                                   const file_position& from) {
     auto file = std::make_shared<prefetched>(path, from);
@@ -114,7 +115,7 @@ class reader_tasks {
   }
 
   /// Replaces the contents of `block` by the next records of a file; false at its end.
-  /// Errors: those of its reader and, behind the records if there are any, of the quarantine log.
+  /// Errors: those of its reader and, after its records, of the quarantine log.
   [[nodiscard]] task<bool> take(prefetched& file, batch& block, reader_progress& after) {
     if (file.report_error) std::rethrow_exception(file.report_error);
     recycler_.give_back(std::exchange(block, batch()));
