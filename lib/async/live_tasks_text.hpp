@@ -20,12 +20,12 @@ namespace detail {
 [[nodiscard]] std::string name_of(const task_context& task);
 
 /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two
-/// of their turns: they are not asked but looked at.
+/// of their turns: their state is read directly, not queried.
 [[nodiscard]] std::string describe_live_tasks(std::size_t live_tasks,
                                               const std::vector<const scheduler*>& driven);
 
 /// The tasks and threads of a scope that have not ended, with what belongs to each, every line
-/// indented; empty when there are none. Asks as task_scope::report() does.
+/// indented; empty if there are none. Queries the schedulers like task_scope::report().
 [[nodiscard]] std::string describe_live_tasks(const task_scope& scope,
                                               duration patience = std::chrono::seconds(1));
 

@@ -73,7 +73,7 @@ std::string reader_state::to_bytes() const {
   add(produced, num_records_produced);
   if (!current_work.empty()) message.add_string(current, current_work);
   if (at) {
-    message.add_uint64(offset, at->offset);  // also 0: it says that there is a place
+    message.add_uint64(offset, at->offset);  // also 0: it shows that there is a position
     add(index_in_file, at->index);
     add(file_size, at->file_size);
     add(modified, static_cast<std::uint64_t>(at->modified_ns));

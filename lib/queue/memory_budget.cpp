@@ -56,7 +56,7 @@ void memory_budget::remove_waiting(const queue_base& q) noexcept {
                         waiting_queues_.end());
 }
 
-// Each round moves an item, or takes one out of line that a select has given up.
+// Each round moves an item, or removes an operation from its wait queue after its select has ended.
 void memory_budget::match_queues(queue_base& locked, work_list& woken) noexcept {
   do {
     while (!waiting_queues_.empty() && has_space_for(waiting_queues_.front().weight)) {
@@ -65,7 +65,7 @@ void memory_budget::match_queues(queue_base& locked, work_list& woken) noexcept 
   } while (!waiting_queues_.empty() && release_minimums(locked, woken));
 }
 
-// Lets queues give what they keep back as their minimum. True: that made room.
+// Lets queues deliver the items of their minimum size. Returns true if that freed memory.
 bool memory_budget::release_minimums(queue_base& locked, work_list& woken) noexcept {
   const std::size_t before = used_;
   for (queue_base* const q : queues_with_minimum_) {

@@ -96,7 +96,8 @@ void queue_base::return_held(detail::queue_waiter& w) noexcept {
   restore_items(w, 0);
 }
 
-// As many items at a time as there is room for; of weighed ones one, since each may be too heavy.
+// Adds as many items at a time as there is space for; with weights a single one, because each item
+// may exceed the weight.
 bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
     if (!has_space_for(w)) return false;
@@ -366,7 +367,8 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
   return true;
 }
 
-// Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
+// Matches all waiting operations. If `w` itself is done, it is not woken, because its coroutine is
+// not suspended yet.
 work_list queue_base::match_others(detail::queue_waiter& w) noexcept {
   work_list others;
   work_list woken = match_waiters();

@@ -51,7 +51,7 @@ bool queue_base::can_add_next(const detail::queue_waiter& w) const noexcept LEAT
   return !exceeds_limits(next_weight(w)) && (!budget_ || budget_->is_first(weights_of(w).ticket_));
 }
 
-// The push at the head of the line if the number of items does not keep it out; null without one.
+// Returns the first waiting push if the number of items does not prevent it; otherwise null.
 const detail::queue_waiter* queue_base::first_push_within_capacity() const noexcept {
   const detail::queue_waiter* const w = pushers_.first();
   return w && w->role_ != detail::queue_waiter::role::close && size_ < capacity_ ? w : nullptr;
@@ -112,7 +112,7 @@ void queue_base::unlock_budget(bool as_owner) const noexcept LEAT_NO_ANALYSIS {
   budget_->mutex_.unlock(as_owner);
 }
 
-// Serves the lines, and says anew what the head of the pushes wants of the budget.
+// Matches the wait queues, and registers again what the first waiting push needs from the budget.
 void queue_base::match_wait_queues_with_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
   budget_->remove_waiting(*this);
   work_list own = match_wait_queues();

@@ -11,7 +11,7 @@
 namespace leat::sim {
 namespace {
 
-// Tasks that were asked to stop and go on for so many items do not intend to end.
+// Tasks that still run after a stop request and this many items are not going to finish.
 constexpr std::size_t max_unwind_items = 1'000'000;
 
 // 2000-01-01 00:00 UTC.
@@ -57,7 +57,7 @@ bool virtual_scheduler::run_now(std::size_t max_items) {
   return run_ready(max_items);
 }
 
-// What was held back for a choice goes in front of what came later.
+// Puts the items that were held back for a decision in front of later ones.
 void virtual_scheduler::return_pool() noexcept {
   if (pool_.empty()) return;
   work_list& items = ready_items();

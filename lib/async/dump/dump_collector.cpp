@@ -23,10 +23,10 @@ namespace leat::detail {
 
 // ------------------------------------------------------------------------------------- the scopes
 
-// The living scopes that are asked about, newest first. For a holder of the registry's lock.
+// The live scopes that a dump covers, newest first. The caller holds the registry's lock.
 class dump_collector::selected_scopes {
  public:
-  // `only`: the number of a scope, for that one and those below; 0: all.
+  // `only`: the number of a scope, to select it and those below it; 0: all.
   explicit selected_scopes(std::uint64_t only) {
     for (task_scope* s = scope_registry::first(); s; s = scope_registry::next(*s)) {
       scopes_.push_back(s);
@@ -205,7 +205,7 @@ std::vector<scheduler_hold> dump_collector::find_schedulers(std::uint64_t only) 
   return all;
 }
 
-// Holds no lock while it waits: who is asked may be about to make or to destroy a scope.
+// Holds no lock while it waits: a queried scheduler may be about to create or destroy a scope.
 std::shared_ptr<dump_collector::replies> dump_collector::query_schedulers(
     std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven) {
   const auto to = std::make_shared<replies>();
@@ -238,7 +238,7 @@ std::vector<scope_state>::iterator find(std::vector<scope_state>& all, std::uint
 
 }  // namespace
 
-// The living scopes with what was told of their tasks, and with what is known of the others.
+// Returns the live scopes with the replies about their tasks; other tasks have static information.
 std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
                                                            process_snapshot& state,
                                                            const replies& r) {
@@ -269,7 +269,7 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
   return all;
 }
 
-// Asks nobody: a thread has told where it blocks before it did.
+// Queries no thread: each one records what it waits for before it blocks.
 void dump_collector::add_threads(std::vector<scope_state>& all) {
   const std::lock_guard lock(thread_registry::mutex());
   const thread_record* p = thread_registry::first();

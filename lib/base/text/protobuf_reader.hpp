@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// What stands in one field of a protobuf message: a number, or a run of bytes.
+/// The encoding of a field of a protobuf message: a number, or a sequence of bytes.
 enum class wire_type : std::uint32_t {
   varint = 0,
   fixed64 = 1,
@@ -25,7 +25,7 @@ constexpr std::uint32_t make_tag(std::uint32_t number, wire_type w) noexcept {
   return number << 3 | static_cast<std::uint32_t>(w);
 }
 
-/// Thrown for bytes that are no message: what stands there.
+/// Thrown for bytes that are not a valid message. `what` describes them.
 struct malformed_message {
   const char* what;
 };

@@ -21,7 +21,7 @@ namespace {
 // As in a PNG file: a transfer that takes it for text changes it.
 constexpr std::string_view checkpoint_magic = "\x89LCK\r\n\x1a\n";
 
-// Where the numbers of the header stand. It is the same in all versions.
+// Offsets of the numbers in the header, the same in all versions.
 struct header_offset {
   enum : std::size_t {
     version_at = 8,

@@ -15,7 +15,7 @@ namespace leat::detail {
 /// of the block.
 class csv_fields {
  public:
-  /// Where the fields begin or end in the text: numbers that stand in every `step`th place, and
+  /// The positions in the text where the fields begin or end: every `step`th element of `at`, plus
   /// `more` bytes.
   struct bounds {
     const std::uint16_t* at;
@@ -108,7 +108,7 @@ class csv_block {
   static constexpr std::size_t max_record = std::size_t{32} << 10;
   static constexpr std::size_t max_count = 1024;
 
-  // Where something is in the text.
+  // Positions in the text.
   struct field_positions {
     std::array<std::uint16_t, max_record + block_size> delimiters;
     std::array<std::uint16_t, max_count> begins;  // of the records

@@ -112,7 +112,7 @@ struct map_entry {
   return a.size() < 8 ? same_words(std::uint32_t{}) : same_words(std::uint64_t{});
 }
 
-/// Calls use(bytes) for each field `number` of a message that is a run of bytes, and skips the
+/// Calls use(bytes) for each field `number` of a message that is a sequence of bytes, and skips the
 /// others. Errors: malformed_message, and what `use` throws.
 template <class Use>
 void for_each_bytes(std::string_view message, std::uint32_t number, Use&& use) {

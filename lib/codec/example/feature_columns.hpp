@@ -15,7 +15,7 @@
 
 namespace leat::detail {
 
-/// Which record is read, for messages.
+/// Identifies the record that is read, for messages.
 struct record_id {
   std::size_t index;
   std::string_view name;
@@ -23,23 +23,23 @@ struct record_id {
 
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void throw_error(std::string_view key, const std::string& why) const;
-  /// The same for bytes that are no message.
+  /// Overload for bytes that are not a valid message.
   [[noreturn]] void throw_error(const malformed_message& damage, std::string_view message) const;
 
  private:
   [[nodiscard]] std::string who() const;
 };
 
-/// The lists of one record: of each key that is wanted, in the order in which those were counted.
+/// The lists of one record, one for each requested key, in the order of the slots.
 using record_lists = std::span<const feature_list>;
 
-/// A key that is wanted: its text, and where its list stands in record_lists.
+/// A requested key: its text, and the slot of its list in record_lists.
 struct wanted_key {
   std::string text;
   std::size_t slot;
 };
 
-// Columns collect what becomes of one feature, record by record. Each has
+// A column collects the values of one feature, record by record. Each has
 //   add(id, lists)    adds the next record. Errors: decode_error, malformed_message
 //   take(records)     returns the values of `records` records and empties the column
 

@@ -14,7 +14,7 @@
 
 namespace leat::detail {
 
-/// Checked features, and the keys that they want of a record.
+/// Checked features, and the slots of the keys that they request from a record.
 class feature_layout {
  public:
   /// `owner` begins the messages; `sequences`: of the steps of a SequenceExample.
@@ -22,9 +22,9 @@ class feature_layout {
   feature_layout(feature_map features, std::string_view owner, bool sequences = false);
 
   [[nodiscard]] const feature_map& features() const noexcept { return features_; }
-  /// How many keys are wanted.
+  /// Returns the number of requested keys.
   [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
-  /// Where the list of a key stands; `slots()` for one that is not wanted.
+  /// Returns the slot of a key, or slots() if the key is not requested.
   [[nodiscard]] std::size_t find_slot(std::string_view key) const {
     const auto found = slots_.find(key);
     return found == slots_.end() ? slots_.size() : found->second;

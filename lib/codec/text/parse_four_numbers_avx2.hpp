@@ -17,7 +17,7 @@
 
 namespace leat::detail {
 
-// What a point at one of 16 places, or at none, asks for.
+// The shuffle and scale for a decimal point at one of 16 positions, or for none.
 struct point_position {
   std::array<std::uint8_t, 16> without;  // a shuffle that takes it out
   std::array<double, 2> powers;          // 10 to the number of bytes behind it; with a minus
@@ -50,7 +50,7 @@ class four_last_digits {
       : even_(last_of(ends[0], counts[0], ends[2], counts[2])),
         odd_(last_of(ends[1], counts[1], ends[3], counts[3])) {}
 
-  /// Takes a point out of each, and gives at which of the 16 places they were; 16: there is none.
+  /// Removes the decimal point from each. Returns its position, 0 to 15; 16 if there is none.
   LEAT_AVX2 std::array<std::size_t, 4> pop_decimal_points() noexcept {
     const __m256i point = _mm256_set1_epi8('.' - '0');
     const auto even =

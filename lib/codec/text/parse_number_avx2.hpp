@@ -37,13 +37,13 @@ class last_digits {
     digits_ = _mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')), mask);
   }
 
-  /// Takes the last point out, and gives how many bytes were behind it; `size`: there is none.
+  /// Removes the last decimal point. Returns the number of bytes after it, or `size` without one.
   LEAT_AVX2 std::size_t pop_decimal_point() noexcept {
     const __m128i point = _mm_set1_epi8('.' - '0');
     const auto points =
         static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(digits_, point)));
     const auto before = static_cast<std::size_t>(31 - __builtin_clz(2 * points + 1));
-    // What is before it, and it, moves behind by one, into the place of the point.
+    // The bytes before the point move right by one position, over the point.
     const __m128i positions = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(before)), positions);
     digits_ = _mm_shuffle_epi8(digits_, _mm_add_epi8(positions, moves));

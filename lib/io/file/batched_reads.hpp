@@ -13,13 +13,13 @@
 
 namespace leat::detail {
 
-/// Pieces of files that go into one memory, for all of which one task may wait.
+/// Ranges of files that are read into one block of memory. One task may wait for all of them.
 struct range_batch : awaited_read {
   std::vector<file_range> ranges;
   aligned_bytes memory;
-  std::size_t next = 0;     // piece to begin
-  std::size_t reading = 0;  // pieces under way
-  gather_result result;     // of the first piece that failed; then no further one is begun
+  std::size_t next = 0;     // range to start
+  std::size_t reading = 0;  // ranges in flight
+  gather_result result;     // of the first range that failed; then no further one is started
 
   [[nodiscard]] bool may_begin() const noexcept {
     return next < ranges.size() && result.error == 0;
@@ -30,11 +30,11 @@ struct range_batch : awaited_read {
   }
 };
 
-/// Reads pieces of several files through the backend, batch after batch, `depth` pieces at a time,
-/// whoever waits for them. Opens the files that are closed; where all that may be open are in use,
-/// a piece waits for one of them.
+/// Reads ranges of several files through the backend, batch after batch, `depth` ranges
+/// concurrently, whether or not a task waits for them. Opens files that are closed; if all files
+/// that may be open are in use, a range waits for one of them.
 ///
-/// Lives as long as it reads something, and keeps the files open and the batches there until then.
+/// Lives as long as reads are in flight, and keeps the files and the batches alive until then.
 /// Thread safety: thread-bound to the scheduler of the files.
 class batched_reads : public std::enable_shared_from_this<batched_reads> {
  public:
@@ -48,17 +48,17 @@ class batched_reads : public std::enable_shared_from_this<batched_reads> {
   /// Ends the process when this is not the scheduler of the files.
   void check_home() const noexcept;
 
-  /// Reads a batch, from its next piece on, behind those that were added before.
-  /// Errors: std::bad_alloc; then it is not read.
+  /// Reads a batch, from its next range on, after the batches that were added before.
+  /// Errors: std::bad_alloc; then the batch is not read.
   void add(std::shared_ptr<range_batch> batch);
 
-  /// Nobody wants the batches any more: begins no further piece, and cancels those under way.
+  /// Abandons all batches: starts no further range, and cancels those in flight.
   void cancel_all() noexcept;
 
  private:
   struct slot : file_request {
     batched_reads* owner = nullptr;
-    std::shared_ptr<batched_reads> alive;  // while it is under way
+    std::shared_ptr<batched_reads> alive;  // while the request is in flight
     std::shared_ptr<range_batch> batch;
     std::size_t range = 0;
     bool held = false;  // until its file is open, or may be opened

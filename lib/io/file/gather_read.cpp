@@ -80,7 +80,7 @@ void gather_read::complete(slot& s) noexcept {
   if (!begin_next(s) && under_way_ == 0) wake();
 }
 
-// The first piece of the file counts, whichever came back first.
+// The error of the first range counts, in whatever order they complete.
 void gather_read::fail(std::size_t range, std::int64_t error) noexcept {
   if (result_.error != 0 && result_.range < range) return;
   result_ = {error, range};

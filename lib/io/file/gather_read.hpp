@@ -14,26 +14,29 @@ namespace leat::detail {
 
 class open_file_cache;
 
-/// A piece of a file, and where in memory it goes.
+/// A range of a file, and its destination in memory.
 struct file_range {
   file_handle* from = nullptr;
-  std::size_t file = 0;  // of several, which
+  std::size_t file = 0;  // index of the file, if there are several
   std::uint64_t offset = 0;
   std::size_t size = 0;
   std::byte* to = nullptr;
 };
 
-/// How a gather ended.
+/// The result of a gather_read.
 struct gather_result {
   std::int64_t error = 0;  // negative errno, or 0
-  std::size_t range = 0;   // that it befell
+  std::size_t range = 0;   // index of the range that failed
 };
 
-/// Reads pieces of a file through the backend, at most `depth` of them at a time, and awaits all.
+/// Reads ranges of a file through the backend, at most `depth` of them concurrently, and waits for
+/// all.
 ///
-/// After an error no further piece is begun. A piece that the file ends before is -ENODATA.
+/// After an error no further range is started. A range that extends past the end of the file fails
+/// with -ENODATA.
 ///
-/// Cancellation: no further piece is begun, and those under way are awaited: -ECANCELED.
+/// Cancellation: no further range is started, and those in flight are awaited; fails with
+/// -ECANCELED.
 /// Thread safety: thread-bound.
 class [[nodiscard]] gather_read final : public wait_operation {
  public:
@@ -73,14 +76,14 @@ class [[nodiscard]] gather_read final : public wait_operation {
   gather_result result_;
 };
 
-/// What was read of a run of pieces without waiting.
+/// The part of a sequence of ranges that was read without waiting.
 struct cached_ranges {
   std::size_t count = 0;  // from the front
   bool missed = false;    // the next one needs waiting, or has an error
 };
 
-/// Reads pieces that need no waiting for a device, from the front, at most about 1 MiB of them. Of
-/// files that are open, or of `files`, where they are opened as that is needed.
+/// Reads the first ranges that do not have to wait for a device, at most about 1 MiB in all. Their
+/// files must be open, unless `files` is given, which opens them as needed.
 [[nodiscard]] cached_ranges gather_cached(std::span<const file_range> ranges,
                                           open_file_cache* files = nullptr) noexcept;
 

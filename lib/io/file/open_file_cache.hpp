@@ -35,9 +35,9 @@ struct file_at_open {
 /// Closes a file that is only read, here and now; its handle stays, without a number.
 void close_temporarily(file_handle& handle) noexcept;
 
-/// Files that are read, of which only so many are open at a time: the others are closed, those
-/// first that were not used lately, and opened again when they are to be read. One that has
-/// another size or time by then, or is another file, is refused.
+/// Files to read, of which a limited number is open at a time. The least recently used files are
+/// closed, and opened again when they are read. A file that has a different size or time by then,
+/// or is another file, is rejected.
 ///
 /// Thread safety: thread-bound to the scheduler of the files.
 class open_file_cache {
@@ -73,13 +73,13 @@ class open_file_cache {
   void begin_open(std::size_t n, file_request& request) noexcept;
   [[nodiscard]] std::int64_t end_open(std::size_t n, std::int64_t result) noexcept;
 
-  /// Closes files until there is room for one more. False where all are in use.
+  /// Closes files until one more may be opened. Returns false if all are in use.
   [[nodiscard]] bool free_slot() noexcept;
 
-  /// Closes a file, even if there is room. False where all are in use.
+  /// Closes a file, even below the limit. Returns false if all are in use.
   [[nodiscard]] bool close_one() noexcept;
 
-  /// Closes the files that were opened while all others were in use.
+  /// Closes the files that were opened beyond the limit while all others were in use.
   void enforce_limit() noexcept;
 
  private:

@@ -24,7 +24,7 @@ gather_plan make_gather_plan(std::vector<record_frame>& frames,
                              std::uint64_t max_gap, std::string_view owner) {
   if (!std::ranges::is_sorted(frames, stands_before)) std::ranges::sort(frames, stands_before);
   gather_plan layout;
-  std::size_t file = 0;   // of the last piece
+  std::size_t file = 0;   // of the last range
   std::uint64_t end = 0;  // of it, in its file
   for (record_frame& f : frames) {
     const bool near = !layout.ranges.empty() && f.file == file && f.offset <= end + max_gap &&

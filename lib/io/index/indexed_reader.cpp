@@ -28,7 +28,7 @@ struct indexed_reader::block : detail::range_batch {
   std::vector<item> items;
   epoch_position end;         // behind it
   std::uint64_t dropped = 0;  // at the end of the epoch
-  std::uint64_t size = 0;     // of all pieces, bytes
+  std::uint64_t size = 0;     // of all ranges, bytes
   bool requested = false;     // it was left to reads_
 };
 

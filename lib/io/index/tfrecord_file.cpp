@@ -218,7 +218,7 @@ task<void> tfrecord_file::fill(std::vector<requested_record> all, record_selecti
   statistics_.records += all.size();
 }
 
-// Reads the pieces and checks the records in them, both in the order of the file.
+// Reads the ranges and checks the records in them, both in the order of the file.
 task<void> tfrecord_file::fetch(std::span<const requested_record> all,
                                 std::span<const range> ranges, std::byte* memory,
                                 std::source_location where) {

@@ -69,7 +69,7 @@ void simulated_turn::preempt_if_due(handler& l) noexcept {
   self.fiber_->suspend();
 }
 
-// Back on the stack of who gave the turn: the item has ended or was put aside.
+// Runs on the stack of the caller of the turn: the item is finished or suspended.
 void simulated_turn::finish() noexcept {
   preemption_hook::install(outer_);
   if (!fiber_->busy()) idle_fibers().push_back(std::move(fiber_));

@@ -66,7 +66,7 @@ script get_script(world& w) {
   return all;
 }
 
-// A script without the plain choices at its end, which need not be said.
+// Removes the default decisions at the end of a script, which are implied.
 void trim(script& s) {
   while (!s.empty() && s.back() == 0) s.pop_back();
 }
@@ -102,7 +102,8 @@ std::string report(const world::body& b, std::uint64_t seed, const run_failure& 
   return text.str();
 }
 
-// Where two runs of a seed part: the first choice of which another one is made, or among others.
+// Describes where two runs of a seed diverge: the first decision with a different result or
+// different options.
 std::string find_divergence(world& one, world& other) {
   const std::vector<decision>& a = one.decisions().made();
   const std::vector<decision>& b = other.decisions().made();

@@ -268,7 +268,7 @@ pipeline_plan make_plan(const toml_value& document, const plan_overrides& overri
   toml_table output = part("output");
   plan.output = read_output(output, overrides, plan);
   whole.reject_unknown_keys();
-  std::multimap<text_position, std::string> in_order;  // those of one place as they were found
+  std::multimap<text_position, std::string> in_order;  // errors at one position stay in order
   for (toml_error& m : found) in_order.emplace(m.where, std::move(m.text));
   found.clear();
   for (auto& [where, text] : in_order) found.push_back({where, std::move(text)});

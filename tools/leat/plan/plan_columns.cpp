@@ -328,7 +328,7 @@ leat::feature read_lists(toml_table& s, column_info& facts) {
 const feature_readers step_feature_readers{{"fixed_len_sequence", read_sequence},
                                            {"var_len", read_lists}};
 
-// Without a kind it is the one called `usual`.
+// A feature without a kind has the kind `default_kind`.
 void read_feature(toml_table& s, const feature_readers& kinds, std::string_view default_kind,
                   std::string_view what, leat::feature_map& to, std::vector<column_info>& facts) {
   column_info column;

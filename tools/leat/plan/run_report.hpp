@@ -15,7 +15,7 @@
 
 namespace tool {
 
-/// What a run of a pipeline came to.
+/// The result of a pipeline run.
 struct run_report {
   struct stage {
     std::string name;
@@ -36,7 +36,7 @@ struct run_report {
   std::vector<stage> stages;
   std::string verdict;
 
-  /// Takes the figures of the stages, and what limits them.
+  /// Adds the metrics of the stages and the description of the bottleneck.
   void add_stages(std::span<const leat::stage_metrics* const> of, leat::duration elapsed);
 };
 
