@@ -83,11 +83,11 @@ ALSO = {
 }
 # Headers with a facade of their own, and names that show that a program which includes leat/leat.hpp needs it.
 TENSORFLOW = {'codec/compression/decode_compressed', 'coordination/queue_runner_def', 'coordination/queue_runner_resolver',
-              'input/limit_epochs', 'io/reader/identity_reader', 'queue/queue_list'}
+              'input/limit_epochs', 'io/reader/identity_reader', 'queue/queue_list', 'train/supervisor/session_manager'}
 NOT_IN_LEAT_HPP = {
     'leat/sim.hpp': re.compile(r'\b(?:leat::)?sim::\w'),
     'leat/tensorflow.hpp': re.compile(
-        r'\b(decode_compressed|queue_runner_def|queue_runner_re(?:gistry|solver)|limit_epochs|identity_reader|queue_list)\b'),
+        r'\b(decode_compressed|queue_runner_def|queue_runner_re(?:gistry|solver)|limit_epochs|identity_reader|queue_list|session_manager)\b'),
 }
 
 # Layer: old name, new name. `unlikely` names are rewritten wherever they stand as a word, unless the file declares a name
