@@ -74,8 +74,8 @@ void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
 
 // -------------------------------------------------------------------------------------- producers
 
-// Until the input ends, without an exception or with one of those that say so, or the stop.
-// `first`: the operation has not run yet.
+// Repeats the operation until it returns false, throws, or a stop is requested. `first`: the
+// operation has not run yet.
 task<void> queue_runner_state::repeat(const producer& p, bool& first) {
   co_await started_.pop();
   for (bool more = !abandoned_; more;) {
@@ -121,7 +121,8 @@ task<void> queue_runner_state::produce(std::shared_ptr<queue_runner_state> self,
   }
 }
 
-// Null for what is no error: an end of the input, and a wait that the stop has ended.
+// Returns null if `error` is not an error of the producer: the end of the input, or a wait that the
+// stop has ended.
 std::exception_ptr queue_runner_state::to_producer_error(std::exception_ptr error,
                                                          bool stopped) const noexcept {
   const std::error_code ec = to_error_code(error);
@@ -132,7 +133,7 @@ std::exception_ptr queue_runner_state::to_producer_error(std::exception_ptr erro
   return error;
 }
 
-// A coordinator hears of it from the task, and stops the others.
+// A coordinator receives the error from the task, and stops the other tasks.
 void queue_runner_state::producer_failed(const std::exception_ptr& error, bool stopped) noexcept {
   if (!owner_.coord) {
     add_error(error);
@@ -143,7 +144,8 @@ void queue_runner_state::producer_failed(const std::exception_ptr& error, bool s
 
 // ------------------------------------------------------------------------------- the last one out
 
-// No stop was requested. `failed`: the last one did so; others may have before.
+// Called if no stop was requested. `failed`: the last producer failed; others may have failed
+// before.
 task<void> queue_runner_state::close_queue(bool failed) {
   if (failed && owner_.coord) co_return;   // the stop that follows cancels
   if (failed) ended_without_stop_ = true;  // what cancels is run here
@@ -170,7 +172,7 @@ task<void> queue_runner_state::close_queue(bool failed) {
   ended_without_stop_ = true;
 }
 
-// Whoever reads the queue must not take a failure elsewhere for the end of the input.
+// Consumers of the queue must not mistake a failure elsewhere for the end of the input.
 void queue_runner_state::cancel_queue::operator()() const noexcept {
   queue_base& queue = self->config_->queue;
   std::exception_ptr error = self->owner_.stop_error();
@@ -207,7 +209,7 @@ bool queue_runner_state::count_down_unless_last() noexcept {
   return false;
 }
 
-// Counts as running until the queue is closed: a new start must not find it half done.
+// The runner counts as running until the queue is closed, so that a new start cannot interfere.
 void queue_runner_state::finish_last_producer() noexcept {
   {
     const thread_lock lock(mutex_);

@@ -16,7 +16,7 @@
 
 namespace leat::detail {
 
-// What all starts of a runner have in common. Fixed while it runs.
+// State shared by all starts of a runner. Constant while it runs.
 struct queue_runner_config {
   struct producer {
     enqueue_operation step;
@@ -34,7 +34,7 @@ struct queue_runner_config {
   std::vector<producer> producers;
 };
 
-// Whose the tasks of a start are: one of the two.
+// The owner of the tasks of a start: one of the two.
 struct task_owner {
   coordinator* coord = nullptr;
   task_group* group = nullptr;
@@ -50,12 +50,12 @@ struct task_owner {
 };
 
 // One start of a runner. Shared by its tasks, the runner and the user: a task that has closed the
-// queue may still be on its way out when the others are gone.
+// queue may finish after the runner and the handle are destroyed.
 class queue_runner_state {
  public:
   queue_runner_state(std::shared_ptr<const queue_runner_config> config, const task_owner& owner);
 
-  // Starts the tasks. Throws: none of them will run an operation.
+  // Starts the tasks. If it throws, none of them runs an operation.
   static void start(const std::shared_ptr<queue_runner_state>& self, scheduler& on);
 
   [[nodiscard]] std::size_t running_producers() const noexcept;

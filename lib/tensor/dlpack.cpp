@@ -98,8 +98,8 @@ struct release {
   }
 };
 
-// Copies the values of dimension `d` and those below, from where the other library has them to one
-// behind the other. Gives the place behind.
+// Copies the values of dimension `d` and the following dimensions from the memory of the other
+// library to contiguous memory at `to`. Returns the address after the last value.
 std::byte* copy_dimension(const dl_tensor& from, const std::byte* at, std::int32_t d,
                           std::size_t value_size, std::byte* to) {
   if (d == from.ndim) {

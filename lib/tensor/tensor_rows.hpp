@@ -12,7 +12,7 @@
 
 namespace leat::detail {
 
-// Parts of tensors, for those who stack and unstack. In stack.cpp.
+// Parts of stack() and unstack(), defined in stacking.cpp.
 
 /// Component `c` of the elements as one tensor; see stack().
 tensor stack_component(std::span<const tensor_tuple> elements, std::size_t c,

@@ -168,7 +168,7 @@ TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[tens
   CHECK(contains(refused(tensor_tuple(vector_of({1}), vector_of({1}), vector_of({1}))), "match"));
 }
 
-TEST_CASE("column_batch: dense and sparse ones, by place and by name", "[tensor]") {
+TEST_CASE("column_batch: dense and sparse columns, by index and by name", "[tensor]") {
   const batch_spec spec = labels_and_words();
   tensor_tuple element =
       sample(tensor::of<std::int64_t>({1, 1}, {2}), tensor::of({1}, {"leat"}), vector_of({3}));

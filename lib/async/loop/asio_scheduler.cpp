@@ -41,7 +41,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
 
  private:
-  // Asked for once before the next turn begins, so its one place is free.
+  // Called at most once before the next turn begins, so the single memory slot is free.
   void wake() noexcept override { asio::post(io_, turn{this}); }
 
   // Called within a turn, so never on two threads at the same time.

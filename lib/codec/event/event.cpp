@@ -338,7 +338,7 @@ void read_field(protobuf_reader& in, event_record& e, const event_limits& limits
   }
 }
 
-// Reads one field after the other; what is damaged is told with the place of the field.
+// Reads the fields in order. An error for corrupt data names the offset of the field.
 template <class Read>
 void read_all(std::string_view bytes, const char* what, Read&& read) {
   protobuf_reader in(bytes);

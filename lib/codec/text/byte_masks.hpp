@@ -49,7 +49,8 @@ struct byte_block {
   }
 };
 
-// Takes the lowest set bit out of `mask`: its position. 64 and no change when there is none.
+// Clears the lowest set bit of `mask`. Returns `base` plus its position, or plus 64 if no bit is
+// set.
 //
 // Not std::countr_zero: its test for 0 becomes a branch for each bit, which is mispredicted.
 LEAT_AVX2 inline std::uint16_t pop_lowest_bit(std::uint64_t& mask, std::size_t base) noexcept {
@@ -58,9 +59,11 @@ LEAT_AVX2 inline std::uint16_t pop_lowest_bit(std::uint64_t& mask, std::size_t b
   return static_cast<std::uint16_t>(base + bit);
 }
 
-/// Writes the positions of the set bits of `mask`, which stands for the 64 bytes from `base` on,
-/// and gives the place behind the last. `AtOnce`, two or a multiple of four, are always written:
-/// where there are mostly no more, their number decides no branch. So there has to be room for 64.
+/// Writes the positions of the set bits of `mask`, which stands for the 64 bytes from `base` on.
+/// Returns the address after the last position. Positions are written in groups of `AtOnce`, which
+/// is two or a multiple of four, so that their number does not decide a branch if it is rarely
+/// larger.
+/// Precondition: `out` has space for 64 positions.
 template <int AtOnce>
 LEAT_AVX2 inline std::uint16_t* write_bits(std::uint16_t* out, std::uint64_t mask,
                                            std::size_t base) noexcept {

@@ -156,7 +156,7 @@ class uring_backend final : public file_backend {
     return is_stream_transfer(r) && r.backend_data == nullptr;
   }
 
-  // Fills the submission queue; what finds no place stays in line.
+  // Fills the submission queue; requests that do not fit remain in `waiting_`.
   void fill() noexcept {
     while (!waiting_.empty() && ::io_uring_sq_space_left(&ring_) > 0) {
       file_request& request = *take_waiting();

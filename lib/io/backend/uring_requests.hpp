@@ -18,7 +18,7 @@ class uring_requests {
   /// False for what the kernel has no operation for, and for what needs memory that is not there.
   [[nodiscard]] bool begin(file_request& r) const noexcept;
 
-  /// Fills in a place of the submission queue, after begin() or when there is more to do.
+  /// Fills in an entry of the submission queue, after begin() or for the next step of a request.
   static void prepare(io_uring_sqe& sqe, file_request& r) noexcept;
 
   enum class next_step {
@@ -26,7 +26,7 @@ class uring_requests {
     ring,     ///< prepare it again
     workers,  ///< the worker threads have to do it
   };
-  /// What is to be done with a request that has come back.
+  /// Returns the next step of a completed request.
   [[nodiscard]] static next_step finish(file_request& r, std::int64_t result) noexcept;
 
  private:

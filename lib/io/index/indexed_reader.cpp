@@ -14,7 +14,7 @@
 
 namespace leat {
 
-// Records that are read together, in the order of their epoch.
+// Records that are read in one batch, in the order of their epoch.
 struct indexed_reader::block : detail::range_batch {
   struct item {
     detail::record_frame frame;
@@ -29,17 +29,17 @@ struct indexed_reader::block : detail::range_batch {
   epoch_position end;         // behind it
   std::uint64_t dropped = 0;  // at the end of the epoch
   std::uint64_t size = 0;     // of all ranges, bytes
-  bool requested = false;     // it was left to reads_
+  bool requested = false;     // it was passed to reads_
 };
 
-// A record that was not in order when it was read at first.
+// A record that was corrupt on the first read.
 struct indexed_reader::bad_record {
   std::size_t item;
   detail::record_corruption fault;
   bool transient = false;
 };
 
-// What becomes of the records of a block.
+// The outcome of checking the records of a block.
 struct indexed_reader::batch_outcome {
   std::vector<bool> left_out;
   std::size_t end;                  // of those that are given or left out
@@ -109,7 +109,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   return b;
 }
 
-// Begins the block that is planned; on an error it stays so.
+// Starts the planned block; after an error it remains planned.
 void indexed_reader::start_planned() {
   block& b = *planned_;
   // A little more than is needed, for the next batch that is to be put there.
@@ -135,7 +135,7 @@ bool indexed_reader::has_capacity_for(const block& b) const noexcept {
   return records <= options_.records_ahead && bytes <= options_.max_bytes;
 }
 
-// Begins the block that comes next, and those behind it for which there is room.
+// Starts the next block, and the following ones as the limits allow.
 void indexed_reader::start_reads_ahead() {
   try {
     for (;;) {

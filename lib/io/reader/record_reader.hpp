@@ -124,7 +124,7 @@ void basic_record_reader<F>::skip() noexcept {
 
 template <class F>
 task<void> basic_record_reader<F>::read_more(std::source_location where) {
-  // What is only skipped need not be read, if it is more than what is read at a time anyway.
+  // Bytes to skip need not be read if there are more of them than one read returns.
   constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
   if (to_skip_ > min_seek_distance && stream_.can_seek_directly()) {
     const std::uint64_t there = stream_.seek(offset_ + to_skip_);
@@ -152,7 +152,7 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   if (fault_ || size_to_verify_) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
-  // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
+  // Otherwise the caller chose the offset: missing data there is the end, not corruption.
   const bool in_header = next_offset() == framing_.first_record();
   detail::framing_result result;
   try {
@@ -198,7 +198,8 @@ void basic_record_reader<F>::count(const detail::framing_result& result, batch_t
   if (!search_ || !batch.empty()) statistics_.left_over += result.left_over;
 }
 
-// A record at `offset` is in order: what was said of this place is settled.
+// Called when a record at `offset` is intact. Ends a search, and reports an earlier error at this
+// offset as transient.
 template <class F>
 void basic_record_reader<F>::clear_doubt(std::uint64_t offset) {
   if (search_) {

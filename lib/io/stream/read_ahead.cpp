@@ -199,15 +199,15 @@ void read_ahead::end_early(std::size_t got, const chunk& c) noexcept {
   if (c.offset != at_stream_position) next_offset_ = c.offset + got;
 }
 
-// Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
-// is left to ask for.
+// Ensures that the next chunk of the file is the first one and is read. Adds no chunk if no bytes
+// are left to request.
 task<void> read_ahead::fetch(stream_window::request d, std::source_location where) {
   if (under_way_.empty()) {
     if (bytes_to_request() == 0) co_return;
-    // First its place, for which there may be no memory, then the read.
+    // Adds the chunk first, since that may run out of memory, then reads.
     chunk& c = *under_way_.emplace_back(prepare_chunk(d));
     file_handle& open = *file_.open_handle();
-    // Past the page cache there is nothing that needs no waiting.
+    // With direct I/O every read has to wait.
     if (!direct_ && open.backend.try_complete(c) && c.result > 0) {
       open.was_read_from_cache = true;
       next_offset_ += bytes_in_file(c);

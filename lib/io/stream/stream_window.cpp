@@ -43,7 +43,7 @@ stream_window::free_space stream_window::reserve_chunk(chunk_pool& pool, const r
 void stream_window::slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh) {
   const std::size_t carried = d.carried;
   const std::byte* const kept = data_ + (size_ - carried);
-  // Not by the place: another chunk may begin where this one ends.
+  // Compares the chunks, not their addresses: another chunk may begin where this one ends.
   if (current_ && &*r.in == &*current_) {
     data_ = kept;
   } else if (carried <= r.in->headroom()) {
@@ -52,11 +52,11 @@ void stream_window::slide(chunk_pool& pool, free_space r, const request& d, std:
     current_ = std::move(r.in);
     data_ = start;
   } else if (current_->capacity_from(kept + carried) >= fresh) {
-    // A record longer than a chunk: piece after piece goes behind what is there ...
+    // A record longer than a chunk: each chunk is appended to the bytes so far ...
     copy(current_->body() + (kept - current_->body()) + carried, r.at, fresh);
     data_ = kept;
   } else {
-    // ... and into twice the room when that is full, so that the copying stays linear.
+    // ... which move to twice the memory when it is full, so that copying stays linear.
     const std::size_t all = carried + fresh;
     const bool known = d.certain && d.needed > 0;
     const auto size = known ? std::max<std::uint64_t>(all, d.needed) : 2 * all;

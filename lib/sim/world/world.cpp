@@ -167,19 +167,19 @@ void world::add_to_trace(const std::string& where, const std::string& what) {
                            in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
   if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
   if (trace_.ends == 0) return;
-  // Between the ends one line stands for all that were left out.
+  // One line between the two ends replaces all that were left out.
   const std::size_t ends = std::min(trace_.ends, schedule_.max_size() / 4);
   if (schedule_.size() > 3 * ends) {
     const auto middle = schedule_.begin() + static_cast<std::ptrdiff_t>(ends + 1);
     left_out_ += ends;
-    if (left_out_ == ends) ++left_out_;  // in whose place the line comes that says so
+    if (left_out_ == ends) ++left_out_;  // for the line that this text replaces
     schedule_.erase(middle, middle + static_cast<std::ptrdiff_t>(ends));
     schedule_[ends] = "(" + std::to_string(left_out_) + " lines left out)";
   }
   schedule_.push_back(line);
 }
 
-// What is known of a step behind it only.
+// Appends text that is known only after the step.
 void world::append_to_trace(const std::string& what) {
   if (what.empty()) return;
   if (trace_.to) std::fprintf(trace_.to, "  ...%s\n", what.c_str());

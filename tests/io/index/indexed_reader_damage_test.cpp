@@ -30,7 +30,7 @@ indexed_reader_options one_epoch(leat::corruption_policy policy) {
   return o;
 }
 
-// At which place of the epoch a record comes.
+// Returns the position of a record in the epoch.
 std::uint64_t place_of(std::uint64_t global_index) {
   return leat::permutation(records, seed).index_of(global_index);
 }

@@ -251,7 +251,7 @@ TEST_CASE("reshard: by files takes a part for each rank, of the orders that stan
   CHECK(rest[0] == std::pair<std::size_t, std::uint64_t>(3, 2));
   CHECK(rest[7] == std::pair<std::size_t, std::uint64_t>(5, 0));
   CHECK(rest[19] == std::pair<std::size_t, std::uint64_t>(4, 0));
-  // Ranks that stand at one place have different records left.
+  // Ranks at the same position have different records left.
   states[1].position = states[0].position = 2;
   CHECK(reshard(states, shard_remainder::keep, files).parts ==
         std::vector<epoch_part>{{.first = 2, .count = 24, .ranks = 2},

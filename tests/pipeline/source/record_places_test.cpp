@@ -196,7 +196,7 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(1, ": bad").with_record_count(rows.size());
         }) == second + ": bad");
-  // It has its place already, or is nobody's to change.
+  // An error that has its position already, or of another type, is unchanged.
   CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(0, ": bad").at(leat::format_line_position(rows.position(1)));
         }) == second + ": bad");
@@ -204,7 +204,7 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
         "record 3: mine");
 }
 
-TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pipeline]") {
+TEST_CASE("pipeline: errors name the positions of elements of a restored buffer", "[pipeline]") {
   const temp_dir dir;
   const texts files = write_lines(dir);
   const auto declared = [&] {
