@@ -64,9 +64,9 @@ class scheduler {
     }
   }
 
-  /// Ends the present turn behind the item that runs: timers, sockets and files have theirs before
-  /// the next item. For who has computed for milliseconds; a turn may have hundreds of items.
-  /// Cost: O(1).
+  /// Ends the current turn after the running item: timers, sockets and files are served before the
+  /// next item. Call it after a computation that took milliseconds, since a turn may have hundreds
+  /// of items. Cost: O(1).
   void yield_turn() noexcept { turn_items_ = 0; }
 
   /// The time now. Simulated schedulers answer with virtual time.

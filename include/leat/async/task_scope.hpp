@@ -50,8 +50,9 @@ class task_scope {
   task_scope(std::string_view kind, std::string_view name, task_context* parent)
       : task_scope(kind, name, parent, parent) {}
 
-  /// The same for one that `maker` has made, where a dump tells it, but that is stopped with the
-  /// scope of `stopped_with`, or by none when that is null. Neither is kept: both may end first.
+  /// Creates a scope that dumps list under `maker` but that stops together with the scope of
+  /// `stopped_with`. If `stopped_with` is null, no other scope stops it. Neither needs to outlive
+  /// this.
   task_scope(std::string_view kind, std::string_view name, const task_context* maker,
              task_context* stopped_with);
   task_scope(const task_scope&) = delete;

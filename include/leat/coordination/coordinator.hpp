@@ -69,15 +69,17 @@ struct thread_body {
 
 /// Stops a set of tasks and threads together, and joins them: the first error wins.
 ///
-/// Whoever finds a reason to stop calls request_stop(), with or without an error; a task or thread
-/// that ends with an error does so by that. What only follows from another error is none: a wait
-/// that the stop has ended; and of a partial_push_error it is the cause of the queue's failure that
-/// counts. The stop reaches every wait of every task of the coordinator, and what the threads that
-/// it started wait for at queues. The first request decides: a clean one makes later errors
-/// secondary. join() waits for the natural end of all, or for the stop and then for the grace
-/// period, and throws the recorded error. Join on every way out, as
-/// with_coordinator() does: the destructor asserts that no task lives. A coordinator that is made
-/// in a task is stopped, without an error, when that task is asked to stop.
+/// Any task or thread may call request_stop(), with or without an error. A task or thread that
+/// exits with an exception requests a stop with that exception. An error that only follows from
+/// another one is ignored, such as the `cancelled` of a wait that the stop ended. For a
+/// partial_push_error, the cause of the queue's failure counts instead.
+///
+/// The stop reaches every wait of every task of the coordinator, and the blocking queue operations
+/// of the threads that it started. The first request decides: a clean one makes later errors
+/// secondary. join() waits until all have finished, or for the stop and then for the grace period,
+/// and throws the recorded error. Join on every path, as with_coordinator() does: the destructor
+/// asserts that no task lives. A coordinator that is created in a task is stopped, without an
+/// error, when that task is asked to stop.
 ///
 ///     leat::coordinator coord;
 ///     coord.spawn(read_files(queue), "reader");

@@ -33,8 +33,8 @@ struct queue_runner_options {
   braced<std::vector<errc>> queue_closed_errors = {errc::out_of_range};
   /// Run once instead of queue.close(), by the last producer, when the input has ended.
   named_operation close_op = {};
-  /// Run once instead of queue.close_and_cancel(), after a stop, whose reach it is out of, or when
-  /// the last producer of a start without a coordinator has failed.
+  /// Run once instead of queue.close_and_cancel(), after a stop or, without a coordinator, when the
+  /// last producer has failed. The stop does not cancel this operation.
   named_operation cancel_op = {};
 };
 
@@ -70,8 +70,8 @@ class queue_runner {
   /// Errors: invalid_argument for an empty list of closed errors, or one with what is no error.
   explicit queue_runner(queue_base& queue, queue_runner_options options = {});
 
-  /// The runner that `def` describes, of what the names in it stand for in `names`. Without closed
-  /// errors in the definition it is out_of_range, without a close_op or cancel_op the default.
+  /// Creates the runner that `def` describes; `names` resolves the names in it. If the definition
+  /// has no closed errors, out_of_range is one; close_op and cancel_op default as in the options.
   ///
   /// Errors: invalid_argument for no queue, no enqueue operation, or a closed error of no meaning;
   ///         not_found for a name that `names` does not know. Source: QueueRunner.from_proto.
@@ -89,8 +89,8 @@ class queue_runner {
     add_step(as_enqueue_operation(std::move(operation)), std::move(name), on);
   }
 
-  /// Starts a task for each operation, all owned by `coord`, on the scheduler that runs now or on
-  /// the one given. What comes back is false when they run already: nothing was started.
+  /// Starts a task for each operation, all owned by `coord`, on the current scheduler or on the
+  /// given one. If they run already, nothing is started and the returned handle is false.
   /// Errors: invalid_argument when there is no operation; std::bad_alloc: then no operation runs.
   queue_runner_handle start(coordinator& coord);
   queue_runner_handle start(coordinator& coord, scheduler& on);

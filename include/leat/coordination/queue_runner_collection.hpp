@@ -38,9 +38,9 @@ class queue_runner_collection {
   /// Starts the runners of a list in order, as queue_runner::start(): the tasks are owned by
   /// `coord`, on the scheduler that runs now or on the one given.
   ///
-  /// Gives what each start gave, false for a runner that ran already. An empty result: the list has
-  /// no runner; nothing was started, and standard error says so, since whoever waits for its queues
-  /// would wait for ever.
+  /// Returns the handle of each start, false for a runner that ran already. If the list has no
+  /// runner, the result is empty and a message is printed on standard error, since a consumer of
+  /// its queues would wait indefinitely.
   ///
   /// Errors: invalid_argument when a runner has no operation; then none was started. std::bad_alloc
   ///         in the midst: those before it run, as the coordinator's.

@@ -18,8 +18,9 @@ class queue_runner_state;
 
 /// One start of a queue_runner: how many of its producers live, and what went wrong.
 ///
-/// A copy speaks of the same start; a later start has a record of its own. What is not true, the
-/// result of a start that found the runner running, speaks of nothing: no producer, no error.
+/// A copy refers to the same start; a later start has a record of its own. If start() found the
+/// runner already running, the returned handle is empty: it converts to false and has no producers
+/// and no errors.
 ///
 /// Thread safety: shared-safe. May live longer than the runner.
 class queue_runner_handle {
@@ -29,8 +30,9 @@ class queue_runner_handle {
   /// True: this start has started producers.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  /// Producers that have not ended. The last one ends a moment after it has closed the queue: who
-  /// hears of the end on another thread may still find it here, and waits for it by join().
+  /// Returns the number of producers that have not finished. The last one finishes shortly after it
+  /// has closed the queue, so another thread may see the end of the queue first; join() waits for
+  /// it.
   [[nodiscard]] std::size_t running_producers() const noexcept;
 
   /// Errors of this start, in the order in which they came. Those of a start with a coordinator go

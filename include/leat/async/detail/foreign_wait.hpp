@@ -13,8 +13,8 @@
 
 namespace leat::detail {
 
-/// What an awaitable that is none of leat's is given to resume in place of the task: a coroutine
-/// that sends the task back to its scheduler, whatever the thread, and ends.
+/// The coroutine that an awaitable of another library resumes instead of the task: it posts the
+/// task to its scheduler, from any thread, and ends.
 struct return_coroutine {
   struct promise_type {
     return_coroutine get_return_object() noexcept {
@@ -89,7 +89,7 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
     return_handle_ = handle;
     begin_wait();
     scheduler& sched = *scheduler_;
-    // From the call on another thread may resume the return coroutine, and the task may be gone.
+    // After this call, another thread may resume the return coroutine, and the task may be gone.
     using result = decltype(awaiter_.await_suspend(handle));
     try {
       if constexpr (std::is_void_v<result>) {

@@ -14,8 +14,8 @@
 
 namespace leat::detail {
 
-// Places in a select of the waits that are on no queue; that of a queue operation is in
-// queue/detail/queue_select_branch.hpp.
+// The branches of a select for waits that are not queue operations; the branch of a queue operation
+// is in queue/detail/queue_select_branch.hpp.
 
 template <>
 class select_branch<sleep_wait> : private timer {

@@ -12,11 +12,11 @@
 
 namespace leat {
 
-/// The order in which a pipeline gives out what several workers have made.
+/// The order in which a pipeline delivers the elements of several workers.
 enum class ordering {
-  /// That of the input, whatever the number of workers. What is ready waits for what comes before.
+  /// Input order, for any number of workers. A finished element waits for all earlier ones.
   deterministic,
-  /// As it gets ready: nobody waits for the slowest.
+  /// The order in which elements are finished: none waits for a slower one.
   free
 };
 

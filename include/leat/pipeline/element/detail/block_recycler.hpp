@@ -8,14 +8,14 @@
 
 namespace leat::detail {
 
-/// Blocks that were used up, for the memory that they have: who hands a block to another task takes
-/// one of these for the next. So there are no more of them than were under way at a time.
+/// Used blocks, kept for their memory: a task that passes a block to another one takes one of these
+/// for the next. So there are no more blocks than were in use at one time.
 ///
 /// Thread safety: shared-safe.
 template <class Block>
 class block_recycler {
  public:
-  /// `most`: more are not kept. Errors: std::bad_alloc.
+  /// Keeps at most `most` blocks. Errors: std::bad_alloc.
   explicit block_recycler(std::size_t most) { blocks_.reserve(most); }
 
   /// An empty block.

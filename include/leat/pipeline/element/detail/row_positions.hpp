@@ -25,8 +25,8 @@ concept positioned = requires(const Block& block) {
 
 /// Where the elements of a stage's input stand, for rows that outlive its blocks.
 ///
-/// Blocks of one file bring a path of their own each, and files may take turns: so of each path one
-/// is kept here for all rows, and what keeps several once, however often it comes again.
+/// Each block of a file has its own copy of the path, and files may take turns. So one copy of each
+/// path is kept here for all rows, and an object that keeps several paths alive is kept once.
 /// Thread safety: distinct-safe; what it keeps is shared-safe.
 template <class Block>
 class row_positions {

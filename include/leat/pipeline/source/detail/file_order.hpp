@@ -18,18 +18,19 @@ struct file_share {
 };
 
 /// The files of an epoch that one rank reads, in order, and how many of them it has taken: every
-/// world_size-th of the epoch's order, or those that were dealt to it in the midst of the epoch.
+/// world_size-th of the epoch's order, or those that were assigned to it during the epoch.
 class file_order {
  public:
   /// The share of an epoch, counted from 1, of so many files.
   void begin(const random_engine& random, bool shuffle, std::uint64_t epoch, std::size_t files,
              const file_share& share);
-  /// What was dealt, of so many files. Errors: failed_precondition, with the stage, for others.
+  /// The assigned files, out of `files`. Errors: failed_precondition, naming the stage, if they are
+  /// not among these.
   void begin_assigned(assigned_files d, std::size_t files, std::string_view stage);
   void clear() noexcept;
 
   [[nodiscard]] bool is_assigned() const noexcept { return assigned_ != nullptr; }
-  /// What was dealt, if it was; never changed.
+  /// The assigned files, or null; they do not change.
   [[nodiscard]] const std::shared_ptr<const assigned_files>& assigned() const noexcept {
     return assigned_;
   }
@@ -54,8 +55,8 @@ class file_order {
   std::shared_ptr<const assigned_files> assigned_;
 };
 
-/// What a rank gets of that which others had left: files that were begun first, each of one rank in
-/// turn; then the others.
+/// Returns the share of one rank in the files that others had left: first files that were begun,
+/// taken from the ranks in turn; then the others.
 [[nodiscard]] assigned_files assign_share(const std::vector<assigned_files>& left,
                                           const file_share& share);
 

@@ -55,7 +55,7 @@ template <class Range>
 constexpr bool returns_reference =
     std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
 
-/// How many elements were made of each one of a block; empty where that is not asked for, or one.
+/// How many elements were made of each element of a block; empty if not counted or always one.
 using arity_counts = std::vector<std::size_t>;
 
 /// What a function makes of an element, for a container to construct where it will stand.
@@ -93,8 +93,8 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   }
 }
 
-/// Applies a function to the elements of a block. Gives what it threw; `out` has what was made
-/// before, and `counts`, if any, how much of it is of which element.
+/// Applies a function to the elements of a block and returns its exception, if any. `out` has the
+/// elements made before that, and `counts`, if any, their number for each element of the block.
 template <arity How, class Function, class In, class Out>
 [[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
                                        arity_counts* counts) {

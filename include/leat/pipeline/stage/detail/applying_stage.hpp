@@ -31,7 +31,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
   using function = std::unique_ptr<const block_function<In, Out>>;
 
-  /// `in_order`: what is made of the blocks of the input is had in their order.
+  /// `in_order`: the results of the blocks of the input are delivered in their order.
   applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, function f,
                  bool in_order = true)
       : inner_stage<In, std::vector<Out>>(std::move(input), metrics),
@@ -108,7 +108,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
  protected:
-  // Makes of a block of the input what comes of it.
+  // Applies the function to a block of the input.
   [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
     if (!function_) [[unlikely]]
       return std::make_exception_ptr(failure(errc::cancelled, "pipeline"));
@@ -117,8 +117,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
   void begin_block() { replay_log_.begin({next_}); }
 
-  // What is left of elements that were begun elsewhere comes before all else: a block of it, if
-  // there is any, which nobody has counted, and what went wrong behind it.
+  // Takes the rest of elements that were begun before a restore, which precedes everything else: a
+  // block, if there is any, which was not counted yet. Returns the error after it.
   [[nodiscard]] std::exception_ptr take_unfinished(std::vector<Out>& block) {
     if (!unfinished_) return nullptr;
     unfinished_outputs rest = std::move(*unfinished_);
@@ -140,8 +140,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return rest.error;
   }
 
-  // A block of the input was had, of which the present block is made, so many elements; if with an
-  // error, what else comes of it is what comes next.
+  // Records that the current block has `elements` elements, made of the next block of the input. If
+  // the function failed, the rest of that block of the input comes next.
   void record_output(std::size_t elements, bool failed, arity_counts&& counts) {
     log_entry& at = replay_log_.last();
     at.made_of = input_blocks_;
@@ -155,7 +155,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     }
     next_ = failed ? position_after(at, elements) : input_position{.input = {input_blocks_ + 1, 0}};
     ++input_blocks_;
-    // Of many blocks nothing may come: where the present one is the oldest, it begins behind them.
+    // Many blocks may yield no element: if the current block is the oldest, it begins after them.
     if (elements == 0 && !failed && replay_log_.has_one()) {
       at.before = next_;
       this->input().forget(next_.input.block);
@@ -163,8 +163,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
  private:
-  // Where the stage stands: what of its input comes next, and before that the rest of some elements
-  // that were begun.
+  // The position of the stage: the next element of its input, and before that the rest of some
+  // elements that were begun.
   struct input_position {
     block_position input;
     std::vector<begun_element> begun = {};
@@ -178,7 +178,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     arity_counts counts = {};
     std::vector<origin> origins = {};  // of that block of the input, for flat_map()
   };
-  // What was not had of elements that were begun.
+  // The outputs of begun elements that were not delivered yet.
   struct unfinished_outputs {
     std::vector<Out> made;
     arity_counts counts;  // of each, up to the one that has failed
@@ -191,7 +191,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return all;
   }
 
-  // Behind so many elements that were made of a block of the input; the last one may have failed.
+  // The position after so many elements made of a block of the input; the last one may have failed.
   [[nodiscard]] input_position position_after(const log_entry& at, std::uint64_t elements) const {
     if constexpr (How == arity::one) return {.input = {at.made_of, elements}};
     std::size_t whole = at.counts.size();
@@ -221,7 +221,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return s;
   }
 
-  // Has the elements made again that were begun. One that was begun twice, in two epochs, is made
+  // Makes the elements again that were begun. An element that was begun in two epochs is made
   // twice.
   task<void> replay_unfinished(std::vector<begun_element> begun) {
     std::vector<origin> what;

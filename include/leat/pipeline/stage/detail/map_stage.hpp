@@ -49,11 +49,11 @@ class map_stage final : public applying_stage<How, In, Out> {
   std::exception_ptr error_;  // for the next call
 };
 
-/// The same in several tasks. A task of its own asks the stage before and deals out its blocks.
+/// Like map_stage, but in several tasks. One more task distributes the blocks of the stage before.
 ///
-/// In the input's order block k goes to worker k modulo workers, through queues of its own, and is
-/// taken from there: so the order does not depend on who is faster. Else all workers share one
-/// queue on each side.
+/// With ordering::deterministic, block k goes to worker k modulo workers, through queues of that
+/// worker, and is taken from there, so the order does not depend on speed. Otherwise all workers
+/// share one queue on each side.
 template <arity How, class In, class Out>
 class parallel_map_stage final : public applying_stage<How, In, Out> {
  public:
@@ -117,7 +117,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     In block;
     std::size_t bytes = 0;
   };
-  // Of one block of the input: its elements, and what went wrong behind them.
+  // The elements made of one block of the input, and the error after them.
   struct work_result {
     std::vector<Out> block;
     std::exception_ptr error;

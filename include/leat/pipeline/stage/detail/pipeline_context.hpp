@@ -185,7 +185,7 @@ class pipeline_context {
   std::binary_semaphore* destroyed_ = nullptr;
 };
 
-/// Returns the core of a pipeline. Precondition: the pipeline was not moved from.
+/// Returns the context of a pipeline. Precondition: the pipeline was not moved from.
 [[nodiscard]] inline pipeline_context& checked_context(
     const std::unique_ptr<pipeline_context>& context) {
   LEAT_ASSERT(context, "a pipeline is used that was moved to another place: use that one");

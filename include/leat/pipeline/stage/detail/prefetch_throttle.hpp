@@ -17,10 +17,9 @@ namespace leat::detail {
 /// the memory budget allows it. So no stage waits for memory that only later stages can free while
 /// they wait for it.
 ///
-/// One task enters blocks, others may make other ones of them, and one takes them out. How large
-/// what is made will be follows from what was made before: of the first block nothing is known, and
-/// there is no second one until it is; and each of those under way that is made larger than any
-/// before is counted when it is made.
+/// One task enters blocks, others may make other blocks of them, and one takes them out. The size
+/// of a result is estimated from earlier ones: nothing is known about the first, so there is no
+/// second block until it was made. A result larger than all before is counted when it is made.
 class prefetch_throttle {
  public:
   /// `makes`: other blocks are made of those that enter.
@@ -40,8 +39,8 @@ class prefetch_throttle {
   /// Waits until a block was taken out. Errors: cancelled.
   [[nodiscard]] task<void> wait() { static_cast<void>(co_await freed_.pop()); }
 
-  /// A block enters, of so many bytes; with what is going to be made of it, as far as is known.
-  /// Gives what it was counted as. Errors: resource_exhausted; see memory_use.
+  /// Counts a block of so many bytes that enters, and the estimated size of its result. Returns the
+  /// bytes counted. Errors: resource_exhausted; see memory_use.
   [[nodiscard]] std::size_t enter(std::size_t bytes) {
     if (!memory_) return 0;
     blocks_.fetch_add(1, std::memory_order_relaxed);
@@ -55,7 +54,7 @@ class prefetch_throttle {
     }
     return all;
   }
-  /// What was counted as `before` has become a block of so many bytes.
+  /// Replaces the count `before` of a block, now that its result has `output` bytes.
   [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output) {
     if (!memory_) return 0;
     memory_->add(static_cast<std::int64_t>(output) - static_cast<std::int64_t>(before));
@@ -65,7 +64,7 @@ class prefetch_throttle {
     grow(input + output);
     return output;
   }
-  /// It is taken out.
+  /// Counts a block that is taken out.
   void leave(std::size_t bytes) {
     if (!memory_) return;
     memory_->add(-static_cast<std::int64_t>(bytes));

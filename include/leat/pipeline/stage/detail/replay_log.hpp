@@ -10,9 +10,9 @@
 
 namespace leat::detail {
 
-/// Where a stage stood when it began each of its last blocks, until nobody goes back to them. An
-/// Entry may have the origins of what a block gave, and draws: their memory goes around, none is
-/// allocated for a block.
+/// The positions of a stage at the beginning of its last blocks, until forget(). An Entry may have
+/// the origins of a block's elements, and draws: their memory is reused, so that a block needs no
+/// allocation.
 template <class Entry>
 class replay_log {
  public:
@@ -28,14 +28,14 @@ class replay_log {
     fresh = std::move(at);
   }
 
-  /// Nobody goes back behind the beginning of the block that began last.
+  /// Returns true if the log has no block before the one that began last.
   [[nodiscard]] bool has_one() const noexcept { return entries_.size() == 1; }
 
   /// The block that began last.
   [[nodiscard]] Entry& last() noexcept { return entries_.back(); }
 
-  /// Where the stage stood when that block began; null when it has not begun.
-  /// Precondition: it was not forgotten.
+  /// Returns the entry of a block; null if the block has not begun. Precondition: the block was not
+  /// forgotten.
   [[nodiscard]] const Entry* find(std::uint64_t block) const noexcept {
     const auto i = static_cast<std::size_t>(block - first_);
     return i < entries_.size() ? &entries_[i] : nullptr;
@@ -45,13 +45,13 @@ class replay_log {
     return i < entries_.size() ? &entries_[i] : nullptr;
   }
 
-  /// The origins of what a block gave, once for each block.
+  /// Moves the origins of a block's elements to `all`. Call it once for each block.
   void take_origins(std::uint64_t block, std::vector<origin>& all) noexcept {
     all.clear();
     all.swap(find(block)->origins);
   }
 
-  /// Nobody goes back to the blocks before this one.
+  /// Drops the entries of all blocks before this one.
   void forget(std::uint64_t block) noexcept {
     for (; first_ < block && !entries_.empty(); ++first_) entries_.pop();
   }

@@ -20,14 +20,14 @@
 
 namespace leat::detail {
 
-/// A stage of a pipeline: gives elements in blocks, as many at a time as suits it. Where one block
-/// ends and the next begins means nothing.
+/// A stage of a pipeline: delivers elements in blocks of any size. The boundary between two blocks
+/// has no meaning.
 ///
 /// One call per block, so that an element costs no more than the work of the stage.
 ///
-/// Blocks are numbered from 0. A stage knows where it stood at the beginning of each block until it
-/// is told to forget it: so the stages before may run ahead, and the pipeline can be saved where
-/// its consumer is. What a block was made of is told by origins, where somebody needs them.
+/// Blocks are numbered from 0. A stage keeps its position at the beginning of each block until
+/// forget(). So the stages before may run ahead, and the pipeline can be saved at the position of
+/// its consumer. Origins describe what a block was made of, if a later stage needs them.
 template <class Block>
 class stage : public any_stage {
  public:
@@ -55,7 +55,7 @@ class stage : public any_stage {
   /// of which the stages behind need elements again. Precondition: no block of these is forgotten.
   virtual void save(block_position before, batch_numbers& batches,
                     std::vector<stage_state>& stages) const = 0;
-  /// Nobody goes back behind the beginning of a block.
+  /// Drops the positions before the beginning of a block.
   virtual void forget(std::uint64_t block) noexcept = 0;
 
   /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
@@ -68,7 +68,8 @@ class stage : public any_stage {
   [[nodiscard]] virtual bool enable_origins() = 0;
   /// True: elements are made of batches, and origins are of these.
   [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
-  /// Hands over those of the elements of a block that was given, and is not forgotten: once.
+  /// Moves the origins of the elements of a delivered block to `all`, once for each block.
+  /// Precondition: the block was not forgotten.
   virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
 
   /// Takes elements that were made again, and their origins.
