@@ -160,7 +160,7 @@ bool queue_base::advance_selected_push(detail::queue_waiter& w, work_list& woken
 work_list queue_base::match_wait_queues() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
-    moved = false;  // by a pop: only that makes room for pushes
+    moved = false;  // by a pop, which alone frees capacity for pushes
     while (detail::queue_waiter* w = pushers_.first()) {
       if (w->role_ == detail::queue_waiter::role::close) {
         close_now(woken, detail::queue_outcome::closed);
@@ -343,7 +343,7 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       if (closed_ || !pushers_.empty()) return true;
       reserve_for(w);
       expect(w);
-      for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
+      for (std::size_t before = w.count_; before != w.moved_;) {  // pops free capacity
         before = w.moved_;
         static_cast<void>(advance_push(w));
         work_list others = match_waiters();
@@ -448,9 +448,10 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
 
 // ------------------------------------------------------------------------------------- wake-ups
 
-// A task that waits for items is woken by the first one. A task that waited for room is not in a
-// hurry: its item is in. If it lives on another thread its wake-up is held back until the queue has
-// drained to half, or this turn ends: then one trip to the other thread serves many items.
+// A task that waits for items is woken by the first item. A task that waited for free capacity is
+// not urgent, because its item is stored already. If it runs on another thread, its wake-up is held
+// back until the queue has drained to half of its capacity or this turn ends. Then one wake-up of
+// the other thread covers many items.
 void queue_base::wake_one(detail::queue_waiter& w) noexcept {
   scheduler* const here = scheduler::current();
   if (w.is_push() && here && w.get_scheduler() && w.get_scheduler() != here) {

@@ -125,7 +125,7 @@ void queue_base::append_to(std::string& text) const {
 
 std::size_t queue_base::waiting_now() const noexcept { return pushers_.size() + poppers_.size(); }
 
-// Allocates nothing: state.waiting has room for as many as wait now.
+// Does not allocate: state.waiting has capacity for all operations that wait now.
 void queue_base::list_now(detail::queue_state& state) const noexcept {
   state.size = size_;
   state.closed = closed_;

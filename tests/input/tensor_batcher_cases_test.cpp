@@ -361,7 +361,8 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 gives int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batcher: D11 joined shapes are merged, or relaxed to be padded", "[input]") {
+LEAT_TEST("tensor_batcher: D11 joined shapes are intersected, or generalized for padding",
+          "[input]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
   const batch_spec merged = leat::intersect_specs({unknown, known});

@@ -1,5 +1,5 @@
-// A declared pipeline that is stopped at any time, in any number of places, and goes on elsewhere
-// from its state: the stream is that of one which was never stopped.
+// A declared pipeline that is stopped at any time, any number of times, and resumes elsewhere from
+// its state: the stream equals that of a pipeline that was never stopped.
 
 #include <algorithm>
 #include <memory>

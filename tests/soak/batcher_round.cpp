@@ -66,8 +66,8 @@ const input_file& file_of(world& w, const std::string& path) {
   throw std::logic_error("a file that nobody has made: " + path);
 }
 
-// What may befall a file: its damage, which is reported with its place, or an injected error.
-// True: go on with the next file.
+// Handles an error of a file: its corruption, which is reported with its position, or an injected
+// error. Returns true to continue with the next file.
 bool tolerated(world& w, const input_file& f, const leat::failure& e) {
   const std::string message = e.what();
   if (e.code() == errc::cancelled) return false;

@@ -101,7 +101,7 @@ void count_seen(world& w, progress& so_far) {
   so_far.seen.clear();
 }
 
-// From the state to a place further on, or to where an error or a stop has ended it.
+// Reads from the state to a later position, or until an error or a stop ends the stream.
 template <class Pipeline>
 task<> run_leg(world& w, std::unique_ptr<Pipeline> p, progress& so_far, std::uint64_t batches) {
   std::exception_ptr error;

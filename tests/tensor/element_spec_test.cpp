@@ -151,7 +151,7 @@ TEST_CASE("element_spec: names must be exactly the spec's", "[tensor]") {
   CHECK(contains(checked(plain(), named({"a", "b"})), "and should have none"));
 }
 
-TEST_CASE("element_spec: compatible and relaxed", "[tensor]") {
+TEST_CASE("element_spec: is_compatible_with() and generalize_specs()", "[tensor]") {
   const auto spec = [](partial_shape s, dtype type = dtype::int32, std::string name = {}) {
     return element_spec({{.type = type, .shape = std::move(s), .name = std::move(name)}});
   };

@@ -170,7 +170,7 @@ class dump_collector::query : public work_item {
       for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
       if (only_ == 0) add_queues();
       to_->replied.push_back(&scheduler_.get());
-    } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
+    } catch (const std::bad_alloc&) {  // counts as no reply; the queried thread must not fail
       to_->tasks.resize(before);
     }
     if (--to_->missing == 0) to_->arrived.notify_one();

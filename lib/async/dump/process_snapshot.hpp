@@ -88,7 +88,7 @@ struct queue_state {
   std::vector<queue_operation> waiting = {};
 };
 
-/// A scheduler that did not answer in time.
+/// A scheduler that did not reply in time.
 struct unresponsive_scheduler {
   const void* scheduler;
   std::size_t tasks;

@@ -9,7 +9,7 @@ namespace delivery_log_test {
 using leat::sim::delivery_log;
 using leat::sim::invariant_violation;
 
-TEST_CASE("delivery_log: books that balance settle", "[sim]") {
+TEST_CASE("delivery_log: a consistent log passes check_complete()", "[sim]") {
   delivery_log book("jobs");
   for (std::uint64_t id = 0; id < 6; ++id) book.record_push(id % 2, id);
   book.record_rejected(5);
