@@ -144,9 +144,9 @@ class Trials:
         limits, runs = [], self.runs
         for command in runs:
             before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-            self.blocks = [command]
+            self.runs = [command]
             failed = self.killed_by(0)
-            self.blocks = runs
+            self.runs = runs
             if failed:
                 return failed
             limits.append(int(5 * (sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before) + 10))
