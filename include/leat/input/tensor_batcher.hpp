@@ -109,11 +109,11 @@ class basic_tensor_batcher {
   /// Errors: invalid_argument when there is none; std::bad_alloc: then none runs.
   void start(coordinator& coord) { batcher_.start(coord); }
   void start(coordinator& coord, scheduler& on) { batcher_.start(coord, on); }
-  /// The same without a coordinator: a source that fails ends alone, the others go on.
+  /// Starts the sources in a task group: if a source fails, the others continue.
   void start(task_group& group) { batcher_.start(group); }
   void start(task_group& group, scheduler& on) { batcher_.start(group, on); }
 
-  /// Adds an element by hand, waiting until there is room. False: closed.
+  /// Adds an element by hand and waits while the queue is full. Returns false if it is closed.
   ///
   /// Errors:       invalid_argument for one that does not match the spec; cancelled; see
   ///               basic_queue::push().
@@ -124,12 +124,12 @@ class basic_tensor_batcher {
     co_return co_await batcher_.queue().push(std::move(element), where);
   }
 
-  /// Adds the elements of a batch in one unbroken sequence. Gives how many went in: fewer than
-  /// there are when the queue was closed meanwhile. Of a batch of none that is 0, at once and
-  /// always.
+  /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added.
+  /// It is less than their number if the queue was closed during the call. An empty batch always
+  /// returns 0 immediately.
   ///
-  /// Errors:       the same; see basic_queue::push_many().
-  /// Cancellation: partial: what is in stays in, the rest never enters.
+  /// Errors:       as push(); see basic_queue::push_many().
+  /// Cancellation: partial: elements added before remain in the queue, and no more are added.
   [[nodiscard]] task<std::size_t> push_many(
       tensor_tuple batch, std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
@@ -159,17 +159,18 @@ class basic_tensor_batcher {
     return batcher_.queue().wait_push_many(rows, limit, where);
   }
 
-  /// No more input: what is inside is given out. For who feeds by hand; sources do it themselves.
+  /// Ends the input: the remaining elements are still delivered. Call it if you push by hand; with
+  /// sources, the batcher closes itself.
   bool close() noexcept { return batcher_.queue().close(); }
 
-  /// The next batch, waiting until it is full, or, with batch_remainder::keep, the input has ended.
-  /// Empty: the input has ended.
+  /// Returns the next batch. Waits until the batch is full or, with batch_remainder::keep, the
+  /// input has ended. Returns an empty optional if the input has ended.
   ///
-  /// Errors:       cancelled; what befell a source; when there is no memory for the batch
-  ///               std::bad_alloc (or invalid_argument where 64 bits cannot count it): the next
-  ///               call tries again with the same elements; deadline_exceeded, when the patience
-  ///               has ended or, if no patience is set, when nothing has arrived for 60 s and
-  ///               start() was never called, or a task waits for a producer that was never started.
+  /// Errors:       cancelled; the error of a source; std::bad_alloc if there is no memory for the
+  ///               batch (or invalid_argument if 64 bits cannot count it): the next call tries
+  ///               again with the same elements; deadline_exceeded, after the patience or, if none
+  ///               is set, when nothing has arrived for 60 s and start() was never called, or a
+  ///               task waits for a producer that was never started.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
@@ -180,9 +181,9 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
-  /// see blocking_operations. Without a limit it fails with deadline_exceeded as next() does if no
-  /// patience is set.
+  /// Like next(), for an OS thread, which it blocks, with or without a limit; see
+  /// blocking_operations. It ignores the patience: without a limit it fails with deadline_exceeded
+  /// like next() without patience.
   std::optional<column_batch> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);

@@ -74,21 +74,21 @@ class basic_queue
 
   // ---- One item.
 
-  /// Adds an item, waiting until there is room. True: it is in. False: the queue is closed, and
-  /// `value` has not been moved from.
+  /// Adds an item and waits while the queue is full. Returns true, or false if the queue is closed;
+  /// in that case `value` has not been moved from.
   ///
-  /// `value` must live until the operation has ended; in `co_await q.push(...)` it does. Do not
-  /// return a push, or a limit of one, from a function that owns the value.
+  /// `value` must live until the operation has completed; in `co_await q.push(...)` it does. Do not
+  /// return a push, or a push with a timeout, from a function that owns the value.
   ///
-  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; of a queue that weighs
-  ///               resource_exhausted for an item too heavy, and what the weigher throws.
+  /// Errors:       cancelled; the error passed to fail(); std::bad_alloc. With a weigher also
+  ///               resource_exhausted for an item that is too heavy, and the weigher's exceptions.
   /// Cancellation: total: a cancelled push added nothing and moved nothing.
   /// Source:       QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
     return awaiter<push_operation>(*this, where, &value);
   }
 
-  /// The same with a copy of `value`, which the operation owns.
+  /// Adds a copy of `value`, which the operation owns.
   [[nodiscard]] auto push(const T& value,
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
@@ -96,17 +96,18 @@ class basic_queue
     return awaiter<push_copy_operation>(*this, where, value);
   }
 
-  /// Removes the next item, waiting until there is one. Empty: the queue is closed and drained.
+  /// Removes the next item and waits while there is none. Returns the item, or an empty optional if
+  /// the queue is closed and drained.
   ///
-  /// Errors:       cancelled; the cause given to fail(), once the queue is drained.
+  /// Errors:       cancelled; after the last item, the error passed to fail().
   /// Cancellation: total: a cancelled pop removed nothing.
   /// Source:       QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
     return awaiter<detail::pop_operation<T>>(*this, where);
   }
 
-  /// Adds an item if that needs no waiting. False: no room, or others wait, or closed; `value` has
-  /// then not been moved from. Errors: as push().
+  /// Adds an item if that does not need to wait. Returns false if the queue is full or closed, or
+  /// if other pushes wait; in that case `value` has not been moved from. Errors: as push().
   [[nodiscard]] bool try_push(T&& value) {
     push_weights weights;
     return this->try_store(value, weights);
@@ -117,21 +118,21 @@ class basic_queue
     return try_push(T(value));
   }
 
-  /// Removes the next item if that needs no waiting.
+  /// Removes the next item if that does not need to wait; else returns an empty optional.
   [[nodiscard]] std::optional<T> try_pop() noexcept {
     detail::raw_storage<T> slot;
     if (!this->try_take(slot.get())) return std::nullopt;
     return slot.take();
   }
 
-  /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed:
-  /// who wants it back then uses async_push_many() with one item.
+  /// push() for Asio. The operation owns the value and destroys it if it was not added. To keep the
+  /// value in that case, use async_push_many() with one item.
   ///
   /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
   ///               or another one on the queue. A handler without an executor completes on Asio's
   ///               system executor, which is a thread pool.
-  /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the cause given
-  ///               to fail(); errc::resource_exhausted for std::bad_alloc.
+  /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the error
+  ///               passed to fail(); errc::resource_exhausted for std::bad_alloc.
   /// Cancellation: total, through the handler's cancellation slot.
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
@@ -143,8 +144,9 @@ class basic_queue
   /// pop() for Asio; see async_push().
   ///
   /// Completion:   void(std::error_code, std::optional<T>)
-  /// Cancellation: total until the handler is called: an item that was on its way goes back, so
-  ///               that none is lost where Asio composes operations, as in `pop || timer`.
+  /// Cancellation: total until the handler is called: an item that was removed already is returned
+  ///               to the queue, so that none is lost if Asio composes operations, as in
+  ///               `pop || timer`.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
     return detail::initiate<detail::pop_operation<T>>(*this, where, std::forward<Token>(token));
@@ -152,22 +154,22 @@ class basic_queue
 
   // ---- Many items.
 
-  /// Adds all items in one unbroken sequence, waiting for room as often as needed; they may be more
-  /// than the capacity. Gives how many went in: fewer than asked for when the queue was closed
-  /// meanwhile. Items that went in are moved from, the others are not. An empty sequence succeeds
-  /// at once, always, after a stop too.
+  /// Adds all items as one contiguous sequence and waits whenever the queue is full. There may be
+  /// more items than the capacity. Returns the number of items added. It is less than
+  /// `items.size()` if the queue was closed during the call. Only added items are moved from. An
+  /// empty sequence always succeeds immediately, also after a stop request.
   ///
   /// Errors:       cancelled, as a partial_push_error with the number of items added; the error
   ///               passed to fail(), as a partial_push_error if some items were added before.
-  /// Cancellation: partial: what is in stays in, the rest never enters.
+  /// Cancellation: partial: items added before remain in the queue, and no more are added.
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
     return awaiter<push_many_operation>(*this, where, items);
   }
 
-  /// The same with items that the operation owns: a list in braces, a copy of a constant range, or
-  /// a vector that it takes over.
+  /// Adds items that the operation owns: a list in braces, a copy of a constant range, or a vector
+  /// that is moved in.
   ///
   ///     co_await numbers.push_many({1, 2, n});
   ///
@@ -180,21 +182,22 @@ class basic_queue
                                                                          std::move(items).take());
   }
 
-  /// Removes `count` items, waiting until they are together; may be more than the capacity: items
-  /// are taken as they come and held. Empty: the queue was closed with fewer left, and these stay
-  /// in it. A count of 0 gives an empty batch at once, always, after a stop too.
+  /// Removes `count` items and waits until it has all of them. `count` may be more than the
+  /// capacity: items are taken and held as they arrive. Returns an empty optional if the queue was
+  /// closed with fewer left; these remain in the queue. With a count of 0 it always returns an
+  /// empty batch immediately, also after a stop request.
   ///
-  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
-  /// Cancellation: total: what it holds goes back to where it was, above the capacity if others
-  ///               have filled the queue meanwhile.
+  /// Errors:       cancelled; the error passed to fail(); std::bad_alloc for a batch too large.
+  /// Cancellation: total: the items that it holds return to their positions in the queue, above the
+  ///               capacity if others have filled the queue meanwhile.
   /// Source:       QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
     return awaiter<pop_many_operation>(*this, where, count);
   }
 
-  /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be
-  /// short. Empty: closed and drained.
+  /// Like pop_many(), but after close() it returns the remaining items, so the last batch may be
+  /// smaller. Returns an empty optional if the queue is closed and drained.
   ///
   /// Source: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
@@ -202,8 +205,9 @@ class basic_queue
     return awaiter<pop_up_to_operation>(*this, where, count);
   }
 
-  /// Adds as many of the items as need no waiting, as one sequence, and says how many. None: no
-  /// room, or others wait, or closed. The others are not moved from. Errors: as push().
+  /// Adds as many items as possible without waiting, as one sequence, and returns their number. It
+  /// is 0 if the queue is full or closed, or if other pushes wait. The other items are not moved
+  /// from. Errors: as push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
@@ -211,7 +215,7 @@ class basic_queue
     static_cast<void>(this->attempt(w, w.count_));
     return w.moved_;
   }
-  /// The same with a list in braces, or a copy of a constant range.
+  /// Overload for a list in braces, or a copy of a constant range.
   [[nodiscard]] std::size_t try_push_many(detail::owned_items<T> items)
     requires(!std::same_as<T, bool>)
   {
@@ -219,23 +223,24 @@ class basic_queue
     return try_push_many(std::span<T>(items_to_push));
   }
 
-  /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
+  /// Removes `count` items if that does not need to wait; else none, and returns an empty optional.
+  /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
     return this->try_batch(pop_many_operation{count});
   }
 
-  /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
-  /// nothing can be had without waiting. Errors: std::bad_alloc.
+  /// Removes the available items, up to `count`, from an open or closed queue. Returns an empty
+  /// optional if none can be removed without waiting. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
     return this->try_batch(pop_up_to_operation{count});
   }
 
   /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
   ///
-  /// Completion:   void(std::error_code, std::size_t), the number of items that went in, with an
-  ///               error too.
-  /// Cancellation: partial, as in push_many(). When nothing but `total` is asked for, it ends only
-  ///               as long as nothing is in, and goes on otherwise.
+  /// Completion:   void(std::error_code, std::size_t): the number of items added, also with an
+  ///               error.
+  /// Cancellation: partial, as in push_many(). A cancellation of type `total` alone has an effect
+  ///               only before the first item was added.
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {

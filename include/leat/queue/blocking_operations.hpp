@@ -31,8 +31,8 @@ namespace leat {
 template <class Queue, class Item, class Items, class Batch>
 class blocking_operations {
  public:
-  /// Adds an item, blocking until there is room. False: the queue is closed, and `item` has not
-  /// been moved from.
+  /// Adds an item and blocks while the queue is full. Returns true, or false if the queue is
+  /// closed; in that case `item` has not been moved from.
   bool wait_push(Item&& item, std::source_location where = std::source_location::current()) {
     return self().block_push(std::move(item), nullptr, where);
   }
@@ -52,7 +52,8 @@ class blocking_operations {
     return self().block_push(item, &limit, where);
   }
 
-  /// Removes the next item, blocking until there is one. Empty: closed and drained.
+  /// Removes the next item and blocks while there is none. Returns an empty optional if the queue
+  /// is closed and drained.
   std::optional<Item> wait_pop(std::source_location where = std::source_location::current()) {
     return self().block_pop(nullptr, where);
   }
@@ -61,8 +62,8 @@ class blocking_operations {
     return self().block_pop(&limit, where);
   }
 
-  /// Adds all items in one unbroken sequence, blocking for room as often as needed. Gives how many
-  /// went in: fewer than asked for when the queue was closed meanwhile.
+  /// Adds all items as one contiguous sequence and blocks whenever the queue is full. Returns the
+  /// number of items added. It is less than their number if the queue was closed during the call.
   std::size_t wait_push_many(Items items,
                              std::source_location where = std::source_location::current()) {
     return self().block_push_many(std::move(items), nullptr, where);
@@ -72,7 +73,8 @@ class blocking_operations {
     return self().block_push_many(std::move(items), &limit, where);
   }
 
-  /// Removes `count` items, blocking until they are together. Empty: closed with fewer left.
+  /// Removes `count` items and blocks until it has all of them. Returns an empty optional if the
+  /// queue was closed with fewer left.
   std::optional<Batch> wait_pop_many(std::size_t count,
                                      std::source_location where = std::source_location::current()) {
     return self().block_pop_many(count, nullptr, where);
@@ -82,7 +84,8 @@ class blocking_operations {
     return self().block_pop_many(count, &limit, where);
   }
 
-  /// The same, but once the queue is closed what is left suffices. Empty: closed and drained.
+  /// Like wait_pop_many(), but after close() it returns the remaining items. Returns an empty
+  /// optional if the queue is closed and drained.
   std::optional<Batch> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
     return self().block_pop_up_to(count, nullptr, where);

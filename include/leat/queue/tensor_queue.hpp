@@ -67,7 +67,7 @@ class tensor_queue
 
   // ---- One element: see basic_queue. Names may be put into another order by a push.
 
-  /// Adds an element, waiting until there is room.
+  /// Adds an element and waits while the queue is full.
   [[nodiscard]] auto push(tensor_tuple&& element,
                           std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -83,7 +83,7 @@ class tensor_queue
     return queue_.pop(where);
   }
 
-  /// Adds an element if that needs no waiting.
+  /// Adds an element if that does not need to wait.
   [[nodiscard]] bool try_push(tensor_tuple&& element) {
     spec_.check(element, owner_);
     return queue_.try_push(std::move(element));
@@ -92,7 +92,7 @@ class tensor_queue
     return queue_.try_push(checked(element));
   }
 
-  /// Removes the next element if that needs no waiting.
+  /// Removes the next element if that does not need to wait.
   [[nodiscard]] std::optional<tensor_tuple> try_pop() noexcept { return queue_.try_pop(); }
 
   /// push() for Asio.
@@ -115,9 +115,9 @@ class tensor_queue
 
   // ---- Batches.
 
-  /// Adds the elements of a batch in one unbroken sequence, waiting for room as often as needed:
-  /// see basic_queue::push_many(). All components have the same size in dimension 0. Gives how many
-  /// elements went in.
+  /// Adds the elements of a batch as one contiguous sequence and waits whenever the queue is full:
+  /// see basic_queue::push_many(). All components have the same size in dimension 0. Returns the
+  /// number of elements added.
   ///
   /// Cost: the elements are copied from the batch, by the call.
   [[nodiscard]] auto push_many(tensor_tuple batch,
@@ -148,10 +148,10 @@ class tensor_queue
     return awaiter<pop_up_to_operation>(queue_, where, wanted(count), queue_, spec_);
   }
 
-  /// Adds as many of a batch's elements as need no waiting, as one sequence, the first ones first,
-  /// and says how many. None: no room, or others wait, or closed.
+  /// Adds as many elements of a batch as possible without waiting, as one sequence from the first
+  /// on, and returns their number. It is 0 if the queue is full or closed, or if other pushes wait.
   ///
-  /// Cost: all elements are copied from the batch, also those that do not go in.
+  /// Cost: all elements are copied from the batch, also those that are not added.
   [[nodiscard]] std::size_t try_push_many(tensor_tuple batch) {
     std::vector<tensor_tuple> items_to_push = elements_of(batch);
     return queue_.try_push_many(items_to_push);

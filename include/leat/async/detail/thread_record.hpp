@@ -9,15 +9,15 @@
 
 namespace leat::detail {
 
-/// A record of a thread of a coordinator: what a dump can tell of it, and whose stop ends its
-/// waits.
+/// The record of a thread of a coordinator: its identity and wait, for dumps, and the stop that
+/// ends its waits.
 ///
-/// The thread itself says when it begins and ends to block; nobody else is asked.
+/// Only the thread itself records the beginning and the end of a blocking operation.
 /// Thread safety: distinct-safe, except for what thread_registry reads.
 class thread_record {
  public:
   /// `id`: counted like a task of the scope that waits for the thread. `started_elsewhere`: the
-  /// thread does not use this record, and says nothing.
+  /// thread does not use this record, and its waits are not known.
   thread_record(task_id id, std::string name, bool started_elsewhere);
   thread_record(const thread_record&) = delete;
   thread_record& operator=(const thread_record&) = delete;
@@ -27,11 +27,12 @@ class thread_record {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool started_elsewhere() const noexcept { return started_elsewhere_; }
 
-  /// For a holder of the registry's lock: the operation that blocks the thread; null: none.
+  /// Returns the operation that blocks the thread, or null. Precondition: the caller holds the lock
+  /// of the registry.
   [[nodiscard]] const wait_operation* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
-  /// Makes the calling thread the one of this record, as long as it lives; `stop` is that of the
+  /// Makes the record that of the calling thread during its lifetime; `stop` is the token of the
   /// scope.
   class current {
    public:
@@ -41,8 +42,8 @@ class thread_record {
     ~current();
   };
 
-  /// Says that the calling thread blocks on `w`, as long as it lives. Costs a thread without a
-  /// record one test.
+  /// Records during its lifetime that the calling thread blocks on `w`. Cost: for a thread without
+  /// a record one test.
   class blocked {
    public:
     explicit blocked(const wait_operation& w) noexcept;
@@ -51,20 +52,20 @@ class thread_record {
     ~blocked();
   };
 
-  /// True: the scope that waits for the calling thread has asked it to stop.
+  /// Returns true if the scope that waits for the calling thread has requested a stop.
   [[nodiscard]] static bool stop_requested() noexcept {
     if (!current_) [[likely]] {
       return false;
     }
     return current_->stop_.stop_requested();
   }
-  /// The token of that scope; one without a state for a thread without a record.
+  /// Returns the token of that scope, or one without a state if the thread has no record.
   [[nodiscard]] static std::stop_token stop_token() noexcept;
 
-  /// The calling thread's number; none for a thread without a record.
+  /// Returns the id of the calling thread, or an empty one if it has no record.
   [[nodiscard]] static task_id current_id() noexcept;
 
-  /// The same when it blocks on `w`, else none.
+  /// Returns current_id() if the thread blocks on `w`, else an empty id.
   [[nodiscard]] static task_id id_if_blocked_on(const wait_operation& w) noexcept;
 
  private:

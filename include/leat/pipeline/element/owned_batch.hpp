@@ -94,8 +94,8 @@ class basic_owned_batch {
 
   /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
   void push_back(View row) { push_back(row, {}); }
-  /// The same of one that stood there. The path ends with a 0 behind it, as those of blocks do, and
-  /// is kept by keep_paths().
+  /// Adds a copy of a row with its position. The path is followed by a 0, like the paths of blocks,
+  /// and is kept alive by keep_paths().
   void push_back(View view, const record_position& from) {
     const std::size_t before = bytes_.size();
     const auto* const bytes = reinterpret_cast<const char*>(view.data());

@@ -17,10 +17,10 @@
 
 namespace leat::detail {
 
-/// Has elements made again by the stage that made them, until all are there. `give` takes a block
-/// of them and their origins, and says to how many of those that want one it has given theirs.
-/// False: some are not made any more. In a class, since g++ 12 warns of the frame of a function
-/// template by itself whose elements are of a type in an unnamed namespace.
+/// Makes a stage make elements again, until all requests are served. `give` takes a block of them
+/// and their origins, and returns the number of requests that it has served. The result is false if
+/// some elements are no longer made. This is a member of a class because g++ 12 warns about the
+/// frame of a function template whose elements are of a type in an unnamed namespace.
 template <class In>
 struct complete_replay {
   template <class Give>
