@@ -124,7 +124,7 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///
 /// Owns the operation, as a select does: a function can return it.
 ///
-/// Look at the code: who goes on after `cancelled` meets it again at his next wait, at once.
+/// Check the code: a task that continues after `cancelled` gets it again from its next wait.
 ///
 /// Result:        std::tuple<std::error_code, R> for an operation that gives an R; the tuple of the
 ///                code alone for one that gives nothing. With an error the value is what is true
