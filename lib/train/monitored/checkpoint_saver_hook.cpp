@@ -5,6 +5,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/base/error.hpp"
+#include "leat/train/checkpoint/saver.hpp"
 
 namespace leat {
 namespace {
