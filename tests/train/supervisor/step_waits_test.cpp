@@ -9,6 +9,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
 #include "train/line_job.hpp"
