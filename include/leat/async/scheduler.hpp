@@ -26,7 +26,7 @@ struct process_identity {
   int process_id = 0;  ///< the number of the process on it
 };
 
-/// What a scheduler can have one of beside its tasks: see scheduler::find_service().
+/// The services that a scheduler can have, at most one of each: see scheduler::find_service().
 enum class service_slot : unsigned char { files };
 inline constexpr std::size_t service_slots = 1;
 

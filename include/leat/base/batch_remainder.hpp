@@ -2,8 +2,8 @@
 
 namespace leat {
 
-/// What becomes of the items at the end that do not fill a batch. There is no silent default:
-/// dropped ones are counted.
+/// Whether the last items, too few for a full batch, form a smaller batch or are dropped. Dropped
+/// items are counted.
 enum class batch_remainder { keep, drop };
 
 }  // namespace leat

@@ -9,7 +9,8 @@ namespace leat::detail {
 /// simulates nothing, each point costs one test of a thread-local pointer.
 class preemption_hook {
  public:
-  /// What a simulation installs on its thread. No turn is changed while a lock is held.
+  /// The functions and state that a simulation installs on its thread. It never switches to another
+  /// simulated thread while a lock is held.
   struct handler {
     void (*may_preempt)(handler& self) noexcept;
     unsigned held = 0;  ///< locks that the running simulated thread holds
@@ -43,8 +44,8 @@ class preemption_hook {
     return before;
   }
 
-  /// No change of turns in its scope: what runs there is known by its OS thread, such as a stop
-  /// callback that somebody waits for.
+  /// Prevents a switch to another simulated thread within its scope, for code that is identified by
+  /// its OS thread, such as a stop callback whose end another thread awaits.
   class disabled {
    public:
     disabled() noexcept : handler_(current_) {

@@ -68,7 +68,7 @@ class tfrecord_index {
   [[nodiscard]] std::vector<std::byte> encode() const;
 
   /// The index that these bytes are. What comes out is consistent, whoever wrote the bytes: records
-  /// lie one behind the other from the start to the end of a file of fingerprint().size bytes.
+  /// follow one another from the start to the end of a file of fingerprint().size bytes.
   ///
   /// Errors: invalid_argument for what is no index; unimplemented for one of another version;
   ///         data_loss for a damaged one; std::bad_alloc. Cost: about 1 ns a record.

@@ -44,15 +44,15 @@ class listening_object {
   listening_object* following_ = nullptr;
 };
 
-/// What the schedulers of real event loops have in common: services that the I/O layer makes for
-/// them and that end with them.
+/// The base of the schedulers of real event loops. It owns the services that the I/O layer creates,
+/// and destroys them when it ends.
 class event_loop_scheduler : public scheduler {
  public:
   /// Errors: those of the system; std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<event_listener> make_listener() = 0;
 
-  /// set_service(), and keeps it alive. While the scheduler ends its tasks
-  /// it calls Complete(service, scheduler), which completes the requests that have ended.
+  /// Calls set_service() and keeps the service alive. While the scheduler ends its tasks, it calls
+  /// Complete(service, scheduler), which completes the requests that have ended.
   template <auto Complete, class Service>
   void own_service(std::shared_ptr<Service> service) noexcept {
     set_service<Service>(service.get());
