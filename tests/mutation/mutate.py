@@ -38,6 +38,7 @@ SOURCES = [
     'include/leat/queue', 'lib/queue', 'include/leat/coordination', 'lib/coordination',
     # What its waits are made of: select, limits, stops and the lock with an owner.
     'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
+    'include/leat/base/detail/reserve_doubling.hpp',
     'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
     'include/leat/async/sleep.hpp', 'include/leat/async/wait_for_stop.hpp',
     'lib/base/biased_mutex.cpp', 'lib/async/select.cpp', 'lib/async/sleep.cpp',
