@@ -24,7 +24,7 @@ SUFFIXES = {'.h', '.hh', '.hpp', '.hxx', '.ipp', '.c++', '.cc', '.cpp', '.cxx'}
 # New folder, old folder, headers; old>new where the name of the header has changed.
 HEADERS = """
 base            codec     bytes
-base            core      assert braced clock error permutation random shuffle_quality
+base            core      braced clock error permutation random shuffle_quality
 async           core      as_tuple context>task_context scheduler select sleep stop_wait>wait_for_stop task task_group task_id
 async           core      task_scope this_task wait>wait_operation wait_limit wait_object>wait_target work_item
 async           train     retry
@@ -40,7 +40,6 @@ codec/csv       codec     csv_decoder
 codec/event     codec     event histogram
 codec/example   codec     decode_example decode_json_example example_builder example_fields example_parser features
 codec/example   codec     sequence_example_parser
-codec/text      codec     line_splitter
 codec/tfrecord  codec     tfrecord tfrecord_index
 io/backend      io        file_backend
 io/file         io        file
@@ -79,7 +78,6 @@ sim/world       sim       ledger>delivery_log sweep world
 ALSO = {
     'leat/pipeline/queue_fullness.hpp': ['leat/pipeline/metrics/stage_fullness.hpp'],
     'leat/sync/queue_runner_registry.hpp': ['leat/coordination/enqueue_operation.hpp'],
-    'leat/sync/queue_runner_def.hpp': ['leat/coordination/name_scope.hpp'],
 }
 # Headers with a facade of their own, and names that show that a program which includes leat/leat.hpp needs it.
 TENSORFLOW = {'codec/compression/decode_compressed', 'coordination/queue_runner_def', 'coordination/queue_runner_resolver',
@@ -183,7 +181,6 @@ MEMBERS = [
     ('codec', 'inflate_result', r'inflate_result|inflater', {'end': 'status'}),
     ('codec', 'tfrecord_scan', r'scan_tfrecords?', {'end': 'status'}),
     ('codec', 'tfrecord_index', r'tfrecord_index\b', {'stamp()': 'fingerprint()'}),
-    ('codec', 'line_splitter', r'line_splitter', {'last_line()': 'unterminated_line()'}),
     ('codec', 'decode_error', r'decode_error', {'place()': 'position()', 'has_place()': 'has_position()',
                                                 'of()': 'with_record_count()'}),
     ('io', 'file_request', r'file_request', {'home': 'completion_scheduler', 'scratch': 'backend_data',
@@ -224,8 +221,12 @@ MEMBERS = [
 ]
 # Functions of which the new name depends on their arguments, or that are gone: reported.
 LOOK = [
+    ('base', r'\bLEAT_ASSERT\b|\bleat::assertion_failed\b', '`LEAT_ASSERT`, `assertion_failed`', 'private: use your own assertions'),
     ('tensor', r'\bleat::merge\b', '`merge`', '`intersect_shapes` of shapes, `intersect_specs` of specs'),
     ('tensor', r'\bleat::relax\b', '`relax`', '`generalize_shapes` of shapes, `generalize_specs` of specs'),
+    ('codec', r'\bleat::(?:split_lines|last_line)\b', '`split_lines`, `last_line`',
+     'private: `line_reader` reads the lines of a file'),
+    ('coordination', r'\bleat::name_in_scope\b', '`name_in_scope`', 'private'),
     ('async', r'(?:\.|->)set_files\(', '`scheduler::files()`, `set_files()`',
      '`find_service<file_backend>()`, `set_service()`'),
 ]
@@ -271,7 +272,7 @@ def upgrade_includes(text, facades, report):
         targets = [PATHS.get(path, path), *ALSO.get(path, [])]
         if path == 'leat/leat.hpp':
             targets += [header for header, used in NOT_IN_LEAT_HPP.items() if used.search(text)]
-        elif path not in PATHS and re.match(r'leat/(core|sync)/|leat/\w+/detail/', path):
+        elif path not in PATHS and re.match(r'leat/(core|sync)/|leat/codec/line_splitter\.hpp|leat/\w+/detail/', path):
             report(number, f'{path} is not a public header')
         if facades:
             targets = [facade(target) for target in targets]

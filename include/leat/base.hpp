@@ -2,7 +2,6 @@
 
 // Errors, assertions, clocks, random numbers, permutations.
 
-#include "leat/base/assert.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"

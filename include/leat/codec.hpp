@@ -21,6 +21,5 @@
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/codec/example/features.hpp"
 #include "leat/codec/example/sequence_example_parser.hpp"
-#include "leat/codec/text/line_splitter.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/codec/tfrecord/tfrecord_index.hpp"

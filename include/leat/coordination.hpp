@@ -5,7 +5,6 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/enqueue_operation.hpp"
 #include "leat/coordination/looper.hpp"
-#include "leat/coordination/name_scope.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_collection.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"

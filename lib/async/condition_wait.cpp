@@ -6,7 +6,7 @@
 
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

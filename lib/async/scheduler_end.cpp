@@ -14,7 +14,7 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

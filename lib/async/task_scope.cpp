@@ -11,7 +11,7 @@
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
 

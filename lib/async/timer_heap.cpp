@@ -1,6 +1,6 @@
 #include "leat/async/detail/timer_heap.hpp"
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "leat/coordination/name_scope.hpp"
+#include "coordination/name_scope.hpp"
 
 namespace leat {
 
@@ -18,7 +18,7 @@ std::vector<queue_runner*> queue_runner_collection::runners(std::string_view lis
   const auto at = lists_.find(list);
   if (at == lists_.end()) return found;
   for (queue_runner* r : at->second) {
-    if (name_in_scope(r->queue_name(), scope)) found.push_back(r);
+    if (detail::name_in_scope(r->queue_name(), scope)) found.push_back(r);
   }
   return found;
 }

@@ -6,8 +6,8 @@
 
 #include "base/text/protobuf_reader.hpp"
 #include "base/text/utf8.hpp"
+#include "coordination/name_scope.hpp"
 #include "coordination/queue_runner_handle.hpp"
-#include "leat/coordination/name_scope.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_resolver.hpp"
 
@@ -136,10 +136,10 @@ void change_names(queue_runner_def& def, Change change) {
 }  // namespace
 
 std::optional<queue_runner_def> queue_runner_def::without_scope(std::string_view scope) const {
-  if (!name_in_scope(queue_name, scope)) return std::nullopt;
+  if (!detail::name_in_scope(queue_name, scope)) return std::nullopt;
   std::optional<queue_runner_def> def = *this;
   change_names(*def, [&](std::string& name) {
-    if (const auto rest = name_in_scope(name, scope)) name = std::string(*rest);
+    if (const auto rest = detail::name_in_scope(name, scope)) name = std::string(*rest);
   });
   return def;
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/append_text.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/queue_base.hpp"
 

@@ -7,7 +7,7 @@
 #include "async/dump/dump_printers.hpp"
 #include "async/live_tasks_text.hpp"
 #include "base/exception_in_flight.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat {

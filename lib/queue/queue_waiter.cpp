@@ -9,7 +9,7 @@
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/task_context.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/detail/blocking_queue_waiter.hpp"
 #include "leat/queue/partial_push_error.hpp"

@@ -6,7 +6,7 @@
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::sim {
 namespace {

@@ -1,6 +1,6 @@
 // Any text, in one piece and in two: always the lines that the definition gives.
 
-#include "leat/codec/text/line_splitter.hpp"
+#include "codec/text/line_splitter.hpp"
 
 #include <cstdlib>
 #include <string>
@@ -11,7 +11,7 @@ std::vector<std::string> by_definition(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    lines.emplace_back(leat::unterminated_line(text.substr(0, end)));
+    lines.emplace_back(leat::detail::unterminated_line(text.substr(0, end)));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
@@ -21,13 +21,13 @@ std::vector<std::string> by_definition(std::string_view text) {
 std::vector<std::string> cut_at(const std::string& text, std::size_t cut) {
   std::vector<std::string> lines;
   std::vector<std::string_view> views;
-  std::size_t at = leat::split_lines(std::string_view(text).substr(0, cut), views);
+  std::size_t at = leat::detail::split_lines(std::string_view(text).substr(0, cut), views);
   lines.assign(views.begin(), views.end());
   views.clear();
-  at += leat::split_lines(std::string_view(text).substr(at), views);
+  at += leat::detail::split_lines(std::string_view(text).substr(at), views);
   lines.insert(lines.end(), views.begin(), views.end());
   if (at < text.size())
-    lines.emplace_back(leat::unterminated_line(std::string_view(text).substr(at)));
+    lines.emplace_back(leat::detail::unterminated_line(std::string_view(text).substr(at)));
   return lines;
 }
 

@@ -18,7 +18,7 @@
 #include "async/live_tasks_text.hpp"
 #include "leat/async/dump/detail/live_queue.hpp"
 #include "leat/async/scheduler.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"
@@ -142,7 +142,8 @@ point::~point() { leat::scheduler::current_ = static_cast<leat::scheduler*>(kept
 namespace leat {
 
 // An assertion of the library ends the schedule, not the process.
-void assertion_failed(const char*, const char* sentence, const char* file, int line) noexcept {
+void detail::assertion_failed(const char*, const char* sentence, const char* file,
+                              int line) noexcept {
   rl::ctx().fail_test(sentence, rl::test_result_user_assert_failed,
                       rl::debug_info("assertion", file, static_cast<unsigned>(line)));
   std::abort();
@@ -158,7 +159,8 @@ bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return 
 std::string detail::name_of(const task_context&) { return "task"; }
 
 void queue_base::abort_destroyed_in_use() const noexcept {
-  assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__, __LINE__);
+  detail::assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__,
+                           __LINE__);
   std::abort();
 }
 

@@ -24,8 +24,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_for_stop.hpp"
-#include "leat/base/assert.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
 

@@ -10,7 +10,7 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/is_task.hpp"
 
 namespace leat {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"

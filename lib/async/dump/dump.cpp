@@ -11,7 +11,7 @@
 #include "async/live_tasks_text.hpp"
 #include "base/exception_in_flight.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat {
 

@@ -8,7 +8,7 @@
 #include <asio/strand.hpp>
 
 #include "async/loop/executor_target.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat {
 namespace {

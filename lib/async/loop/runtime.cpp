@@ -13,7 +13,7 @@
 #include "base/thread_not_started.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
 

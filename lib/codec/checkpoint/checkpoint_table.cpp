@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codec/file_header.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 

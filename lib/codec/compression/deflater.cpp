@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

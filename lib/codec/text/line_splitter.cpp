@@ -1,4 +1,4 @@
-#include "leat/codec/text/line_splitter.hpp"
+#include "codec/text/line_splitter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "codec/text/byte_masks.hpp"
 
-namespace leat {
+namespace leat::detail {
 namespace {
 
 // Positions of line ends are found for one block at a time and walked afterwards: a loop over the
@@ -90,4 +90,4 @@ std::string_view unterminated_line(std::string_view rest) noexcept {
   return rest;
 }
 
-}  // namespace leat
+}  // namespace leat::detail

@@ -13,7 +13,7 @@
 #include "io/backend/fork_generation.hpp"
 #include "io/backend/uring_requests.hpp"
 #include "io/backend/worker_pool.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include "io/backend/backend_support.hpp"
 #include "io/backend/buffer_ownership.hpp"
 #include "io/backend/fork_generation.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 namespace {

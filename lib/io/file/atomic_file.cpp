@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {

@@ -10,7 +10,7 @@
 #include "base/thread_not_started.hpp"
 #include "io/backend/backend_support.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "io/reader/prefetched_file.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "codec/text/line_splitter.hpp"
 #include "io/reader/record_reader.hpp"
-#include "leat/codec/text/line_splitter.hpp"
 
 namespace leat {
 namespace detail {

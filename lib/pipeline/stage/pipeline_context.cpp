@@ -7,7 +7,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/input/detail/producer_list.hpp"
 #include "leat/io/file/match_files.hpp"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 
 #if LEAT_ASAN

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::sim {
 namespace {

@@ -11,7 +11,7 @@
 #include "async/scope_registry.hpp"
 #include "base/error_text.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
 #include "sim/world/simulated_turn.hpp"
 

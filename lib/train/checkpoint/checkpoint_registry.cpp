@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checkpoint/checkpoint_table.hpp"
 

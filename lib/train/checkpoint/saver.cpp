@@ -8,7 +8,7 @@
 
 #include "base/error_text.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "train/checkpoint/checkpoint_file.hpp"

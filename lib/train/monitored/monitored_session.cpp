@@ -14,7 +14,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "train/monitored/monitored_session_state.hpp"
 #include "train/supervisor/close_session.hpp"
 

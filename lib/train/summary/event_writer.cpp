@@ -15,7 +15,7 @@
 #include "leat/async/select.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"

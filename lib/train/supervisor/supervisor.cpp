@@ -12,7 +12,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/supervisor/session_manager.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"

@@ -1,4 +1,4 @@
-#include "leat/codec/text/line_splitter.hpp"
+#include "codec/text/line_splitter.hpp"
 
 #include <string>
 #include <vector>
@@ -40,20 +40,20 @@ lines split_in_pieces(const std::string& text, std::size_t piece) {
   for (std::size_t at = 0; at < text.size(); at += piece) {
     window += text.substr(at, piece);
     std::vector<std::string_view> views;
-    const std::size_t consumed = leat::split_lines(window, views);
+    const std::size_t consumed = leat::detail::split_lines(window, views);
     all.insert(all.end(), views.begin(), views.end());
     window.erase(0, consumed);
   }
-  if (!window.empty()) all.emplace_back(leat::unterminated_line(window));
+  if (!window.empty()) all.emplace_back(leat::detail::unterminated_line(window));
   return all;
 }
 
 TEST_CASE("split_lines: line ends are left out, with one carriage return", "[codec]") {
   std::vector<std::string_view> views;
   const std::string_view text = "one\ntwo\r\n\n\r\r\nrest";
-  CHECK(leat::split_lines(text, views) == text.size() - 4);
+  CHECK(leat::detail::split_lines(text, views) == text.size() - 4);
   CHECK(views == std::vector<std::string_view>{"one", "two", "", "\r"});
-  CHECK(leat::unterminated_line("rest") == "rest");
+  CHECK(leat::detail::unterminated_line("rest") == "rest");
 }
 
 TEST_CASE("split_lines: a last line of one carriage return is an empty line", "[codec]") {
@@ -100,11 +100,11 @@ TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]"
            {text.substr(0, first), text.substr(first, second - first), text.substr(second)}) {
         window += piece;
         std::vector<std::string_view> views;
-        const std::size_t consumed = leat::split_lines(window, views);
+        const std::size_t consumed = leat::detail::split_lines(window, views);
         all.insert(all.end(), views.begin(), views.end());
         window.erase(0, consumed);
       }
-      if (!window.empty()) all.emplace_back(leat::unterminated_line(window));
+      if (!window.empty()) all.emplace_back(leat::detail::unterminated_line(window));
       REQUIRE(all == expected);
     }
   }
@@ -142,7 +142,7 @@ TEST_CASE("split_lines: a line end is found at every place of a block", "[codec]
     text[at] = '\n';
     if (at > 0) text[at - 1] = '\r';
     std::vector<std::string_view> views;
-    REQUIRE(leat::split_lines(text, views) == at + 1);
+    REQUIRE(leat::detail::split_lines(text, views) == at + 1);
     REQUIRE(views.size() == 1);
     REQUIRE(views[0] == std::string_view(text).substr(0, at > 0 ? at - 1 : 0));
   }
@@ -158,7 +158,7 @@ TEST_CASE("split_lines: lines much longer than a block are whole", "[codec]") {
 
 TEST_CASE("split_lines: lines are added behind what is there", "[codec]") {
   std::vector<std::string_view> views = {"before"};
-  leat::split_lines("a\nb\n", views);
+  leat::detail::split_lines("a\nb\n", views);
   CHECK(views == std::vector<std::string_view>{"before", "a", "b"});
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 

@@ -14,7 +14,7 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/backend/file_backend.hpp"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/base/assert.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
 namespace leat {

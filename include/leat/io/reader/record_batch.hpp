@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/base/assert.hpp"
 #include "leat/base/bytes.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 
 namespace leat {

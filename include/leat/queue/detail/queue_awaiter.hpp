@@ -9,7 +9,7 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/queue/detail/blocking_queue_waiter.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/queue_base.hpp"

@@ -17,7 +17,7 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/assert.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
