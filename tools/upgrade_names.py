@@ -68,7 +68,7 @@ train/checkpoint train    checkpoint_directory checkpoint_registry directory_loc
 train/monitored train     checkpoint_saver_hook function_hook logging_hook monitored_session named_values nan_hook
 train/monitored train     run_context session_hook step_counter_hook step_timer step_waiter_hook stop_at_step_hook
 train/monitored train     summary_saver_hook
-train/summary   train     event_reader event_writer pipeline_summary step_rate
+train/summary   train     event_reader event_writer pipeline_summary>stage_rates step_rate
 train/supervisor train    session session_manager supervisor supervisor_options
 sim             sim       allocation_faults choices>decision_source failing_new virtual_scheduler
 sim/file_system sim       file_system
@@ -77,6 +77,7 @@ sim/world       sim       ledger>delivery_log sweep world
 # Headers that were divided: what else the new form of a program includes.
 ALSO = {
     'leat/pipeline/queue_fullness.hpp': ['leat/pipeline/metrics/stage_fullness.hpp'],
+    'leat/train/pipeline_summary.hpp': ['leat/train/summary/add_fullness.hpp'],
     'leat/sync/queue_runner_registry.hpp': ['leat/coordination/enqueue_operation.hpp'],
 }
 # Headers with a facade of their own, and names that show that a program which includes leat/leat.hpp needs it.
@@ -94,7 +95,7 @@ NAMES = {
     'base': [('seed_or_entropy', 'seed_or_random', 'unlikely'),
              ('remainder', 'batch_remainder')],
     'async': [('context', 'task_context'), ('wait', 'wait_operation'),
-              ('wait_object', 'wait_target', 'unlikely'), ('stop_wait', 'stop_wait_operation', 'unlikely'),
+              ('wait_object', 'wait_target', 'unlikely'),
               ('take_wakeup_back', 'withdraw_wakeup', 'unlikely')],
     'tensor': [('batch_columns', 'column_batch', 'unlikely'), ('row_of', 'unstack_row')],
     'codec': [('event', 'event_record'), ('graph_bytes', 'serialized_graph'),
@@ -194,6 +195,7 @@ MEMBERS = [
     ('io', 'record_selection', r'record_selection|indexed_reader', {'ordinal()': 'global_index()'}),
     ('io', 'indexed_reader_state', r'indexed_reader_state', {'places()': 'position_count()'}),
     ('io', 'epoch_order', r'epoch_order', {'left_from()': 'remaining_from()', 'places()': 'position_count()'}),
+    ('queue', 'queue_statistics', r'queue_statistics|statistics\(\)', {'min_left': 'min_after_dequeue'}),
     ('coordination', 'queue_runner', r'queue_runner\b', {'last_run()': 'last_start()', 'running()': 'running_producers()'}),
     ('coordination', 'queue_run', r'queue_run\b', {'running()': 'running_producers()'}),
     ('coordination', 'looper_options', r'looper', {'missed': 'missed_ticks'}),
@@ -226,6 +228,7 @@ LOOK = [
     ('tensor', r'\bleat::relax\b', '`relax`', '`generalize_shapes` of shapes, `generalize_specs` of specs'),
     ('codec', r'\bleat::(?:split_lines|last_line)\b', '`split_lines`, `last_line`',
      'private: `line_reader` reads the lines of a file'),
+    ('pipeline', r'\bqueue_fullness\(\s*\*?\w*(?:stage|metrics)\w*', '`queue_fullness(stage)`', '`stage_fullness(stage)`'),
     ('coordination', r'\bleat::name_in_scope\b', '`name_in_scope`', 'private'),
     ('async', r'(?:\.|->)set_files\(', '`scheduler::files()`, `set_files()`',
      '`find_service<file_backend>()`, `set_service()`'),

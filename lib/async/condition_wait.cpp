@@ -1,11 +1,10 @@
-// A wait for a condition of a task scope.
+#include "leat/async/condition_wait.hpp"
 
 #include <ostream>
 #include <string>
 #include <utility>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/task_scope.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 

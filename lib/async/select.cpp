@@ -48,12 +48,12 @@ void select_branch<sleep_wait>::describe(std::ostream& out) const { out << "a ti
 
 // ------------------------------------------------------------------------------------------ stops
 
-bool select_branch<stop_wait_operation>::begin() {
+bool select_branch<stop_wait>::begin() {
   callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
   return false;
 }
 
-void select_branch<stop_wait_operation>::describe(std::ostream& out) const { out << "a stop"; }
+void select_branch<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
 
 // ------------------------------------------------------------------------------------- task groups
 
@@ -63,7 +63,7 @@ select_branch<task_group::join_wait>::select_branch(task_group::join_wait&& oper
   operation_.attach_to_select(s, index);
 }
 
-bool select_branch<task_group::join_wait>::try_now() const noexcept {
+bool select_branch<task_group::join_wait>::try_complete() const noexcept {
   return operation_.is_satisfied_now();
 }
 

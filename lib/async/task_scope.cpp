@@ -1,4 +1,5 @@
 #include "leat/async/task_scope.hpp"
+#include "leat/async/condition_wait.hpp"
 
 #include <array>
 #include <cstring>

@@ -6,16 +6,15 @@
 
 namespace leat {
 
-const wait_operation::kind stop_wait_operation::stop_kind{"wait", &stop_wait_operation::cancel,
-                                                          &stop_wait_operation::describe};
+const wait_operation::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &stop_wait::describe};
 
-stop_wait_operation::~stop_wait_operation() {
+stop_wait::~stop_wait() {
   if (!callback_) return;
   callback_.reset();  // the coroutine is destroyed while it waits
   if (outcome_.load(std::memory_order_relaxed) != waiting) withdraw_wakeup();
 }
 
-bool stop_wait_operation::await_suspend(std::coroutine_handle<> h) {
+bool stop_wait::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   if (stop_requested()) {
     outcome_.store(cancelled, std::memory_order_relaxed);
@@ -26,16 +25,16 @@ bool stop_wait_operation::await_suspend(std::coroutine_handle<> h) {
   return true;
 }
 
-std::tuple<std::error_code> stop_wait_operation::await_tuple() noexcept {
+std::tuple<std::error_code> stop_wait::await_tuple() noexcept {
   callback_.reset();
   const bool ended_early = outcome_.load(std::memory_order_relaxed) == cancelled;
   return ended_early ? make_error_code(errc::cancelled) : std::error_code();
 }
 
-failure stop_wait_operation::failed(std::error_code ec) { return {ec, "wait for a stop"}; }
+failure stop_wait::failed(std::error_code ec) { return {ec, "wait for a stop"}; }
 
 // Two may come at the same time: the stop on its thread, the task's own one on the scheduler's.
-void stop_wait_operation::end(outcome o) noexcept {
+void stop_wait::end(outcome o) noexcept {
   outcome expected = waiting;
   // Relaxed: it decides who ends the wait; what goes with that the wake orders.
   if (outcome_.compare_exchange_strong(expected, o, std::memory_order_relaxed,
@@ -44,12 +43,8 @@ void stop_wait_operation::end(outcome o) noexcept {
   }
 }
 
-void stop_wait_operation::cancel(wait_operation& w) noexcept {
-  static_cast<stop_wait_operation&>(w).end(cancelled);
-}
+void stop_wait::cancel(wait_operation& w) noexcept { static_cast<stop_wait&>(w).end(cancelled); }
 
-void stop_wait_operation::describe(const wait_operation&, std::ostream& out) {
-  out << "for a stop";
-}
+void stop_wait::describe(const wait_operation&, std::ostream& out) { out << "for a stop"; }
 
 }  // namespace leat

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "coordination/queue_runner_handle.hpp"
+#include "coordination/queue_runner_state.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 #include "base/text/protobuf_reader.hpp"
 #include "base/text/utf8.hpp"
 #include "coordination/name_scope.hpp"
-#include "coordination/queue_runner_handle.hpp"
+#include "coordination/queue_runner_state.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_resolver.hpp"
 

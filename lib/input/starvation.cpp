@@ -13,7 +13,8 @@ failure starvation_error(const queue_base& queue, std::size_t batch_size, durati
   std::string message = "batcher '" + queue.name() + "': no batch for " +
                         std::to_string(std::chrono::duration<double>(patience).count()) +
                         " s, and " + std::to_string(s.size) + " of the " +
-                        std::to_string(batch_size + s.min_left) + " elements that it takes: ";
+                        std::to_string(batch_size + s.min_after_dequeue) +
+                        " elements that it takes: ";
   if (by.operations == 0) {
     message += "nobody feeds it: push elements, and close() it behind the last";
   } else if (!by.started) {

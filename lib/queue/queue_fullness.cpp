@@ -7,10 +7,10 @@ namespace leat {
 fullness queue_fullness(std::string_view scope, const queue_statistics& s) {
   const std::string begin = std::string(scope) + "/fraction_";
   if (s.capacity == unbounded) return {begin + "of_unbounded_full", 0};
-  const std::size_t room = s.capacity - s.min_left;
-  const std::size_t over = std::min(s.size - std::min(s.size, s.min_left), room);
+  const std::size_t room = s.capacity - s.min_after_dequeue;
+  const std::size_t over = std::min(s.size - std::min(s.size, s.min_after_dequeue), room);
   const std::string minimum =
-      s.min_left > 0 ? "over_" + std::to_string(s.min_left) + "_" : std::string();
+      s.min_after_dequeue > 0 ? "over_" + std::to_string(s.min_after_dequeue) + "_" : std::string();
   return {begin + minimum + "of_" + std::to_string(room) + "_full",
           static_cast<float>(over) / static_cast<float>(room)};
 }

@@ -85,7 +85,7 @@ queue_statistics queue_base::counts_now() const noexcept {
   queue_statistics s;
   s.size = size_;
   s.capacity = capacity_;
-  s.min_left = min_after_dequeue_;
+  s.min_after_dequeue = min_after_dequeue_;
   s.peak_size = peak_;
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();

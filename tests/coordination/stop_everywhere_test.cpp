@@ -23,7 +23,7 @@
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/tensor_queue.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 #include "queue/tensors.hpp"
 #include "queue/weight/weighed_queues.hpp"
 

@@ -230,7 +230,7 @@ void check_bytes(std::string_view bytes) {
     check_refusal({e.code(), e.what()});
     return;
   }
-  require(leat::detail::to_bytes(stages) == bytes);
+  require(leat::detail::stages_to_bytes(stages) == bytes);
 }
 
 // One state of each rank: what they have left is a state too, and a reader goes on with it.

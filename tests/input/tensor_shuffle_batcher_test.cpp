@@ -165,8 +165,8 @@ LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[input]")
                            {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
   const auto fullness = [&] {
     const leat::queue_statistics s = b.queue().statistics();
-    const std::size_t over = s.size > s.min_left ? s.size - s.min_left : 0;
-    return static_cast<double>(over) / static_cast<double>(s.capacity - s.min_left);
+    const std::size_t over = s.size > s.min_after_dequeue ? s.size - s.min_after_dequeue : 0;
+    return static_cast<double>(over) / static_cast<double>(s.capacity - s.min_after_dequeue);
   };
   for (int i = 0; i < 4; ++i) CHECK(co_await b.push(one(i)));
   CHECK(fullness() == 0);

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/random.hpp"
-#include "leat/queue/detail/queue_operations.hpp"
+#include "leat/queue/detail/raw_storage.hpp"
 
 namespace heap_order_test {
 

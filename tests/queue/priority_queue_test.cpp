@@ -7,7 +7,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 namespace priority_queue_test {
 

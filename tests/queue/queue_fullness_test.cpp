@@ -39,7 +39,7 @@ TEST_CASE("queue_fullness: a queue without a bound is never full", "[queue]") {
 }
 
 TEST_CASE("queue_fullness: more than fits is full", "[queue]") {
-  const leat::queue_statistics s{.size = 9, .capacity = 8, .min_left = 2};
+  const leat::queue_statistics s{.size = 9, .capacity = 8, .min_after_dequeue = 2};
   CHECK(queue_fullness("q", s) == fullness{"q/fraction_over_2_of_6_full", 1.0F});
 }
 

@@ -17,7 +17,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/padding_fifo_queue.hpp"
 #include "leat/queue/tensor_priority_queue.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 #include "queue/tensors.hpp"
 #include "support/effort.hpp"
 

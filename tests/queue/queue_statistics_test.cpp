@@ -5,7 +5,7 @@
 #include <string>
 
 #include "leat/async/task_group.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 // What queues count, and how they and their waiting operations are described.
 
@@ -39,7 +39,7 @@ TEST_CASE("queue_statistics: begin with nothing", "[queue]") {
   const leat::queue_statistics s;
   CHECK(s.size == 0);
   CHECK(s.capacity == 0);
-  CHECK(s.min_left == 0);
+  CHECK(s.min_after_dequeue == 0);
   CHECK(s.peak_size == 0);
   CHECK(s.waiting_pushes == 0);
   CHECK(s.waiting_pops == 0);
@@ -203,9 +203,9 @@ LEAT_TEST("queue_statistics: operations that need not wait are no waits", "[queu
 
 TEST_CASE("queue_statistics: the minimum is lifted by the close", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 4, .min_after_dequeue = 2, .seed = 1});
-  CHECK(q.statistics().min_left == 2);
+  CHECK(q.statistics().min_after_dequeue == 2);
   q.close();
-  CHECK(q.statistics().min_left == 0);
+  CHECK(q.statistics().min_after_dequeue == 0);
 }
 
 LEAT_TEST("queue: describe tells name, fill and whether it is closed", "[queue]") {

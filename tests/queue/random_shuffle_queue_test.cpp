@@ -37,7 +37,7 @@ TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[q
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
                     Catch::Contains("must be below the capacity"));
   leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum
-  CHECK(q.statistics().min_left == 0);
+  CHECK(q.statistics().min_after_dequeue == 0);
   CHECK(q.try_push(1));
   CHECK(q.try_pop() == 1);
 }

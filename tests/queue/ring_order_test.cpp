@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "leat/queue/detail/queue_operations.hpp"
+#include "leat/queue/detail/raw_storage.hpp"
 #include "support/tracked.hpp"
 
 using leat::detail::ring_order;

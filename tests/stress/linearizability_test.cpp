@@ -60,7 +60,7 @@ struct shuffle {
   static constexpr queue_model::rules rules{order::any, capacity, 1};
   static constexpr std::size_t most_popped = 3;
   static leat::shuffle_options options() {
-    return {.capacity = capacity, .min_after_dequeue = rules.min_left, .seed = 1};
+    return {.capacity = capacity, .min_after_dequeue = rules.min_after_dequeue, .seed = 1};
   }
 };
 

@@ -75,7 +75,7 @@ enum class order { entry, smallest, any };
 struct rules {
   order gives = order::entry;
   std::size_t capacity = 2;
-  std::size_t min_left = 0;  // that stay in while it is open
+  std::size_t min_after_dequeue = 0;  // that stay in while it is open
 };
 
 class explanation {
@@ -104,7 +104,9 @@ class explanation {
   };
 
   static constexpr std::uint32_t bit(std::size_t i) { return std::uint32_t{1} << i; }
-  [[nodiscard]] std::size_t floor(const state& s) const { return s.closed ? 0 : rules_.min_left; }
+  [[nodiscard]] std::size_t floor(const state& s) const {
+    return s.closed ? 0 : rules_.min_after_dequeue;
+  }
 
   [[nodiscard]] bool ends(state& s, std::size_t who, ending end, std::size_t moved) const {
     s.ended |= bit(who);

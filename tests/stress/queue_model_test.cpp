@@ -63,8 +63,8 @@ operation other(kind what, span s, std::size_t result = 0) {
   return o;
 }
 
-bool explains(const history& all, order gives = order::entry, std::size_t min_left = 0) {
-  return queue_model::explainable(all, {gives, 2, min_left});
+bool explains(const history& all, order gives = order::entry, std::size_t min_after_dequeue = 0) {
+  return queue_model::explainable(all, {gives, 2, min_after_dequeue});
 }
 
 TEST_CASE("linearizability: of operations that do not overlap the order is known", "[stress]") {

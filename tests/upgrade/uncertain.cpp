@@ -10,7 +10,7 @@ struct batch {
   int size() const { return 1; }
 };
 struct row_of {};
-struct stop_wait {};
+struct wait_object {};
 
 template <class Tensor>
 void print(const Tensor& t, leat::tensor only, batch own) {
@@ -18,7 +18,7 @@ void print(const Tensor& t, leat::tensor only, batch own) {
   t.size();    // look
   t.wait();
   context* c = nullptr;  // look
-  stop_wait event;
+  wait_object event;
   auto merged = leat::merge(t.shape(), only.shape());  // look
   auto source = read({.files = {"x"}, .block = 1});    // look
   const char* text = "leat::event";

@@ -38,7 +38,7 @@ namespace detail {
 template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
-inline constexpr errc limit_error_code<stop_wait_operation> = errc::cancelled;
+inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
 [[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
 
 template <class First, class... Others>
@@ -107,7 +107,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
   bool await_ready() {
     const bool stopped = task_ && task_->stop_requested();
     const bool done = branches_.any([&](auto& a, auto index) {
-      return (!stopped || is_empty_operation(a)) && a.try_now() && claim(static_cast<int>(index()));
+      return (!stopped || is_empty_operation(a)) && a.try_complete() &&
+             claim(static_cast<int>(index()));
     });
     // For good: what is not tried has no memory for a wait either.
     if (stopped && !done) return claim(stop);

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/detail/is_task.hpp"

@@ -16,13 +16,13 @@
 namespace leat {
 
 /// The wait behind wait_for_stop(). Movable until it is awaited.
-class [[nodiscard]] stop_wait_operation final : public wait_operation {
+class [[nodiscard]] stop_wait final : public wait_operation {
  public:
-  stop_wait_operation(std::stop_token token, const std::source_location& where) noexcept
+  stop_wait(std::stop_token token, const std::source_location& where) noexcept
       : wait_operation(stop_kind, where), token_(std::move(token)) {}
-  stop_wait_operation(stop_wait_operation&& unstarted) noexcept
-      : stop_wait_operation(std::move(unstarted.token_), unstarted.where()) {}
-  ~stop_wait_operation();
+  stop_wait(stop_wait&& unstarted) noexcept
+      : stop_wait(std::move(unstarted.token_), unstarted.where()) {}
+  ~stop_wait();
 
   bool await_ready() const noexcept { return token_.stop_requested() && !stop_requested(); }
   bool await_suspend(std::coroutine_handle<> h);
@@ -37,7 +37,7 @@ class [[nodiscard]] stop_wait_operation final : public wait_operation {
  private:
   enum outcome : unsigned char { waiting, stopped, cancelled };
   struct forward {
-    stop_wait_operation* self;
+    stop_wait* self;
     void operator()() const noexcept { self->end(stopped); }
   };
 
@@ -60,7 +60,7 @@ class [[nodiscard]] stop_wait_operation final : public wait_operation {
 /// Errors:       cancelled, when the waiting task itself was asked to stop.
 /// Cancellation: total.
 /// Cost:         no allocation. With a token that nobody can stop it waits without end.
-[[nodiscard]] inline stop_wait_operation wait_for_stop(
+[[nodiscard]] inline stop_wait wait_for_stop(
     std::stop_token token, std::source_location where = std::source_location::current()) noexcept {
   return {std::move(token), where};
 }

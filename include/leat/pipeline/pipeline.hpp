@@ -30,6 +30,7 @@
 #include "leat/pipeline/stage/detail/shuffle_stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/pipeline/stage/stage_options.hpp"
+#include "leat/pipeline/state/detail/match_state.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat {
@@ -353,7 +354,7 @@ class pipeline {
     std::vector<detail::stage_state> stages;
     detail::batch_numbers batches;
     last_->save(in_.next(), batches, stages);
-    return detail::to_bytes(stages);
+    return detail::stages_to_bytes(stages);
   }
 
   detail::exclusive_use in_use_;

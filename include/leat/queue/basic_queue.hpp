@@ -15,6 +15,7 @@
 #include "leat/queue/detail/queue_awaiter.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_select_branch.hpp"
+#include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/detail/typed_queue_base.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"

@@ -8,25 +8,25 @@
 
 namespace leat {
 
-/// How full a queue is, as TensorFlow's summaries tell it. What stays near 0 is filled too slowly.
+/// How full a queue is, as in TensorFlow's summaries. Near 0: it is filled too slowly.
 struct fullness {
   std::string tag;  ///< "input_producer/fraction_of_32_full"
   float value = 0;  ///< from 0 to 1
   friend bool operator==(const fullness&, const fullness&) = default;
 };
 
-/// The fullness of the queue that the statistics are of; `scope` is the first part of the tag.
+/// Returns the fullness of the queue with these statistics; `scope` is the first part of the tag.
 ///
 ///     scope/fraction_of_32_full            size / capacity
-///     scope/fraction_over_10_of_22_full    max(0, size - min_left) / (capacity - min_left),
-///                                          of a queue with a minimum: here 10 of 32
+///     scope/fraction_over_10_of_22_full    max(0, size - minimum) / (capacity - minimum), of a
+///                                          queue with a min_after_dequeue: here 10 of 32
 ///
-/// Of an unbounded queue it is 0 and says "unbounded". Batches that gave items back can have put
-/// more into a queue than it holds: then it is 1.
+/// The value of an unbounded queue is 0, and its tag says "unbounded". The value is at most 1, even
+/// if batches that returned items have put more into a queue than its capacity.
 /// Source: the summaries of input_producer, batch and shuffle_batch.
 [[nodiscard]] fullness queue_fullness(std::string_view scope, const queue_statistics& s);
 
-/// The same of a queue now, with its name as the scope. Thread safety: shared-safe.
+/// Returns the current fullness of a queue, with its name as the scope. Thread safety: shared-safe.
 [[nodiscard]] fullness queue_fullness(const queue_base& queue);
 
 }  // namespace leat

@@ -11,12 +11,12 @@ inline constexpr std::size_t unbounded = SIZE_MAX;
 /// What a queue counts; a consistent picture of one moment. What went in came out, is stored or
 /// held: pushed == popped + size + held.
 struct queue_statistics {
-  std::size_t size = 0;            ///< items stored now
-  std::size_t capacity = 0;        ///< items that may be stored; `unbounded` without a limit
-  std::size_t min_left = 0;        ///< items that stay in while the queue is open
-  std::size_t peak_size = 0;       ///< most items ever stored
-  std::size_t waiting_pushes = 0;  ///< operations that wait for free capacity now
-  std::size_t waiting_pops = 0;    ///< operations that wait for items now
+  std::size_t size = 0;               ///< items stored now
+  std::size_t capacity = 0;           ///< items that may be stored; `unbounded` without a limit
+  std::size_t min_after_dequeue = 0;  ///< items that stay in while the queue is open
+  std::size_t peak_size = 0;          ///< most items ever stored
+  std::size_t waiting_pushes = 0;     ///< operations that wait for free capacity now
+  std::size_t waiting_pops = 0;       ///< operations that wait for items now
   std::size_t awaited = 0;       ///< items that the first of these takes at a time; 0: nobody waits
   std::size_t held = 0;          ///< items that a waiting batch has and gives back if it ends early
   std::uint64_t pushed = 0;      ///< items that went in since the start

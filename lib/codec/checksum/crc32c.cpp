@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "codec/checksum/crc32c.hpp"
+#include "codec/checksum/raw_crc32c.hpp"
 
 namespace leat {
 namespace {

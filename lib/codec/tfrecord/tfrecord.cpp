@@ -1,6 +1,6 @@
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
-#include "codec/checksum/crc32c.hpp"
+#include "codec/checksum/raw_crc32c.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/checksum/crc32c.hpp"
+#include "codec/checksum/raw_crc32c.hpp"
 #include "codec/file_header.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"

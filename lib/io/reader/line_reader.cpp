@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "codec/text/line_splitter.hpp"
-#include "io/reader/record_reader.hpp"
+#include "io/reader/record_reader_definitions.hpp"
 
 namespace leat {
 namespace detail {

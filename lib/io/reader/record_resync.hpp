@@ -1,7 +1,7 @@
 #pragma once
 
 // The bodies of basic_record_reader that search for the next record behind damage; included by
-// io/reader/record_reader.hpp.
+// io/reader/record_reader_definitions.hpp.
 
 #include <algorithm>
 #include <array>

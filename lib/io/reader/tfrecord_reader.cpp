@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/text/hex.hpp"
-#include "io/reader/record_reader.hpp"
+#include "io/reader/record_reader_definitions.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 

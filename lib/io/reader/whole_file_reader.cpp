@@ -1,6 +1,6 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 
-#include "io/reader/record_reader.hpp"
+#include "io/reader/record_reader_definitions.hpp"
 
 namespace leat {
 namespace detail {

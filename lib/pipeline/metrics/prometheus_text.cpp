@@ -124,7 +124,7 @@ constexpr metric<stage> of_stages[] = {
     {"leat_stage_fullness_ratio", "gauge",
      "How full the stage is, from 0 to 1; near 0: what comes before it is too slow.",
      [](const stage& s) {
-       return s.metrics->capacity() > 0 ? ratio_text(queue_fullness(*s.metrics)->value)
+       return s.metrics->capacity() > 0 ? ratio_text(stage_fullness(*s.metrics)->value)
                                         : std::string();
      }},
 };
@@ -137,7 +137,7 @@ constexpr metric<queue> of_queues[] = {
     {"leat_queue_capacity_items", "gauge", "Items that fit into the queue.",
      [](const queue& q) { return limit_text(q.capacity); }},
     {"leat_queue_min_items", "gauge", "Items that stay in the queue while it is open.",
-     [](const queue& q) { return to_text(q.min_left); }},
+     [](const queue& q) { return to_text(q.min_after_dequeue); }},
     {"leat_queue_peak_items", "gauge", "The most items that were ever in the queue.",
      [](const queue& q) { return to_text(q.peak_size); }},
     {"leat_queue_fullness_ratio", "gauge",

@@ -4,7 +4,7 @@
 
 namespace leat {
 
-std::optional<fullness> queue_fullness(const stage_metrics& stage) {
+std::optional<fullness> stage_fullness(const stage_metrics& stage) {
   if (stage.capacity() == 0) return std::nullopt;
   const auto size = static_cast<std::size_t>(stage.held());
   return queue_fullness(stage.name(),

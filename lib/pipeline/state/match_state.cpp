@@ -1,4 +1,4 @@
-// Which state a pipeline goes on with: its own, or what others of another number have left.
+#include "leat/pipeline/state/detail/match_state.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,7 +10,6 @@
 #include "leat/base/error.hpp"
 #include "leat/io/index/indexed_reader_state.hpp"
 #include "leat/pipeline/state/detail/batch_numbers.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat::detail {
 namespace {

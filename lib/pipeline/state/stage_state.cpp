@@ -345,7 +345,7 @@ stage_state read_stage(pbf_reader from) {
 
 }  // namespace
 
-std::string to_bytes(const std::vector<stage_state>& stages) {
+std::string stages_to_bytes(const std::vector<stage_state>& stages) {
   std::string bytes;
   pbf_writer to(bytes);
   to.add_uint64(whole::version, version);
@@ -398,7 +398,7 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
     throw_error(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
                                          std::to_string(version) + " is known here");
   }
-  if (to_bytes(stages) != bytes) {
+  if (stages_to_bytes(stages) != bytes) {
     throw_error(errc::invalid_argument,
                 "cannot be restored: its bytes are not as a pipeline writes them");
   }

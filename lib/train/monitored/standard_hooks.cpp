@@ -9,7 +9,8 @@
 #include "leat/train/monitored/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored/step_counter_hook.hpp"
 #include "leat/train/monitored/summary_saver_hook.hpp"
-#include "leat/train/summary/pipeline_summary.hpp"
+#include "leat/train/summary/add_fullness.hpp"
+#include "leat/train/summary/stage_rates.hpp"
 
 namespace leat {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/coordination/looper.hpp"
+#include "leat/train/summary/add_fullness.hpp"
 #include "train/supervisor/supervisor_state.hpp"
 
 namespace leat {

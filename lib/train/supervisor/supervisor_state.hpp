@@ -16,7 +16,7 @@
 #include "leat/train/checkpoint/directory_lock.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/summary/event_writer.hpp"
-#include "leat/train/summary/pipeline_summary.hpp"
+#include "leat/train/summary/stage_rates.hpp"
 #include "leat/train/summary/step_rate.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervisor/skipped_checkpoints.hpp"

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/checksum/crc32c.hpp"
+#include "codec/checksum/raw_crc32c.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 

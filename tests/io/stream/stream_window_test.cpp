@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "io/reader/record_reader.hpp"
+#include "io/reader/record_reader_definitions.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/stream/detail/decompressed_stream.hpp"
 #include "leat/sim/world/world.hpp"

@@ -89,12 +89,12 @@ TEST_CASE("pipeline: stages that hold elements tell how full they are", "[pipeli
     const auto all = by_name(p.stages());
     // The stages before run on until no more fits.
     while (all.at("prefetch")->held() < 4) co_await leat::this_task::yield();
-    CHECK(queue_fullness(*all.at("prefetch")) ==
+    CHECK(stage_fullness(*all.at("prefetch")) ==
           leat::fullness{"prefetch/fraction_of_4_full", 1.0F});
-    CHECK(queue_fullness(*all.at("shuffle")) ==
+    CHECK(stage_fullness(*all.at("shuffle")) ==
           leat::fullness{"shuffle/fraction_of_20_full", 1.0F});
-    CHECK_FALSE(queue_fullness(*all.at("files")).has_value());
-    CHECK_FALSE(queue_fullness(*all.at("batch")).has_value());
+    CHECK_FALSE(stage_fullness(*all.at("files")).has_value());
+    CHECK_FALSE(stage_fullness(*all.at("batch")).has_value());
     co_await p.stop();
     CHECK(all.at("prefetch")->held() == 0);
   };

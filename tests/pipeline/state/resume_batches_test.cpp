@@ -342,7 +342,7 @@ TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
     stages changed = good;
     change(changed);
     auto other = declared();
-    std::string why = error_of(other.restore(leat::detail::to_bytes(changed)), code);
+    std::string why = error_of(other.restore(leat::detail::stages_to_bytes(changed)), code);
     leat::sync_wait(other.stop());
     return why;
   };
@@ -392,7 +392,7 @@ TEST_CASE("resume: a state of before that does not say what a batch was made of 
   auto p = declare(lines);
   stages all =
       leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
-  std::string bytes = leat::detail::to_bytes(all);
+  std::string bytes = leat::detail::stages_to_bytes(all);
   // The field stood behind the name, in the message of the last stage.
   const std::string last = std::string("\x12\x11\x0a\x08") + "flat_map\x12\x05lines";
   const std::size_t at = bytes.rfind(last);

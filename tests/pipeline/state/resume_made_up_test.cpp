@@ -63,7 +63,7 @@ std::string refused(Pipeline p, const std::string& state,
     co_await restored.restore(std::move(bytes));
     static_cast<void>(co_await restored.next());
   };
-  std::string why = error_of(body(p, leat::detail::to_bytes(all)), expected);
+  std::string why = error_of(body(p, leat::detail::stages_to_bytes(all)), expected);
   leat::sync_wait(p.stop());
   return why;
 }
@@ -112,8 +112,9 @@ TEST_CASE("resume: ranks that are made up to be epochs apart are refused", "[pip
     stages ahead = stages_of(good[1]);
     ahead[0].files->epoch = epoch;
     auto p = lines.read();
-    const std::string why = error_of(p.restore_ranks({good[0], leat::detail::to_bytes(ahead)}),
-                                     errc::failed_precondition);
+    const std::string why =
+        error_of(p.restore_ranks({good[0], leat::detail::stages_to_bytes(ahead)}),
+                 errc::failed_precondition);
     CHECK(contains(why, "stage 'files': the state cannot be restored: rank 0 of 2 is "));
     CHECK(contains(why, " epochs behind another one"));
     leat::sync_wait(p.stop());
@@ -236,7 +237,7 @@ TEST_CASE("resume: an index that was read in more epochs than there can be is re
   for (const std::uint64_t rank : {0U, 1U}) {
     stages all = stages_of(state_behind(declared(rank, 2), 1 + 2 * rank));
     in_epoch(UINT64_MAX)(all);
-    states.push_back(leat::detail::to_bytes(all));
+    states.push_back(leat::detail::stages_to_bytes(all));
   }
   auto p = declared(0, 1);
   CHECK(contains(error_of(p.restore_ranks(states), errc::invalid_argument),

@@ -456,7 +456,7 @@ TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
     leat::sync_wait([](auto& restored, std::string state) -> task<> {
       co_await restored.restore(std::move(state));
       co_await restored.for_each([](const std::string&) {});
-    }(p, leat::detail::to_bytes(changed)));
+    }(p, leat::detail::stages_to_bytes(changed)));
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     INFO("change " << i);

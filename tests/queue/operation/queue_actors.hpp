@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/async/task_group.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 /// Starts operations on one queue, each in a task of its own; settle() lets them begin. Close the
 /// queue before join() where some wait for ever.

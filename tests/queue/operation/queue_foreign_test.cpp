@@ -8,7 +8,7 @@
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 #include "support/foreign_coroutine.hpp"
 
 // Queues awaited in a coroutine that is none of leat's.

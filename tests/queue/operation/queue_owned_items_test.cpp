@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/async/task_group.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 namespace queue_owned_items_test {
 

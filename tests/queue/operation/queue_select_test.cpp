@@ -11,7 +11,7 @@
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/task_group.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 namespace queue_select_test {
 

@@ -3,7 +3,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 // When those are woken that live on another scheduler, and that the lock lets other threads in.
 

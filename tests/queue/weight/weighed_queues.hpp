@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "leat/queue/memory_budget.hpp"
-#include "queue/operation/queue_operations.hpp"
+#include "queue/operation/queue_tasks.hpp"
 
 struct by_value {
   std::size_t operator()(int item) const { return static_cast<std::size_t>(item); }

@@ -96,7 +96,7 @@ TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
 
 TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") {
   const char* const words = "keeps its minimum while it is open, unless it weighs";
-  queue_statistics s{.size = 2, .capacity = 4, .min_left = 2, .pushed = 9, .popped = 7};
+  queue_statistics s{.size = 2, .capacity = 4, .min_after_dequeue = 2, .pushed = 9, .popped = 7};
   CHECK(of_queue(s).empty());
   s.size = 1;
   s.popped = 8;
@@ -106,7 +106,7 @@ TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") 
   s.weighed = false;
   s.closed = true;
   CHECK(of_queue(s).empty());
-  CHECK(of_queue({.size = 1, .capacity = 4, .min_left = 2, .pushed = 1}).empty());
+  CHECK(of_queue({.size = 1, .capacity = 4, .min_after_dequeue = 2, .pushed = 1}).empty());
 }
 
 TEST_CASE("world: who waits for items that are there is told", "[sim]") {
@@ -116,9 +116,9 @@ TEST_CASE("world: who waits for items that are there is told", "[sim]") {
   s.size = 1;
   s.pushed = 1;
   CHECK(of_queue(s) == words);
-  s.min_left = 1;
+  s.min_after_dequeue = 1;
   CHECK(of_queue(s).empty());
-  s.min_left = 0;
+  s.min_after_dequeue = 0;
   s.awaited = 2;  // a batch that is given whole
   CHECK(of_queue(s).empty());
 }

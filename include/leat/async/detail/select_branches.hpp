@@ -25,7 +25,7 @@ class select_branch<sleep_wait> : private timer {
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
       : select_branch(unstarted.end_, s, index) {}
   ~select_branch() { withdraw(); }
-  [[nodiscard]] bool try_now() const noexcept { return false; }
+  [[nodiscard]] bool try_complete() const noexcept { return false; }
   [[nodiscard]] bool begin();
   void withdraw() noexcept;
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
@@ -42,13 +42,13 @@ class select_branch<sleep_wait> : private timer {
 };
 
 template <>
-class select_branch<stop_wait_operation> {
+class select_branch<stop_wait> {
  public:
-  select_branch(stop_wait_operation&& operation, select_state& s, int index) noexcept
+  select_branch(stop_wait&& operation, select_state& s, int index) noexcept
       : token_(std::move(operation).release()), select_state_(s), index_(index) {}
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
       : token_(std::move(unstarted.token_)), select_state_(s), index_(index) {}
-  [[nodiscard]] bool try_now() const noexcept { return token_.stop_requested(); }
+  [[nodiscard]] bool try_complete() const noexcept { return token_.stop_requested(); }
   [[nodiscard]] bool begin();
   void withdraw() noexcept { callback_.reset(); }
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
@@ -75,7 +75,7 @@ class select_branch<task_group::join_wait> {
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
       : select_branch(std::move(unstarted.operation_), s, index) {}
   ~select_branch() { withdraw(); }
-  [[nodiscard]] bool try_now() const noexcept;
+  [[nodiscard]] bool try_complete() const noexcept;
   [[nodiscard]] bool begin();
   void withdraw() noexcept;
   std::monostate result();

@@ -53,7 +53,7 @@ class select_state : public wait_operation {
 ///
 ///     select_branch(Operation&&, select_state&, int index);      // keeps the arguments
 ///     select_branch(select_branch&&, select_state&, int index);  // moves from an untried one
-///     bool try_now();            // true: done immediately; result() is there
+///     bool try_complete();            // true: done immediately; result() is there
 ///     bool begin();              // waits from now on, and claims `index` when it completes;
 ///                                // true: it did so in this call, and wakes nobody
 ///     void withdraw() noexcept;  // waits no more, unless it has ended

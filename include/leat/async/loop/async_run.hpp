@@ -14,6 +14,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/task.hpp"

@@ -6,6 +6,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/task.hpp"
 

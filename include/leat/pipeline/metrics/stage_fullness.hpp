@@ -7,9 +7,9 @@
 
 namespace leat {
 
-/// How full a stage is that holds elements, or blocks of them: a shuffle buffer, a prefetch, a map
-/// with workers; its name is the scope. None for a stage that works where its output is asked for.
-/// Thread safety: shared-safe.
-[[nodiscard]] std::optional<fullness> queue_fullness(const stage_metrics& stage);
+/// Returns the fullness of a stage that holds elements or blocks (a shuffle buffer, a prefetch, a
+/// map with workers), with the name of the stage as the scope; nothing for any other stage. See
+/// queue_fullness(). Thread safety: shared-safe.
+[[nodiscard]] std::optional<fullness> stage_fullness(const stage_metrics& stage);
 
 }  // namespace leat

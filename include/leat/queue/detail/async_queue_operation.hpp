@@ -93,7 +93,7 @@ class async_queue_operation final : private Operation,
 
   void begin(Queue& q) {
     try {
-      if (Operation::try_at_once(q)) {
+      if (Operation::try_complete(q)) {
         this->set_done();
       } else if (!q.begin(*this)) {
         return;

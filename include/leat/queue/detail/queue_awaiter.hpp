@@ -58,7 +58,7 @@ class [[nodiscard]] queue_awaiter {
       state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
       return false;
     }
-    if (!operation_.try_at_once(call_.queue)) return false;
+    if (!operation_.try_complete(call_.queue)) return false;
     state_ = state::done;
     return !call_.task || call_.task->get_scheduler().consume_budget();
   }
@@ -138,7 +138,7 @@ class blocking_queue_call {
                 "a blocking queue operation on a scheduler's own thread: co_await it instead");
     Operation operation{std::forward<Arguments>(arguments)...};
     const bool untried = operation.count() > 0 && blocking_queue_waiter::stop_requested(limit);
-    if (!untried && operation.try_at_once(q)) {
+    if (!untried && operation.try_complete(q)) {
       return operation.result(queue_outcome::done, operation.count());
     }
     blocking_queue_waiter self(q, Operation::the_role, operation.items(), operation.count(), where);

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -11,30 +10,10 @@
 
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/queue/detail/queue_weight.hpp"
+#include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
-
-/// Memory for one value that somebody else constructs.
-template <class T>
-class raw_storage {
- public:
-  raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
-  raw_storage(raw_storage&&) noexcept {
-  }  // of an operation that has not been tried: there is no value
-
-  [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
-  /// Moves the value out and destroys it here.
-  [[nodiscard]] T take() noexcept {
-    T* const value = std::launder(get());
-    T result(std::move(*value));
-    std::destroy_at(value);
-    return result;
-  }
-
- private:
-  alignas(T) std::byte bytes_[sizeof(T)];
-};
 
 // What can be done with a queue, apart from how one waits for it. An operation says how to try at
 // once, what the queue needs to know of a waiting operation, and what the caller gets in the end.
@@ -48,7 +27,7 @@ struct push_operation {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  [[gnu::always_inline]] bool try_at_once(Queue& q) {
+  [[gnu::always_inline]] bool try_complete(Queue& q) {
     return q.try_store(*value, weights);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(value); }
@@ -67,7 +46,7 @@ struct push_copy_operation {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  [[gnu::always_inline]] bool try_at_once(Queue& q) {
+  [[gnu::always_inline]] bool try_complete(Queue& q) {
     return q.try_store(value, weights);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(&value); }
@@ -84,7 +63,7 @@ struct pop_operation {
   raw_storage<T> slot;
 
   template <class Queue>
-  [[gnu::always_inline]] bool try_at_once(Queue& q) noexcept {
+  [[gnu::always_inline]] bool try_complete(Queue& q) noexcept {
     return q.try_take(slot.get());
   }
   [[nodiscard]] void* items() noexcept { return slot.get(); }
@@ -103,7 +82,7 @@ struct push_many_operation {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  bool try_at_once(Queue&) const noexcept {
+  bool try_complete(Queue&) const noexcept {
     return values.empty();
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(values.data()); }
@@ -133,7 +112,7 @@ struct pop_many_operation {
   Batch batch = {};
 
   template <class Queue>
-  bool try_at_once(Queue&) {
+  bool try_complete(Queue&) {
     if (wanted > batch.max_size()) throw std::bad_alloc();
     batch.reserve(wanted);
     return wanted == 0;

@@ -25,7 +25,7 @@ class select_branch<queue_awaiter<Queue, Operation>> {
   ~select_branch() { withdraw(); }
 
   [[nodiscard]] bool is_empty_operation() const noexcept { return operation_.count() == 0; }
-  [[nodiscard]] bool try_now() { return at_once_ = operation_.try_at_once(queue_); }
+  [[nodiscard]] bool try_complete() { return at_once_ = operation_.try_complete(queue_); }
 
   [[nodiscard]] bool begin() {
     begun_ = true;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_weight.hpp"
+#include "leat/queue/detail/raw_storage.hpp"
 
 namespace leat::detail {
 

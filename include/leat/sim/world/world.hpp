@@ -177,11 +177,11 @@ class world {
     });
     always(name + " keeps its minimum while it is open, unless it weighs", [&q] {
       const auto s = q.statistics();
-      return s.closed || s.popped == 0 || s.weighed || s.popped + s.min_left <= s.pushed;
+      return s.closed || s.popped == 0 || s.weighed || s.popped + s.min_after_dequeue <= s.pushed;
     });
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
-      return (s.waiting_pops == 0 || s.size < s.min_left + s.awaited) &&
+      return (s.waiting_pops == 0 || s.size < s.min_after_dequeue + s.awaited) &&
              (s.waiting_pushes == 0 || s.size >= s.capacity || s.waits_for_budget ||
               s.weight > s.max_weight - s.entering_weight);
     });

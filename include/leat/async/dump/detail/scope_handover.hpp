@@ -2,6 +2,7 @@
 
 #include <source_location>
 
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/task_scope.hpp"
 
 namespace leat::detail {

@@ -129,26 +129,15 @@ struct stage_state {
 };
 
 /// The state of a pipeline as bytes; the same bytes for the same state.
-[[nodiscard]] std::string to_bytes(const std::vector<stage_state>& stages);
+[[nodiscard]] std::string stages_to_bytes(const std::vector<stage_state>& stages);
 
-/// The state in `bytes`. Errors: data_loss for bytes that are damaged, invalid_argument for others
-/// that to_bytes() cannot have written, unimplemented for a state of another version and for one
-/// that does not say of which elements a batch was; with `pipeline`, its name.
+/// The state in `bytes`.
+///
+/// Errors: data_loss for bytes that are corrupt; invalid_argument for others that stages_to_bytes()
+///         cannot have written; unimplemented for a state of another version and for one that does
+///         not say of which elements a batch was. The message contains `pipeline`, its name.
 [[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
-
-/// What a pipeline goes on with: the one state that is given, of one that was declared in the same
-/// way. Errors: those of stages_from_bytes(); invalid_argument, naming the first difference, for
-/// the state of another pipeline, and for what a stage of its kind never has; failed_precondition
-/// for one of another rank where files were shared, or where a stage holds elements.
-[[nodiscard]] std::vector<stage_state> match_own_state(const std::vector<std::string>& one,
-                                                       const std::vector<stage_state>& declared,
-                                                       std::string_view pipeline);
-/// The same, given the states of all ranks of whatever number.
-[[nodiscard]] std::vector<stage_state> reshard_states(const std::vector<std::string>& all,
-                                                      const std::vector<stage_state>& declared,
-                                                      std::string_view pipeline);
-using state_matcher = decltype(&match_own_state);
 
 /// Errors: failed_precondition, with the stage and why its state cannot be taken up.
 [[noreturn]] void throw_state_error(std::string_view stage, std::string_view why);

@@ -1,4 +1,4 @@
-#include "leat/train/summary/pipeline_summary.hpp"
+#include "leat/train/summary/stage_rates.hpp"
 
 #include <cmath>
 #include <map>
@@ -9,10 +9,11 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/train/summary/add_fullness.hpp"
 #include "leat/train/summary/step_rate.hpp"
 #include "support/leat_test.hpp"
 
-namespace pipeline_summary_test {
+namespace stage_rates_test {
 
 using namespace std::chrono_literals;
 using leat::stage_metrics;
@@ -99,4 +100,4 @@ TEST_CASE("stage_rates: of two stages of one name the second has a number", "[tr
   CHECK(values.at("consumer#2/records_per_second") == 2);
 }
 
-}  // namespace pipeline_summary_test
+}  // namespace stage_rates_test

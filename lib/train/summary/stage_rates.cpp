@@ -1,4 +1,4 @@
-#include "leat/train/summary/pipeline_summary.hpp"
+#include "leat/train/summary/stage_rates.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,12 +7,6 @@
 #include "pipeline/metrics/unique_names.hpp"
 
 namespace leat {
-
-void add_fullness(summary& to, const fullness& f) { to.add_scalar(f.tag, double{f.value}); }
-
-void add_fullness(summary& to, std::span<const queue_base* const> queues) {
-  for (const queue_base* const q : queues) add_fullness(to, queue_fullness(*q));
-}
 
 stage_rates::counters stage_rates::read(const stage_metrics& m, time_point now) noexcept {
   return {m.records(), m.bytes(), m.waited_for_input(now), m.waited_for_output(now)};

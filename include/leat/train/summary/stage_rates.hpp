@@ -8,15 +8,8 @@
 #include "leat/base/clock.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
-#include "leat/queue/queue_base.hpp"
-#include "leat/queue/queue_fullness.hpp"
 
 namespace leat {
-
-/// Adds how full queues are, now, each under the tag of queue_fullness().
-/// Thread safety: shared-safe for the queues.
-void add_fullness(summary& to, std::span<const queue_base* const> queues);
-void add_fullness(summary& to, const fullness& f);
 
 /// Tells what the stages of a pipeline did between two moments, as scalars. For each stage:
 ///

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <iosfwd>
+#include <source_location>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+namespace detail {
+class select_state;
+}  // namespace detail
+
+/// A wait for one of several conditions of a scope, with a deadline; see task_scope::wait_until().
+///
+/// Gives true when a condition holds, false when the deadline came first.
+///
+/// Errors:       cancelled, when the waiting task was asked to stop; never for a wait that includes
+///               `idle`: who joins, joins. failed_precondition, when a task of the scope waits for
+///               `idle`. std::bad_alloc, for a deadline.
+/// Cancellation: total.
+class [[nodiscard]] condition_wait : public wait_operation {
+ public:
+  condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
+                 const std::source_location& where) noexcept;
+  condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
+      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
+                       unstarted.where()) {}
+  ~condition_wait();
+
+  bool await_ready() { return bound() && start(); }
+  bool await_suspend(std::coroutine_handle<> h) {
+    if (bound()) return true;
+    attach(h);
+    return !start();
+  }
+  bool await_resume() {
+    const auto [ec, satisfied] = await_tuple();
+    if (ec) throw failed(ec);
+    return satisfied;
+  }
+  std::tuple<std::error_code, bool> await_tuple() noexcept;
+
+ private:
+  friend class task_scope;
+  template <class Operation>
+  friend class detail::select_branch;
+  enum class outcome : unsigned char { satisfied, deadline, cancelled, self_join };
+
+  [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
+  [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
+                                                          std::string_view who);
+  bool start();
+  void link_into_scope() noexcept LEAT_NO_ANALYSIS;
+  void end(outcome result) noexcept;
+
+  // As one of the operations of a select; see detail::select_branch.
+  void attach_to_select(detail::select_state& s, int index) noexcept;
+  [[nodiscard]] bool claim() const noexcept;
+  [[nodiscard]] bool is_satisfied_now() const noexcept;
+  [[nodiscard]] bool begin_selected() noexcept;
+  void withdraw() noexcept;
+
+  static void cancel(wait_operation&) noexcept;
+  void name_scope(std::ostream& out) const;
+  static void describe_join(const wait_operation& w, std::ostream& out);
+  static void describe_stop(const wait_operation& w, std::ostream& out);
+  static void inspect(const wait_operation& w, wait_target& object);
+  static const kind join_kind;  // of a wait that includes `idle`
+  static const kind stop_kind;
+
+  struct alarm : detail::timer {
+    alarm(condition_wait& w) noexcept;
+    condition_wait& owner;
+  };
+
+  task_scope& scope_;
+  const unsigned conditions_;
+  const time_point deadline_;
+  alarm alarm_;
+  std::atomic<bool> linked_{false};  // changes under the lock of the scope
+  outcome result_ = outcome::satisfied;
+  int index_ = 0;                                 // in the select
+  detail::select_state* select_state_ = nullptr;  // that it is part of
+  condition_wait* previous_ = nullptr;
+  condition_wait* following_ = nullptr;
+};
+
+}  // namespace leat

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace leat::detail {
+
+/// Memory for one value, which the user of this object constructs.
+template <class T>
+class raw_storage {
+ public:
+  raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
+  raw_storage(raw_storage&&) noexcept {
+  }  // of an operation that has not been tried: there is no value
+
+  [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
+  /// Moves the value out and destroys it here.
+  [[nodiscard]] T take() noexcept {
+    T* const value = std::launder(get());
+    T result(std::move(*value));
+    std::destroy_at(value);
+    return result;
+  }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+}  // namespace leat::detail
