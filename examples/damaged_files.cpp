@@ -1,4 +1,4 @@
-// Reads TFRecord files of which one is damaged and one is missing, and goes on: what cannot be read
+// Reads TFRecord files of which one is corrupt and one is missing, and goes on: what cannot be read
 // is reported and written to a log, and the reader's place survives its program.
 
 #include <cstddef>

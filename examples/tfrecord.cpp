@@ -1,5 +1,5 @@
 /// Writes a TFRecord file and reads it back: the writer's file appears under its name only when it
-/// is complete, the reader checks every checksum and says where damage is.
+/// is complete, the reader checks every checksum and says where corruption is.
 
 #include <cstdio>
 #include <exception>

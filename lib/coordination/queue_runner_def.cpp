@@ -113,7 +113,7 @@ queue_runner_def queue_runner_def::from_bytes(std::string_view bytes) {
     } catch (const malformed_message& d) {
       throw failure(errc::data_loss, "a definition of a queue_runner of " +
                                          std::to_string(bytes.size()) +
-                                         " bytes is damaged: in the field at offset " +
+                                         " bytes is corrupt: in the field at offset " +
                                          std::to_string(offset) + " stands " + d.what);
     }
   }

@@ -158,8 +158,8 @@ class indexed_stage final : public detail::stage<record_selection> {
   struct log_entry {
     indexed_reader_state before;
     std::uint64_t epoch = 0;  // of the block
-    std::vector<std::uint64_t> positions_after =
-        {};  // the position after each record, if others were skipped
+    // The position after each record, if others were skipped.
+    std::vector<std::uint64_t> positions_after = {};
     std::vector<origin> origins = {};
   };
 

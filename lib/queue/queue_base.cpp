@@ -56,7 +56,7 @@ queue_base::~queue_base() {
   wake_all(woken);
 }
 
-// ---------------------------------------------------------------------------------- the two lines
+// -------------------------------------------------------------------------------- the wait queues
 
 void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
   if (w.is_push()) {
@@ -313,7 +313,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
   bool waits = true;
   {
     const change_lock lock(*this);
-    detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
+    detail::waiter_list& wait_queue = w.is_push() ? pushers_ : poppers_;
     (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
       w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
@@ -323,9 +323,9 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
       reserve_for(w);
       if (holds_items(w)) held_limit_ += w.count_;
       if (w.is_push()) expect(w);
-      const bool first = line.empty();
-      line.push_back(w);
-      if (first) woken = match_others(w);  // behind others it cannot go on yet
+      const bool first = wait_queue.empty();
+      wait_queue.push_back(w);
+      if (first) woken = match_others(w);  // after others it cannot proceed yet
       waits = w.linked_;
       if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
     }

@@ -169,7 +169,7 @@ TEST_CASE("allocation_faults: a sweep finds what does not survive, and shows the
   }
   INFO(what);
   REQUIRE(seed > 0);
-  CHECK(what.find("with 1 unusual choices") != std::string::npos);
+  CHECK(what.find("with 1 non-default decisions") != std::string::npos);
   CHECK(what.find("allocation ") != std::string::npos);
   CHECK(what.find(" fails\n") != std::string::npos);
   CHECK(run_once([&] { leat::sim::run(seed, careless, options.world); }) == end::out_of_memory);

@@ -30,7 +30,7 @@ enum class errc {
   unimplemented = 12,    ///< not supported here
   internal = 13,         ///< a broken invariant of the library
   unavailable = 14,      ///< not reachable now; can be tried again
-  data_loss = 15,        ///< stored data is damaged or cut short
+  data_loss = 15,        ///< stored data is corrupt or cut short
   unauthenticated = 16,  ///< no valid credentials
 };
 

@@ -38,7 +38,7 @@ class permutation {
 
   /// Returns the number at `index`. Precondition: index < size().
   [[nodiscard]] std::uint64_t operator[](std::uint64_t index) const noexcept {
-    LEAT_ASSERT(index < size_, "a permutation is asked for a place behind its end");
+    LEAT_ASSERT(index < size_, "the index is not less than the size of the permutation");
     do index = forward(index);
     while (index >= size_);
     return index;

@@ -32,7 +32,7 @@ struct queue_runner_def {
 
   /// The definition in `bytes`. Accepts what protobuf accepts, and no more. Without field 5, as in
   /// old files, queue_closed_errors is the default, out_of_range.
-  /// Errors: data_loss, with the offset of the field that is damaged. Cost: O(bytes).
+  /// Errors: data_loss, with the offset of the field that is corrupt. Cost: O(bytes).
   [[nodiscard]] static queue_runner_def from_bytes(std::string_view bytes);
 
   /// The definition as seen from within `scope`: "a/q" is "q" in scope "a". Names of operations

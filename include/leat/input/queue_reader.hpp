@@ -55,7 +55,7 @@ struct keyed_record {
 /// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
 /// report. What is not the file's fault (an option out of range, too few descriptors or too little
 /// memory, a stop) is an error under every policy, and the next call tries the same name again.
-/// Damage is the corruption policy's matter; its limit counts over all files.
+/// The corruption policy decides about corrupt records; its limit counts over all files.
 ///
 /// Some errors repeat and some do not, as basic_record_reader::read_batch() lists them. After a
 /// transient error, such as EIO, the next call continues at the same record; this includes EIO
@@ -165,7 +165,8 @@ class queue_reader {
   /// Files whose end was seen: that of a whole file with its record, else by the read behind the
   /// last one.
   [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
-  /// Reports of damage, and of names that could not be opened; goes on in who is given the state.
+  /// Reports of corruption and of names that could not be opened. A reader that is restored from
+  /// the state of this one continues its count.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
   /// Bytes at the ends of files that are no whole record, where that may be, as
   /// reader_statistics::left_over; of the files whose end was seen.

@@ -27,7 +27,7 @@ struct reader_state {
   std::uint64_t num_records_produced = 0;  ///< field 3
   std::string current_work = {};           ///< field 4, a path
   std::optional<reader_position> at = {};  ///< present: the file is not finished
-  std::uint64_t reports = 0;               ///< field 9, of what was left out as damaged
+  std::uint64_t reports = 0;               ///< field 9, of what was left out as corrupt
   std::uint64_t left_over = 0;             ///< field 10, bytes that are no whole record
 
   friend bool operator==(const reader_state&, const reader_state&) = default;

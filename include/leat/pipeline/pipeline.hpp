@@ -212,7 +212,7 @@ class pipeline {
   /// Errors:       invalid_argument for the state of a pipeline that was declared otherwise, and
   ///               for bytes that are none; data_loss; failed_precondition for files that were read
   ///               and have changed in size or time, other seeds or ranks, what else is in the way
-  ///               of the input, and after the first next(); those of the system and of damaged
+  ///               of the input, and after the first next(); those of the system and of corrupt
   ///               files. The message says what differs.
   /// Cancellation: cancelled, after a few records; the pipeline is as it was declared then.
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions

@@ -201,7 +201,7 @@ class queue_base {
   // Errors: std::bad_alloc; then nothing.
   [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
 
-  // Serves the lines, and those of other queues that may go on because of it.
+  // Matches the wait queues, and those of other queues that can proceed as a result.
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
     return budget_ ? match_with_budget() : match_wait_queues();
   }

@@ -102,8 +102,7 @@ struct wait_cycle {
 };
 
 struct process_snapshot {
-  std::vector<scope_state> scopes =
-      {};  ///< those that no living task has made, and in them the others
+  std::vector<scope_state> scopes = {};  ///< made by no live task; they contain the others
   std::vector<unresponsive_scheduler> unresponsive = {};
   std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
   std::vector<wait_cycle> cycles = {};

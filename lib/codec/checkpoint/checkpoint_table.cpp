@@ -39,7 +39,7 @@ constexpr std::size_t entry_size = 2 + 2 + 4 + 8 + 8 + 4;
 constexpr std::size_t identity_size = 2;
 
 [[noreturn]] void throw_malformed_checkpoint(const std::string& what) {
-  throw failure(errc::data_loss, "the checkpoint is damaged: " + what);
+  throw failure(errc::data_loss, "the checkpoint is corrupt: " + what);
 }
 
 [[noreturn]] void throw_checkpoint_error(const std::string& what) {

@@ -33,10 +33,10 @@ std::string describe(const inflate_result& r) {
     case inflate_status::complete: return "the compressed stream is complete";
     case inflate_status::truncated: return "the compressed stream is cut off";
     case inflate_status::bad_header:
-      return "the header of the compressed stream is damaged, or of "
+      return "the header of the compressed stream is corrupt, or of "
              "another compression";
     case inflate_status::dictionary: return "the compressed stream needs a dictionary";
-    case inflate_status::bad_data: return "the compressed data is damaged";
+    case inflate_status::bad_data: return "the compressed data is corrupt";
     case inflate_status::bad_checksum:
       return "the checksum of the inflated data is wrong" + expected_and_actual(r);
     case inflate_status::bad_size:

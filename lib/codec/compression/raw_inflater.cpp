@@ -6,7 +6,7 @@
 namespace leat::detail {
 
 void raw_inflater::begin(compression format) noexcept {
-  // A damaged stream may lead to places of its tables that no code has set, and copy over a
+  // A corrupt stream may lead to places of its tables that no code has set, and copy over a
   // distance of 0 what its history held before: let both be empty, not what another stream left.
   // The history is most of the engine. Members of a gzip file may have no output: what such a one
   // cannot have written is not cleared again.
@@ -28,7 +28,7 @@ void raw_inflater::begin(compression format) noexcept {
   forget();
 }
 
-// A damaged stream may copy over a distance of 0 what stood in the room before: nothing of somebody
+// A corrupt stream may copy over a distance of 0 what stood in the room before: nothing of somebody
 // else's is to come out. What goes on where the last run has stopped was cleared for that one.
 void raw_inflater::clear(std::span<std::byte> out) noexcept {
   std::byte* const end = out.data() + out.size();

@@ -348,7 +348,7 @@ void read_all(std::string_view bytes, const char* what, Read&& read) {
       read(in);
     } catch (const malformed_message& d) {
       throw failure(errc::data_loss, std::string(what) + " of " + std::to_string(bytes.size()) +
-                                         " bytes is damaged: in the field at offset " +
+                                         " bytes is corrupt: in the field at offset " +
                                          std::to_string(offset) + " stands " + d.what);
     }
   }

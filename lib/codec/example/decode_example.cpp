@@ -74,8 +74,8 @@ decoded_example decode_example(byte_view record) {
       any = all.is_sequence = true;
       add_lists(lists, all, joined);
     });
-  } catch (const detail::malformed_message& damage) {
-    throw_error("there is " + std::string(damage.what));
+  } catch (const detail::malformed_message& error) {
+    throw_error("there is " + std::string(error.what));
   }
   if (!any) throw_error("it has neither features nor lists of them");
   return all;

@@ -106,8 +106,8 @@ void example_reader::read(byte_view record, void* object) const {
       });
     });
     for (std::size_t i = 0; i < count; ++i) read_target(targets_[i], lists[i], object);
-  } catch (const malformed_message& damage) {
-    this_record.throw_error(damage, "tf.train.Example");
+  } catch (const malformed_message& error) {
+    this_record.throw_error(error, "tf.train.Example");
   }
 }
 

@@ -24,8 +24,8 @@ void add_record(byte_view record, const record_id& id, detail::feature_lookup& f
     for (feature_column& column : columns) {
       std::visit([&](auto& c) { c.add(id, finder.lists()); }, column);
     }
-  } catch (const detail::malformed_message& damage) {
-    id.throw_error(damage, "tf.train.Example");
+  } catch (const detail::malformed_message& error) {
+    id.throw_error(error, "tf.train.Example");
   }
 }
 

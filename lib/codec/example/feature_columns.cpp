@@ -27,8 +27,8 @@ void record_id::throw_error(std::string_view key, const std::string& why) const 
   throw decode_error(index, who() + ", feature '" + std::string(key) + "'" + where + ": " + why);
 }
 
-void record_id::throw_error(const malformed_message& damage, std::string_view message) const {
-  throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + damage.what);
+void record_id::throw_error(const malformed_message& error, std::string_view message) const {
+  throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + error.what);
 }
 
 std::string value_count_text(std::string_view type, std::size_t count) {

@@ -24,7 +24,7 @@ struct record_id {
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void throw_error(std::string_view key, const std::string& why) const;
   /// Overload for bytes that are not a valid message.
-  [[noreturn]] void throw_error(const malformed_message& damage, std::string_view message) const;
+  [[noreturn]] void throw_error(const malformed_message& error, std::string_view message) const;
 
  private:
   [[nodiscard]] std::string who() const;

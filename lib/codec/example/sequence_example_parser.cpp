@@ -94,8 +94,8 @@ void add_record(byte_view record, const record_id& id, record_reader& reader,
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       std::visit([&](auto& c) { c.add(id, reader.steps(i), reader.joined()); }, sequences[i]);
     }
-  } catch (const detail::malformed_message& damage) {
-    id.throw_error(damage, "tf.train.SequenceExample");
+  } catch (const detail::malformed_message& error) {
+    id.throw_error(error, "tf.train.SequenceExample");
   }
 }
 

@@ -39,7 +39,7 @@ constexpr std::size_t index_block_size = 24;
 constexpr std::size_t word_size = 8;
 
 [[noreturn]] void throw_malformed_index(const std::string& what) {
-  throw failure(errc::data_loss, "the index is damaged: " + what);
+  throw failure(errc::data_loss, "the index is corrupt: " + what);
 }
 
 void check_header(byte_view bytes) {

@@ -113,7 +113,7 @@ class header_scan {
         .left = size_ - next_offset(),
         .index = index_.size()};
     const detail::framing_result result = framing.find(input, none);
-    std::string what = result.fault ? result.fault->what : "the record is damaged";
+    std::string what = result.fault ? result.fault->what : "the record is corrupt";
     if (result.fault && result.fault->reason == errc::resource_exhausted) {
       // There is no limit here: it is longer than any file can be.
       what = "truncated: " + std::to_string(input.left) + " bytes are there of a record of " +

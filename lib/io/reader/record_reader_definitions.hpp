@@ -101,7 +101,7 @@ std::uint64_t basic_record_reader<F>::left() const noexcept {
   return size == detail::unknown_size ? size : size - offset_;
 }
 
-// What is damaged in its compression cannot be read on: not even what is unread is known to be a
+// What is corrupt in its compression cannot be read on: not even what is unread is known to be a
 // record.
 template <class F>
 bool basic_record_reader<F>::stream_failed() const noexcept {
@@ -212,7 +212,7 @@ void basic_record_reader<F>::clear_doubt(std::uint64_t offset) {
   }
 }
 
-// ------------------------------------------------------------------------------------ damage
+// ------------------------------------------------------------------------------------ corruption
 
 template <class F>
 corruption_report basic_record_reader<F>::make_report(const detail::record_corruption& d) const {
@@ -244,7 +244,7 @@ task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& 
   co_return true;
 }
 
-// Whether the file still has what is in view of a damaged record, as far as that is little: then
+// Whether the file still has what is in view of a corrupt record, as far as that is little: then
 // nothing is gained by reading it again with all that follows.
 template <class F>
 task<bool> basic_record_reader<F>::is_same_in_file(std::optional<std::uint64_t> size,
@@ -280,7 +280,7 @@ template <class F>
 task<void> basic_record_reader<F>::handle_corruption(detail::record_corruption d,
                                                      std::source_location where) {
   if (search_ && !stream_failed()) {
-    // No record, only what looked like one; or the next one, which is damaged too.
+    // No record, only what looked like one; or the next one, which is corrupt too.
     if constexpr (!F::search_finds_end) co_return skip_possible_record();
     end_search(offset_);
   }
@@ -296,7 +296,7 @@ task<void> basic_record_reader<F>::handle_corruption(detail::record_corruption d
   const bool failed = stream_failed();
   if (!failed && d.size && corruption_.policy == corruption_policy::resync) {
     const bool known = co_await is_end_confirmed(*d.size, where);
-    if (stream_failed()) co_return;  // there is other damage, which is dealt with instead
+    if (stream_failed()) co_return;  // there is other corruption, which is dealt with instead
     if (!known) {
       if (d.actual_crc) doubtful_until_ = std::max(doubtful_until_, offset_ + *d.size);
       if (!stream_.can_seek_directly() && *d.size > unread_ && !at_end_)

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bodies of basic_record_reader that search for the next record behind damage; included by
+// The bodies of basic_record_reader that search for the next record behind corruption; included by
 // io/reader/record_reader_definitions.hpp.
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace leat {
 
-// Whether damage that says itself how long it is ends there: at the end of the file, or where
+// Whether corruption that says itself how long it is ends there: at the end of the file, or where
 // another record can begin.
 template <class F>
 task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,

@@ -111,18 +111,18 @@ constexpr metric<stage> of_stages[] = {
      "Time for which tasks of the stage waited for input; the sum over them.",
      [](const stage& s) { return seconds_text(s.metrics->waited_for_input(s.now)); }},
     {"leat_stage_room_wait_seconds_total", "counter",
-     "Time for which tasks of the stage waited for room for their output; the sum over them.",
+     "Time for which tasks of the stage waited for free space in their output; the sum over them.",
      [](const stage& s) {
        return s.metrics->knows_output_wait() ? seconds_text(s.metrics->waited_for_output(s.now))
                                              : std::string();
      }},
     {"leat_stage_held_items", "gauge",
-     "Elements, or runs of them, that the stage holds for those behind it.",
+     "Elements or blocks that the stage holds for the stages after it.",
      [](const stage& s) {
        return s.metrics->capacity() > 0 ? to_text(s.metrics->held()) : std::string();
      }},
     {"leat_stage_fullness_ratio", "gauge",
-     "How full the stage is, from 0 to 1; near 0: what comes before it is too slow.",
+     "Fullness of the stage, from 0 to 1; near 0: the stages before it are too slow.",
      [](const stage& s) {
        return s.metrics->capacity() > 0 ? ratio_text(stage_fullness(*s.metrics)->value)
                                         : std::string();

@@ -368,7 +368,7 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
       throw protozero::invalid_tag_exception();
     }
     if (end.get_fixed32() != crc32c(as_bytes(content))) {
-      throw_error(errc::data_loss, "is damaged: its checksum is another");
+      throw_error(errc::data_loss, "is corrupt: its checksum is another");
     }
     pbf_reader from(content.data(), content.size());
     while (from.next()) {

@@ -71,7 +71,7 @@ void trim(script& s) {
   while (!s.empty() && s.back() == 0) s.pop_back();
 }
 
-std::size_t count_unusual(const script& s) {
+std::size_t count_non_default(const script& s) {
   return static_cast<std::size_t>(
       std::count_if(s.begin(), s.end(), [](std::uint32_t c) { return c != 0; }));
 }
@@ -91,13 +91,13 @@ std::string report(const world::body& b, std::uint64_t seed, const run_failure& 
   text << "seed " << seed << ": " << (alike ? again : failure).what << '\n'
        << replay_hint(seed, options);
   if (!alike) {
-    text << "not repeatable: with the same choices it ended "
+    text << "not repeatable: with the same decisions it ended "
          << (again.kind.empty() ? "well" : "otherwise, by: " + again.what)
          << "; it depends on what is not the world's, such as an earlier run, real time, addresses "
             "or other threads\n";
   }
-  text << "schedule" << (alike ? "" : " of that run") << ", with " << count_unusual(shortest)
-       << " unusual choices (of " << count_unusual(original) << " before):\n";
+  text << "schedule" << (alike ? "" : " of that run") << ", with " << count_non_default(shortest)
+       << " non-default decisions (" << count_non_default(original) << " before shrinking):\n";
   for (const std::string& line : w.schedule()) text << "  " << line << '\n';
   return text.str();
 }

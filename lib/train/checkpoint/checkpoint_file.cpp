@@ -209,7 +209,7 @@ matched_entries match_entries(const checkpoint_table& table, const checkpoint_re
 
 void check_checksum(const checkpoint_entry& e, std::uint32_t checksum) {
   if (checksum == e.checksum) return;
-  throw failure(errc::data_loss, "the checkpoint is damaged: the checksum of entry '" + e.name +
+  throw failure(errc::data_loss, "the checkpoint is corrupt: the checksum of entry '" + e.name +
                                      "', " + std::to_string(e.size) + " bytes at offset " +
                                      std::to_string(e.offset) + ", is wrong");
 }

@@ -81,15 +81,15 @@ std::vector<std::string> find_paths(const std::vector<rank_listing>& ranks, std:
   return paths;
 }
 
-// Null: it is whole. One that is damaged is so for all; an error of the system need not be, and
+// Null: it is whole. One that is corrupt is so for all; an error of the system need not be, and
 // leaves.
 task<std::exception_ptr> find_problem(std::string path) {
   std::exception_ptr error;
   try {
     co_await detail::verify_checkpoint(std::move(path));
   } catch (const failure& e) {
-    const bool damaged = e.code() == errc::data_loss || e.code() == errc::invalid_argument;
-    if (!damaged || e.code() == std::errc::io_error) throw;
+    const bool is_corrupt = e.code() == errc::data_loss || e.code() == errc::invalid_argument;
+    if (!is_corrupt || e.code() == std::errc::io_error) throw;
     error = std::current_exception();
   }
   co_return error;

@@ -8,7 +8,7 @@ namespace leat::detail {
 
 /// The checkpoints that a restore skipped, for one warning per reason.
 ///
-/// Thread safety: thread-compatible.
+/// Thread safety: distinct-safe.
 class skipped_checkpoints {
  public:
   /// Adds a checkpoint with the error of its restore.

@@ -118,7 +118,7 @@ TEST_CASE("event_record: cut anywhere it is refused with the place, or is the be
           refusal([&] { return event_record::from_bytes(part); }, leat::errc::data_loss);
       if (what.empty()) continue;  // cut between two fields
       CHECK(contains(what,
-                     "an event of " + std::to_string(size) + " bytes is damaged: in the field at"));
+                     "an event of " + std::to_string(size) + " bytes is corrupt: in the field at"));
     }
   }
   const std::string long_length = leat_test::from_hex("2affffffff0f");
@@ -205,7 +205,7 @@ TEST_CASE("summary: bytes and back, with a limit on the values", "[codec]") {
               leat::errc::resource_exhausted)
           .empty());
   CHECK(contains(refusal([&] { return summary::from_bytes("\x0a\x05"); }, leat::errc::data_loss),
-                 "a summary of 2 bytes is damaged: in the field at offset 0"));
+                 "a summary of 2 bytes is corrupt: in the field at offset 0"));
   CHECK(
       contains(refusal([&] { return s.add_histogram("w", std::vector<float>{NAN}); }), "for 'w'"));
   CHECK(s.values.size() == 10);

@@ -154,7 +154,7 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
       right = what_a_sweep_says(either, {.first = seed, .count = 1});
     }
   }
-  CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 1 unusual choices"));
+  CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 1 non-default decisions"));
 }
 
 TEST_CASE("sweep: a run without an end has a report that can be read", "[sim]") {

@@ -242,7 +242,7 @@ std::string found_out(planted wrong) {
 
 TEST_CASE("supervisor: a job that loses what it has saved is found out", "[train]") {
   const std::string lost = found_out(planted::no_sync);
-  CHECK((contains(lost, "is damaged") || contains(lost, "it begins anew over what was saved")));
+  CHECK((contains(lost, "is corrupt") || contains(lost, "it begins anew over what was saved")));
   CHECK(contains(found_out(planted::no_input), "something else is learnt, or is twice"));
   CHECK(contains(found_out(planted::half_steps), "something else is learnt, or is twice"));
   CHECK(contains(found_out(planted::other_place), "it begins anew over what was saved"));

@@ -59,7 +59,7 @@ TEST_CASE("supervisor: each checkpoint that is passed over is told", "[train]") 
     CHECK(refused == words{"/run/model.ckpt-3", "/run/model.ckpt-2"});
     REQUIRE(l.warnings.size() == 2);
     CHECK(contains(l.warnings[0], "supervisor: a checkpoint is passed over: /run/model.ckpt-3: "));
-    CHECK(contains(l.warnings[0], "the checkpoint is damaged"));
+    CHECK(contains(l.warnings[0], "the checkpoint is corrupt"));
     CHECK(contains(l.warnings[1], "not a valid checkpoint: /run/model.ckpt-2"));
   });
 }

@@ -16,8 +16,7 @@ namespace leat {
 struct dump_on_request_options {
   int signal = 0;      ///< one that asks for a dump, such as SIGUSR1; 0: none does
   int descriptor = 2;  ///< where dumps are written; stays open as long as the object lives
-  braced<std::string> file =
-      {};  ///< if set: dumps are appended to that file and not to `descriptor`
+  braced<std::string> file = {};  ///< if set, dumps are appended to it, not to `descriptor`
   dump_format format = dump_format::text;
   time_span patience = std::chrono::seconds(1);  ///< as for dump()
 };

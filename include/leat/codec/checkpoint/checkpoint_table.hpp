@@ -58,7 +58,7 @@ struct checkpoint_table {
 
   /// Reads the header, the first header_size bytes of a file; give fewer of a shorter one.
   ///
-  /// Errors: invalid_argument for what is no checkpoint; data_loss for a damaged or cut-off one;
+  /// Errors: invalid_argument for what is no checkpoint; data_loss for a corrupt or cut-off one;
   ///         unimplemented for one of a later version.
   [[nodiscard]] static extent decode_extent(byte_view bytes);
 

@@ -18,9 +18,9 @@ enum class inflate_status : std::uint8_t {
   output_full,     ///< the output is full: call again with more room
   complete,        ///< from finish(): the stream is whole, and its checksums are right
   truncated,       ///< from finish(): the stream is cut off
-  bad_header,      ///< not a stream of this compression, or its header is damaged
+  bad_header,      ///< not a stream of this compression, or its header is corrupt
   dictionary,      ///< the stream needs a dictionary, which a file does not bring along
-  bad_data,        ///< the compressed data is damaged
+  bad_data,        ///< the compressed data is corrupt
   bad_checksum,    ///< the data is not what was compressed
   bad_size,        ///< gzip: the data has another size than what was compressed
   trailing_data,   ///< bytes that are not a stream follow the end

@@ -55,7 +55,7 @@ struct summary {
 
   /// Errors: invalid_argument for a tag, or anything else that is a text, that is not UTF-8.
   [[nodiscard]] std::string to_bytes() const;
-  /// Errors: data_loss, with the offset of the field that is damaged; resource_exhausted for more
+  /// Errors: data_loss, with the offset of the field that is corrupt; resource_exhausted for more
   ///         values than the limit.
   [[nodiscard]] static summary from_bytes(std::string_view bytes, const event_limits& limits = {});
 
@@ -131,7 +131,7 @@ struct event_record {
 
   /// Errors: invalid_argument for a text that is not UTF-8, which no reader would accept.
   [[nodiscard]] std::string to_bytes() const;
-  /// Errors: data_loss, with the offset of the field that is damaged; resource_exhausted for more
+  /// Errors: data_loss, with the offset of the field that is corrupt; resource_exhausted for more
   ///         values than the limit. Cost: O(bytes).
   [[nodiscard]] static event_record from_bytes(std::string_view bytes,
                                                const event_limits& limits = {});

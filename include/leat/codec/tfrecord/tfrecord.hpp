@@ -23,15 +23,15 @@ inline constexpr std::size_t tfrecord_header_size = 12;
 inline constexpr std::size_t tfrecord_footer_size = 4;
 inline constexpr std::size_t tfrecord_overhead = tfrecord_header_size + tfrecord_footer_size;
 
-/// What a scan checks. Without the header's checksum a damaged length goes unseen.
+/// What a scan checks. Without the header's checksum a corrupt length goes unseen.
 enum class tfrecord_checks { all, header_only, none };
 
 /// How a scan of a run of bytes ended.
 enum class tfrecord_scan_status {
   need_more,             ///< the next record is cut off; see scan::needed
   full,                  ///< as many records as asked for
-  bad_length_checksum,   ///< the length is damaged: where the next record begins is not known
-  bad_payload_checksum,  ///< the payload is damaged; the next record begins at consumed + needed
+  bad_length_checksum,   ///< the length is corrupt: where the next record begins is not known
+  bad_payload_checksum,  ///< the payload is corrupt; the next record begins at consumed + needed
   too_large,             ///< the length is above the limit
 };
 
@@ -63,10 +63,10 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
 /// Returns the first offset in `bytes` at which the header of a record can begin: its checksum
 /// matches and its length is at most `max_record_size`. Empty if there is none.
 ///
-/// For going on behind damage. Data can look like a header by chance (the checksum has 32 bits),
-/// and a record can hold a TFRecord file: only the payload's checksum tells. The last
-/// tfrecord_header_size - 1 bytes may begin a header; when nothing is found, search them again in
-/// front of what follows.
+/// A reader continues there after a corrupt record. Data can look like a header by chance (the
+/// checksum has 32 bits), and a record can contain a TFRecord file: only the checksum of the
+/// payload proves that it is a record. The last tfrecord_header_size - 1 bytes may begin a header:
+/// if nothing is found, search them again together with the bytes that follow.
 ///
 /// Thread safety: distinct-safe. Cost: linear, a checksum of 8 bytes only where a length is
 /// possible; no allocation.

@@ -71,7 +71,7 @@ class tfrecord_index {
   /// follow one another from the start to the end of a file of fingerprint().size bytes.
   ///
   /// Errors: invalid_argument for what is no index; unimplemented for one of another version;
-  ///         data_loss for a damaged one; std::bad_alloc. Cost: about 1 ns a record.
+  ///         data_loss for a corrupt one; std::bad_alloc. Cost: about 1 ns a record.
   [[nodiscard]] static tfrecord_index decode(byte_view bytes);
 
   friend bool operator==(const tfrecord_index&, const tfrecord_index&) = default;

@@ -57,8 +57,8 @@ struct indexed_reader_statistics {
   std::uint64_t records = 0;    ///< delivered
   std::uint64_t repeated = 0;   ///< of these, given again to make the ranks equal
   std::uint64_t dropped = 0;    ///< not given, to make the ranks equal
-  std::uint64_t reports = 0;    ///< records that were left out as damaged
-  std::uint64_t transient = 0;  ///< records that were damaged, and in order when read once more
+  std::uint64_t reports = 0;    ///< records that were left out as corrupt
+  std::uint64_t transient = 0;  ///< records that were corrupt, and in order when read once more
 };
 
 /// Reads the records of TFRecord files epoch by epoch, each in an order of its own: a global
@@ -116,7 +116,7 @@ class indexed_reader {
   /// Replaces the contents of `batch` by the next records of the epoch; at least one. False after
   /// the last epoch, and where the files have no records: the batch is empty then.
   ///
-  /// Errors:       data_loss for damage, resource_exhausted for a record above the limit,
+  /// Errors:       data_loss for corruption, resource_exhausted for a record above the limit,
   ///               failed_precondition for one of another size than the index says, with path,
   ///               record, offset and checksums, as the corruption policy says, after the records
   ///               before it; failed_precondition for a file that was changed while it was closed;
@@ -130,7 +130,7 @@ class indexed_reader {
   /// Records of all files, for all ranks.
   [[nodiscard]] std::uint64_t size() const noexcept { return order_.size(); }
 
-  /// How many records of an epoch are given here, if none is damaged. By files it is another number
+  /// How many records of an epoch are given here, if none is corrupt. By files it is another number
   /// in each epoch; this is that of the present one.
   [[nodiscard]] shard_counts counts() const;
 
@@ -154,7 +154,7 @@ class indexed_reader {
   /// there. Behind the last one read_batch() gives false at once.
   ///
   /// By records, world_size may be another one than there; by files only at the beginning of an
-  /// epoch, or by restore_ranks(). What was left out as damaged before, which is another number for
+  /// epoch, or by restore_ranks(). What was left out as corrupt before, which is another number for
   /// each rank, is not counted: statistics() and the limit of corruption_options::max_reports go on
   /// from what this reader has.
   ///

@@ -85,7 +85,7 @@ class tfrecord_file {
 
   /// Reads record `i`.
   ///
-  /// Errors:       out_of_range when there is none; data_loss for a damaged one, with path, record,
+  /// Errors:       out_of_range when there is none; data_loss for a corrupt one, with path, record,
   ///               offset and checksums; resource_exhausted for one above the limit;
   ///               failed_precondition for one of another size than the index says; those of the
   ///               system. Nothing is kept of an error: each call reads the file again, so that one
@@ -112,7 +112,7 @@ class tfrecord_file {
                                       record_selection& selection,
                                       std::source_location where = std::source_location::current());
 
-  /// Records delivered so far, and how many of them were damaged only when read at first.
+  /// Records delivered so far, and how many of them were corrupt only when read at first.
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
 
  private:

@@ -26,7 +26,7 @@ namespace leat {
 /// Makes the index of a TFRecord file, by the headers of its records: payloads are not looked at,
 /// and large ones not even read.
 ///
-/// Errors:       data_loss for a damaged or cut-off record, with path, record and offset;
+/// Errors:       data_loss for a corrupt or cut-off record, with path, record and offset;
 ///               invalid_argument for a compressed file; aborted when the file was changed
 ///               meanwhile; failed_precondition for what is no regular file, or does not tell its
 ///               size, as one in /proc; those of the system.
@@ -41,7 +41,7 @@ namespace leat {
 ///
 /// Errors: not_found without an index; failed_precondition when it is the index of another file or
 ///         the file was changed since; unimplemented for an index of another version; data_loss for
-///         a damaged one; invalid_argument for a file that is none; those of the system. Each names
+///         a corrupt one; invalid_argument for a file that is none; those of the system. Each names
 ///         the file.
 /// Cancellation: total. Cost: reads the index and 8 KiB of the file.
 [[nodiscard]] task<tfrecord_index> load_tfrecord_index(std::string path,
@@ -59,7 +59,7 @@ namespace leat {
 [[nodiscard]] task<void> save_tfrecord_index(std::string path, tfrecord_index_builder builder,
                                              std::string index_path = {});
 
-/// Reads the index of a TFRecord file; where there is none, or an old or damaged one, it is made
+/// Reads the index of a TFRecord file; where there is none, or an old or corrupt one, it is made
 /// and saved. One of a later version of leat is left as it is.
 ///
 /// Where it cannot be saved since the directory must not be written to or the disk is full, that is

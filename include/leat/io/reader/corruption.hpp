@@ -15,22 +15,22 @@ namespace leat {
 
 class quarantine_log;
 
-/// What a reader does with a record that it cannot deliver: damaged, cut off, or above a limit.
+/// What a reader does with a record that it cannot deliver: corrupt, cut off, or above a limit.
 ///
 /// Where resync goes on in a TFRecord file. A record that is not whole and right, with a header
 /// whose checksum is right, ends where the header says if the file ends just there, or if another
 /// header with a right checksum stands there. Else the header is not believed, and neither is one
 /// whose own checksum is wrong: the next record is the first that begins behind the first byte of
-/// the damaged one, is whole and right, and within max_record_size; where there is none, the file
+/// the corrupt one, is whole and right, and within max_record_size; where there is none, the file
 /// ends. So a record that was torn, by a crash or a copy, takes none of those behind it with it. A
-/// record that has others in its payload, framed as such, may give these when it is damaged itself.
+/// record that has others in its payload, framed as such, may give these when it is corrupt itself.
 ///
 /// What resync costs: time in proportion to the file, and for each report some system calls of a
 /// few bytes, however many reports there are and whatever looks like a record; memory as for the
 /// records that it delivers. A payload's checksum is computed only behind a header whose own is
 /// right, and each byte is gone through once for all that promise it: also for the records that
-/// stand within what a damaged one promised to be, which come one in a batch, and of which those
-/// that are damaged too are not read a second time. Only its end tells that what looks like a
+/// stand within what a corrupt one promised to be, which come one in a batch, and of which those
+/// that are corrupt too are not read a second time. Only its end tells that what looks like a
 /// record is none: in a plain file it is looked at without being held, with 4 bytes of memory for
 /// 256, and without the payloads' checksums held, up to about two or three times max_record_size.
 /// Of a compressed file or a pipe it is held up to corruption_options::max_held.
@@ -54,7 +54,7 @@ struct corruption_report {
   bool transient = false;
 };
 
-/// How a reader deals with damage.
+/// How a reader deals with corruption.
 struct corruption_options {
   corruption_policy policy = corruption_policy::fail;
   /// Reports with which a reader goes on; the next one is an error whatever the policy.

@@ -61,7 +61,7 @@ class fixed_length_framing {
 ///
 /// A record is delivered when the footer still fits behind it. Bytes at the end that are too few
 /// for a record are no error: reader_statistics::left_over counts them. A file that is shorter than
-/// its header is damaged.
+/// its header is corrupt.
 ///
 ///     auto reader = co_await leat::fixed_length_reader::open("data.bin", {.record_size = 3073});
 ///

@@ -23,9 +23,9 @@ namespace leat {
 /// What a reader has done so far.
 struct reader_statistics {
   std::uint64_t records = 0;    ///< delivered
-  std::uint64_t reports = 0;    ///< of damage that was left out
-  std::uint64_t skipped = 0;    ///< bytes left out as damaged
-  std::uint64_t transient = 0;  ///< records that were damaged, and in order when read once more
+  std::uint64_t reports = 0;    ///< of corruption that was left out
+  std::uint64_t skipped = 0;    ///< bytes left out as corrupt
+  std::uint64_t transient = 0;  ///< records that were corrupt, and in order when read once more
   std::uint64_t left_over = 0;  ///< bytes at the end that are no whole record, where that may be
 };
 
@@ -75,8 +75,8 @@ class basic_record_reader {
   ///               skips nor repeats a record. An exception of on_report or of the log is thrown
   ///               once; that report is not delivered again.
   /// Cancellation: total: `batch` is empty, and nothing was consumed: position() is where it was,
-  ///               or behind damage that has been reported, and the next call goes on there. What
-  ///               has been asked of the file is kept for it.
+  ///               or after corruption that has been reported, and the next call continues there.
+  ///               Reads that were submitted are kept for it.
   [[nodiscard]] task<bool> read_batch(batch_type& batch,
                                       std::source_location where = std::source_location::current());
 
@@ -88,7 +88,7 @@ class basic_record_reader {
   /// Cost:   a compressed file is inflated from its beginning up to there.
   void seek(std::uint64_t offset, std::uint64_t index);
 
-  /// Goes on for another reader that has left out so much damage before, as its
+  /// Goes on for another reader that has left out so much corruption before, as its
   /// statistics().reports say: corruption_options::max_reports counts them too.
   void count_reports(std::uint64_t before) noexcept { statistics_.reports += before; }
 
@@ -112,12 +112,12 @@ class basic_record_reader {
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
 
  private:
-  // Damage whose end is being sought.
+  // Corruption whose end is being sought.
   struct search {
     corruption_report report;
     std::uint64_t from = 0;
     bool end_known = false;      // it only has to be reached
-    bool may_be_tail = false;    // no damage, if the search finds nothing
+    bool may_be_tail = false;    // no corruption, if the search finds nothing
     bool candidate = false;      // there may be a record at the present offset
     std::uint64_t too_long = 0;  // headers that promise more than may be held
 
@@ -174,12 +174,12 @@ class basic_record_reader {
   std::optional<detail::record_corruption> fault_;  // of the next record
   std::optional<search> search_;
   detail::range_checksums checksums_;  // of what headers promised that are not believed
-  std::uint64_t doubtful_until_ = 0;   // what was said to be a damaged record ends here
+  std::uint64_t doubtful_until_ = 0;   // what was said to be a corrupt record ends here
   std::optional<std::uint64_t>
       size_to_verify_;  // of the next record: its bytes, to be looked at ahead
   std::optional<std::uint64_t>
       verified_at_;  // a record that was: it only has to be brought into view
-  std::optional<corruption_report> reread_report_;   // damage that was read again
+  std::optional<corruption_report> reread_report_;   // corruption that was read again
   std::optional<corruption_report> pending_report_;  // before the batch is delivered
   std::exception_ptr error_;                         // for the next call
   reader_statistics statistics_;

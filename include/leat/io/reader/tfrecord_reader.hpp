@@ -19,11 +19,11 @@ namespace leat {
 struct tfrecord_reader_options {
   tfrecord_checks checks = tfrecord_checks::all;           ///< which checksums are looked at
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
-  /// True: a record cut off by the end of the file is left out, as if the file ended before it. Its
-  /// header is believed about that; but with corruption_policy::resync it is damage, and reported,
-  /// if a whole record stands behind its first byte: so it was torn, and others came behind it.
-  /// A truncated compressed stream ends there too: the records before that are delivered, and it is
-  /// reported to `corruption`, under every policy.
+  /// If true, a record that is cut off by the end of the file is left out, as if the file ended
+  /// before it. With corruption_policy::resync it is reported as corruption if an intact record
+  /// follows its first byte, which shows that it was torn and others were appended. A truncated
+  /// compressed stream ends there too, after the records before the cut, and is reported to
+  /// `corruption` under every policy.
   bool tolerate_truncated_tail = false;
   /// Of the file as a whole. Not set: detected from its first bytes.
   std::optional<compression> compression_type = {};

@@ -21,7 +21,7 @@ struct tfrecord_appender_options {
   /// Bytes collected for one write, at most 1 GiB.
   std::size_t buffer_size = std::size_t{256} << 10;
   /// What is checked of the records that are there; all of the file is read. Without the payloads'
-  /// checksums it can have damage to which the new records do no harm.
+  /// checksums it may contain corrupt records, which the new ones do not affect.
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; of those that are there
   /// True: the index of the file, of old records and new ones, is made meanwhile and stands beside
@@ -59,7 +59,7 @@ struct tfrecord_appender_options {
 class tfrecord_appender {
  public:
   /// Errors: already_exists for a note: somebody appends, or was interrupted; not_found;
-  ///         data_loss for a file that is damaged or cut off, with the offset; invalid_argument for
+  ///         data_loss for a file that is corrupt or cut off, with the offset; invalid_argument for
   ///         one that is compressed or no regular file, and for an option out of range; others of
   ///         the system.
   [[nodiscard]] static task<tfrecord_appender> open(std::string path,

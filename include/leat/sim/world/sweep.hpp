@@ -41,8 +41,8 @@ struct sweep_options {
   /// Runs each seed again and fails where that is another run: the program depends on what is not
   /// the world's. Twice the time.
   bool check_repeatable = false;
-  braced<std::string> replay =
-      {};  ///< how to call this program, for the message; empty: LEAT_SIM_SEED=n
+  /// The command line that calls this program, for the message; empty: LEAT_SIM_SEED=n.
+  braced<std::string> replay = {};
 };
 
 /// What a sweep has seen.

@@ -22,7 +22,7 @@ namespace leat {
 /// the bytes, and leaves the object as it was: by an invalid_argument, or by anything else that is
 /// no std::system_error, it says that it can make nothing of them, so that the checkpoint before is
 /// tried; by failed_precondition or data_loss that they are right, and that what belongs to them,
-/// such as its input, has changed or is damaged: then it is not.
+/// such as its input, has changed or is corrupt: then it is not.
 template <class T>
 concept checkpointable =
     detail::savable<T> && (detail::async_restorable<T> || detail::sync_restorable<T>);

@@ -22,7 +22,7 @@ struct rank_checkpoints {
 struct rank_checkpoint_options {
   braced<std::string> basename = "model.ckpt";  ///< see saver_options
   bool pad_step_number = false;                 ///< the name that counts where a step has both
-  /// Fails when a checkpoint of a step that all have is damaged, instead of taking a step before.
+  /// Fails when a checkpoint of a step that all have is corrupt, instead of taking a step before.
   bool strict = false;
   /// Called for each skipped checkpoint: of a step that other ranks do not have, or corrupt.
   braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
@@ -34,7 +34,7 @@ struct rank_checkpoint_options {
 ///
 /// Errors: failed_precondition, with what there is, where ranks have nothing in common though some
 ///         have saved more than once, and for a directory that does not exist where another has a
-///         checkpoint; with `strict` that of a damaged one; unimplemented for a checkpoint of a
+///         checkpoint; with `strict` that of a corrupt one; unimplemented for a checkpoint of a
 ///         later leat; of the system.
 /// Cost:   reads the checkpoints of that step, of all ranks.
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
@@ -46,7 +46,7 @@ struct rank_checkpoint_options {
 /// who restores it otherwise, as pipeline::restore_ranks() does, which is given that of all ranks.
 ///
 /// Errors: not_found for no such file or entry; invalid_argument for a file that is no checkpoint,
-///         and an entry that is no object; data_loss for a damaged one; of the system.
+///         and an entry that is no object; data_loss for a corrupt one; of the system.
 [[nodiscard]] task<std::string> read_saved_object(std::string path, std::string name);
 
 }  // namespace leat

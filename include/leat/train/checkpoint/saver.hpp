@@ -29,7 +29,7 @@ namespace leat {
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 /// Source: TensorFlow's Saver and CheckpointManager. Unlike there, what was saved is on the device,
-/// a damaged checkpoint is found out before any value has changed, and the one before is taken.
+/// a corrupt checkpoint is found out before any value has changed, and the one before is taken.
 class saver {
  public:
   /// Reads the state file of the directory, if there is one, and looks for checkpoints that a
@@ -70,7 +70,7 @@ class saver {
 
   /// Restores the newest checkpoint that the state file names, or one that is newer than that file
   /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
-  /// damaged (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
+  /// corrupt (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
   /// of which an object can make nothing), the one before it, and so on; `on_skipped` is called for
   /// each. What is another's is not deleted in its turn. One that another saver deletes at this
   /// moment counts as missing only when that saver has listed nothing new. A state file that nobody
@@ -91,7 +91,7 @@ class saver {
   /// Errors:       invalid_argument where there is no checkpoint of this name or the file is none,
   ///               and for an entry of another type or size, or that is not registered (see
   ///               extra_entries); not_found for a missing entry; failed_precondition for another
-  ///               identity; data_loss for a damaged or cut-off file; unimplemented for a later
+  ///               identity; data_loss for a corrupt or cut-off file; unimplemented for a later
   ///               version; what restore() of an object throws, with the name of its entry: the
   ///               code of a std::system_error, invalid_argument for another std::exception, which
   ///               is nested in it, but std::bad_alloc as it is; of the system. The values are as

@@ -66,7 +66,7 @@ struct saver_options {
   /// values and are saved as usual. Each restore leaves them out: remove the option after the first
   /// save, or a program that is killed and started again restarts its input each time.
   braced<std::vector<std::string>> left_out = {};
-  /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
+  /// restore_latest() fails when the checkpoint to restore is corrupt or refused, instead of taking
   /// the one before.
   bool strict = false;
   /// If true, restore_latest() also skips an intact checkpoint from which an object cannot resume

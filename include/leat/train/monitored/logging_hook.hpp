@@ -12,8 +12,7 @@ namespace leat {
 
 /// What a logging_hook tells, how often and whom.
 struct logging_hook_options {
-  braced<std::vector<std::string>> names =
-      {};  ///< of results that are numbers; empty: all there are
+  braced<std::vector<std::string>> names = {};  ///< results that are numbers; empty: all of them
   step_interval every = {.steps = 100};
   braced<std::function<void(const std::string& line)>> to = {};  ///< without it: to standard error
 };

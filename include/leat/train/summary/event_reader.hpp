@@ -81,7 +81,7 @@ struct event_reader_options {
   std::uint64_t max_record_size = std::uint64_t{256} << 20;  ///< bytes of an event
   event_limits limits = {};
   std::uint64_t max_points = 20'000'000;  ///< values of a run
-  /// What happens to a record that is damaged, or no event. A last record that is cut off is none:
+  /// What happens to a record that is corrupt, or no event. A last record that is cut off is none:
   /// it is not written yet.
   corruption_options corruption = {};
 };
@@ -90,7 +90,7 @@ struct event_reader_options {
 struct event_run {
   event_series series = {};
   std::vector<std::string> files = {};  ///< paths, in the order in which they were read
-  std::uint64_t skipped = 0;    ///< records, or runs of bytes, that were left out as damaged
+  std::uint64_t skipped = 0;    ///< records, or runs of bytes, that were left out as corrupt
   std::uint64_t unwritten = 0;  ///< bytes of last records that are not whole yet
 };
 
@@ -98,7 +98,7 @@ struct event_run {
 /// order of their names.
 ///
 /// Errors: not_found for a directory without such a file; invalid_argument for an empty path;
-///         data_loss for damage, with file and record, as the corruption policy says;
+///         data_loss for corruption, with file and record, as the corruption policy says;
 ///         resource_exhausted for more than a limit; of the system. The next call reads all files
 ///         again, so that an error of the system, such as EIO, does not repeat unless its cause
 ///         lasts.

@@ -23,8 +23,8 @@ struct restore_source {
   braced<std::string> path = {};     ///< of the checkpoint, which counts then; empty: the latest
   bool wait_for_checkpoint = false;  ///< until there is one
   time_span max_wait = std::chrono::seconds(7200);
-  braced<std::stop_token> stop =
-      {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled
+  /// Cancels a wait for a checkpoint or for the chief.
+  braced<std::stop_token> stop = {};
   braced<std::function<void(const std::string& path)>> on_restored = {};  ///< told what was
 };
 

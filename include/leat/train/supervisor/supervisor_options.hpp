@@ -75,8 +75,7 @@ struct supervisor_options {
   /// for a copy to another machine, for example. Later saves may run meanwhile and delete the file
   /// once max_to_keep newer ones exist. An exception leaves the save() or, from a save by the
   /// clock, stops the supervisor; the checkpoint remains saved.
-  braced<std::function<task<void>(std::string path, std::optional<std::int64_t> step)>> on_saved =
-      {};
+  braced<std::function<task<void>(std::string path, std::optional<std::int64_t>)>> on_saved = {};
 
   event_writer_options events = {};
   bool write_events = true;              ///< false: no events, in spite of the directory

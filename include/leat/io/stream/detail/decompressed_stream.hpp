@@ -47,7 +47,7 @@ class decompressed_stream {
   ~decompressed_stream();
 
   /// Brings the next bytes into view, behind the last `carried` of those that are. False at the
-  /// end, or at damage in what is compressed: then just these are in view. `needed`: see
+  /// end, or at corruption in what is compressed: then just these are in view. `needed`: see
   /// read_ahead::advance().
   ///
   /// Errors, cancellation: as read_ahead::advance().

@@ -12,7 +12,7 @@
 namespace leat::detail {
 
 /// Adds the options of a reader on which it depends which records a file has, and where, and which
-/// of them are left out as damaged.
+/// of them are left out as corrupt.
 template <class Options>
 void add_reader_settings(const Options& o, std::vector<setting>& all) {
   if constexpr (requires { o.compression_type; }) {

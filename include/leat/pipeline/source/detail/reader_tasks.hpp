@@ -54,7 +54,7 @@ template <class Reader>
 template <class Reader>
 struct prefetched_file {
   using batch = typename Reader::batch_type;
-  // What one read gave; nothing at the end. What is said of damage, and an error, come first.
+  // What one read gave; nothing at the end. What is said of corruption, and an error, come first.
   struct step {
     batch block = {};
     reader_progress after = {};

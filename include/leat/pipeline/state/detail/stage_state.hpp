@@ -51,7 +51,7 @@ struct file_position {
   std::uint64_t file = 0;
   std::uint64_t offset = 0;
   std::uint64_t index = 0;
-  std::uint64_t reports = 0;  ///< of damage that was left out before
+  std::uint64_t reports = 0;  ///< of corruption that was left out before
 
   friend bool operator==(const file_position&, const file_position&) = default;
 };
@@ -73,8 +73,7 @@ struct files_state {
   std::uint64_t records = 0;    ///< given since
   std::vector<file_position> positions = {};
   std::vector<saved_file_version> files = {};
-  std::optional<assigned_files> assigned =
-      {};  ///< the epoch's order, where it is not that of the rank
+  std::optional<assigned_files> assigned = {};  ///< the epoch's order, if not that of the rank
 
   friend bool operator==(const files_state&, const files_state&) = default;
 };
@@ -121,9 +120,8 @@ struct stage_state {
   std::vector<std::vector<origin>> batches = {};
   std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
   std::vector<std::string> readers = {};  ///< not empty: of so many ranks, that others go on for
-  std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
-  std::vector<saved_file_version> versions =
-      {};  ///< of its files, to name the one that has changed
+  std::optional<std::uint64_t> seed = {};         ///< of the orders of such a reader
+  std::vector<saved_file_version> versions = {};  ///< of its files, to name a changed one
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
