@@ -37,7 +37,7 @@ bool have_membarrier() noexcept {
 // A store leaves the store buffer of its CPU within microseconds, or at the latest when the thread
 // is interrupted. No instruction of this thread can enforce that for another one, so this waits for
 // a time that is longer by orders of magnitude.
-[[maybe_unused]] void wait_for_store_buffers() noexcept {
+[[maybe_unused]] void flush_store_buffers() noexcept {
   constexpr auto enough = std::chrono::milliseconds(20);
   const auto end = std::chrono::steady_clock::now() + enough;
   while (std::chrono::steady_clock::now() < end) ::sched_yield();
@@ -49,7 +49,7 @@ void membarrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
   __atomic_store_n(&membarrier_refused, true, __ATOMIC_RELAXED);
-  wait_for_store_buffers();
+  flush_store_buffers();
 #endif
 }
 

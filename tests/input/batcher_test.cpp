@@ -146,7 +146,7 @@ struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
       : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}
 
   std::optional<std::vector<int>> wait_briefly() {
-    return wait_for_start(std::chrono::milliseconds(20), std::source_location::current());
+    return block_for_start(std::chrono::milliseconds(20), std::source_location::current());
   }
   std::string starvation() {
     try {

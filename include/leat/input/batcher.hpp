@@ -104,7 +104,7 @@ class basic_batcher {
   /// one it fails with deadline_exceeded as next() does if no patience is set.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
-    return can_starve() ? wait_for_start(detail::patience_for_start, where) : wait_any(where);
+    return can_starve() ? block_for_start(detail::patience_for_start, where) : wait_any(where);
   }
   /// Within a limit; see blocking_operations.
   std::optional<std::vector<value_type>> wait_next(
@@ -139,8 +139,8 @@ class basic_batcher {
 
   // The next batch. Fails if none comes within `patience`, and sources or producers for which it
   // waits were never started; either may be started meanwhile.
-  std::optional<std::vector<value_type>> wait_for_start(duration patience,
-                                                        std::source_location where) {
+  std::optional<std::vector<value_type>> block_for_start(duration patience,
+                                                         std::source_location where) {
     try {
       return wait_any(patience, where);
     } catch (const std::system_error& e) {
@@ -199,7 +199,7 @@ class basic_batcher {
     return !started || (!has_started_feeding() && detail::waits_for_unstarted_producer());
   }
 
-  // As wait_for_start().
+  // As block_for_start().
   task<std::optional<std::vector<value_type>>> next_if_started(std::source_location where) {
     try {
       co_return co_await next_within(detail::patience_for_start, where);

@@ -39,7 +39,7 @@ void worker_pool::submit(file_request& request) noexcept {
   LEAT_ASSERT(is_in_its_process(), "a child of fork() must not use its parent's files");
   mark_kernel_owned(request);
   if (is_stream_transfer(request)) {
-    wait_for_stream(request);
+    block_for_stream(request);
   } else {
     enqueue(request);
   }
@@ -51,7 +51,7 @@ stream_poller& worker_pool::poller() {
   return *poller_;
 }
 
-void worker_pool::wait_for_stream(file_request& request) noexcept {
+void worker_pool::block_for_stream(file_request& request) noexcept {
   try {
     poller().add(request);
   } catch (const std::system_error& e) {
@@ -122,7 +122,7 @@ void worker_pool::work() {
     execute(request);
     if (is_stream_transfer(request) && request.result == -EAGAIN) {
       mark_kernel_owned(request);
-      wait_for_stream(request);  // somebody else was faster
+      block_for_stream(request);  // somebody else was faster
     } else {
       request.completion_scheduler->post(request);  // the last access: the request may be gone now
     }

@@ -45,7 +45,7 @@ class worker_pool {
 
   [[nodiscard]] bool is_in_its_process() const noexcept;
   [[nodiscard]] stream_poller& poller();
-  void wait_for_stream(file_request& request) noexcept;
+  void block_for_stream(file_request& request) noexcept;
   void start_one() noexcept;
   [[noreturn]] void work();
 
