@@ -1,6 +1,8 @@
 #pragma once
 
-// Errors, assertions, clocks, random numbers, permutations.
+// Basics that all layers share: errors (failure, errc), views of bytes, clocks and time spans,
+// random numbers and permutations. Every other facade includes what it needs of them; include this
+// one to use them alone, such as errc in code that calls no operation.
 
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
-// Bytes in, values out: framing, checksums, compression, lines, CSV, Examples, events.
+// Pure functions from bytes to values and back: framing, checksums, compression, CSV, Examples,
+// events, checkpoints.
 
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 #include "leat/codec/checkpoint/checkpoint_table.hpp"

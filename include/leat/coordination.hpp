@@ -1,6 +1,7 @@
 #pragma once
 
-// What fills queues and stops everything: the coordinator, queue runners, loopers.
+// The coordinator, which stops tasks and threads together; queue runners, which fill queues;
+// loopers, which repeat a function.
 
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/enqueue_operation.hpp"

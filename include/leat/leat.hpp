@@ -1,7 +1,7 @@
 #pragma once
 
-// The library; leat/<layer>.hpp is one layer of it and takes less time to compile. Apart stand
-// leat/sim.hpp, for tests, and leat/tensorflow.hpp, for programs that come from there.
+// The whole library, except leat/sim.hpp, for tests, and leat/tensorflow.hpp, with names for
+// programs that come from TensorFlow. leat/<layer>.hpp includes one layer and compiles faster.
 
 #include "leat/async.hpp"
 #include "leat/base.hpp"

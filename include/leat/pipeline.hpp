@@ -1,6 +1,9 @@
 #pragma once
 
-// Declared pipelines: sources, stages, metrics.
+// Declared pipelines: read_files(), read_indexed() and read_queue() start one; map(), shuffle(),
+// batch() and prefetch() add stages; next() or for_each() runs it. Include it to read, transform
+// and batch records in one expression, and to save and restore the position. For readers and
+// queues that you connect by hand, leat/io.hpp and leat/queue.hpp are enough.
 
 #include "leat/pipeline/element/owned_batch.hpp"
 #include "leat/pipeline/metrics/prometheus_text.hpp"

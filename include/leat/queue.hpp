@@ -1,6 +1,6 @@
 #pragma once
 
-// The queues, and what limits and describes them.
+// The bounded queues, with their limits, weights, budgets and statistics.
 
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/blocking_operations.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Worlds made of a seed, in virtual time, for tests.
+// Simulated worlds made from a seed, with virtual time, for tests.
 
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/decision_source.hpp"
