@@ -115,7 +115,7 @@ TEST_CASE("sweep: a failure that does not come again is told all the same", "[si
       },
       {.count = 10});
   CHECK_THAT(what, Catch::StartsWith("seed 3: only the third run\n"));
-  CHECK_THAT(what, Catch::Contains("not repeatable: with the same choices it ended well"));
+  CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions it ended well"));
 }
 
 TEST_CASE("sweep: a program that another run goes another way is told, where that is looked at",
