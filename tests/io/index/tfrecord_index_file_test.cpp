@@ -233,7 +233,7 @@ TEST_CASE("tfrecord_index_file: a damaged index, a later one and what is none ar
   dir.write("a.index", index.substr(0, 70));
   outcome o = load_outcome(path);
   CHECK(o.code == errc::data_loss);
-  CHECK(contains(o.text, "a.index: the index is damaged: it has another length than it should"));
+  CHECK(contains(o.text, "a.index: the index is corrupt: it has another length than it should"));
 
   index[8] = 7;
   dir.write("a.index", index);
