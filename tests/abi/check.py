@@ -15,13 +15,16 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'checks'))
+from leat_symbols import demangle, is_of_leat, symbols_of  # noqa: E402
+
 library, version = sys.argv[1:3]
 RECORDED = pathlib.Path(__file__).resolve().with_name('symbols.txt')
 STATE_OF_ASIO = re.compile(r'_Z(GV)?ZN4asio|_ZN4asio6detail\S*(value_|top_)E$')
 
 
-def output_of(*command, **options):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def wrong_soname():
@@ -31,23 +34,16 @@ def wrong_soname():
     return [] if found and found[1] == wanted else [f'soname: {found and found[1]}, not {wanted}']
 
 
-def exported():
-    """The mangled names, each with its type."""
-    listing = output_of('nm', '--dynamic', '--defined-only', library)
-    return [match.group(2, 1) for match in re.finditer(r'^\S+ (\S) (\S+)$', listing, re.MULTILINE)]
-
-
 def foreign(symbols):
     for name, _ in symbols:
-        if not re.match(r'_Z(T\w*?|GV|GR|Z|GVZ)?(N[RO]?K?|NK?[RO]?)4leat', name) and not STATE_OF_ASIO.match(name):
+        if not is_of_leat(name) and not STATE_OF_ASIO.match(name):
             yield f'{name}: exported, but not a symbol of leat; see lib/leat.map'
 
 
-symbols = exported()
-strong = '\n'.join(name for name, kind in symbols if kind in 'TDBR')
+symbols = symbols_of(library, '--dynamic')
+strong = [name for name, kind in symbols if kind in 'TDBR']
 # A table of virtual functions is weak or not, depending on the compiler.
-names = sorted({name for name in output_of('c++filt', input=strong).splitlines()
-                if not re.match(r'vtable|VTT|typeinfo|construction vtable', name)})
+names = sorted({name for name in demangle(strong) if not re.match(r'vtable|VTT|typeinfo|construction vtable', name)})
 problems = [*wrong_soname(), *foreign(symbols)]
 if '--record' in sys.argv:
     RECORDED.write_text('\n'.join(names) + '\n')
