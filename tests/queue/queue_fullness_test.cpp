@@ -1,7 +1,6 @@
 #include "leat/queue/queue_fullness.hpp"
 
-#include "leat/input/batcher.hpp"
-#include "leat/input/tensor_batcher.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/tensor_queue.hpp"
 #include "support/leat_test.hpp"
 
@@ -15,21 +14,10 @@ void fill(Queue& queue, int items) {
   for (int i = 0; i < items; ++i) REQUIRE(queue.try_push(int{i}));
 }
 
-TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[queue]") {
+TEST_CASE("queue_fullness: P21 items of the capacity", "[queue]") {
   leat::fifo_queue<int> queue(32, "input_producer");
   fill(queue, 6);
   CHECK(queue_fullness(queue) == fullness{"input_producer/fraction_of_32_full", 0.1875F});
-  leat::batcher<int> b({.batch_size = 2});
-  fill(b.queue(), 8);
-  CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
-}
-
-TEST_CASE("queue_fullness: Q10 items above the minimum", "[queue]") {
-  for (const auto& [items, value] : {std::pair(21, 0.5F), {4, 0.0F}, {10, 0.0F}, {32, 1.0F}}) {
-    leat::shuffle_batcher<int> b({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
-    fill(b.queue(), items);
-    CHECK(b.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", value});
-  }
 }
 
 TEST_CASE("queue_fullness: a queue without a bound is never full", "[queue]") {
@@ -48,17 +36,6 @@ TEST_CASE("queue_fullness: queues of tensors have it too", "[queue]") {
       leat::element_spec({{.type = leat::dtype::float32, .shape = {}}}), std::size_t{4}, "tensors");
   REQUIRE(queue.try_push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(queue_fullness(queue) == fullness{"tensors/fraction_of_4_full", 0.25F});
-}
-
-TEST_CASE("queue_fullness: B27, Q10 batchers of tensors", "[queue]") {
-  const leat::batch_spec spec({{.type = leat::dtype::float32, .shape = {}}});
-  leat::tensor_batcher b(spec, {.batch_size = 10});
-  for (int i = 0; i < 8; ++i) b.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
-  CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
-  leat::tensor_shuffle_batcher shuffled(
-      spec, {.batch_size = 10, .capacity = 32, .min_after_dequeue = 10, .seed = 1});
-  for (int i = 0; i < 21; ++i) shuffled.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
-  CHECK(shuffled.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", 0.5F});
 }
 
 }  // namespace queue_fullness_test
