@@ -74,12 +74,12 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
   shared& all = *shared_;
   file_status found;
   file_request r;
-  r.what = prefetch::op::open;
-  r.flags = prefetch::flags_of_open;
+  r.what = file_request::operation::open;
+  r.flags = detail::prefetch_open_flags;
   r.path = path.c_str();
   r.status = &found;
   const bool others =
-      !files_.empty() || all.copied >= prefetch::max_bytes_per_turn || all.options.direct;
+      !files_.empty() || all.copied >= detail::max_prefetch_per_turn || all.options.direct;
   if (others || path.find('\0') != std::string::npos || !all.backend->try_complete(r) ||
       r.result < 0) {
     add(std::move(path));
@@ -89,13 +89,13 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
   file.was_read_from_cache = true;
   detail::chunk_reference memory;
   const std::uint64_t most =
-      std::min<std::uint64_t>(prefetch::reserved_size, all.options.max_file_size);
+      std::min<std::uint64_t>(detail::prefetch_reserved_size, all.options.max_file_size);
   try {
     if (found.size > 0 && found.size <= most) memory = all.pool->take();
   } catch (const std::bad_alloc&) {  // it is the file's error, if it is one still
   }
   if (memory) {
-    r.what = prefetch::op::read;
+    r.what = file_request::operation::read;
     r.handle = file.number;
     r.data = memory->body();
     r.size = static_cast<std::size_t>(found.size);

@@ -18,24 +18,23 @@
 #include "leat/io/reader/file_prefetcher.hpp"
 
 namespace leat {
-namespace prefetch {
+namespace detail {
 
-using op = file_request::operation;
-
-inline constexpr std::size_t max_depth = 4096;
-inline constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
-inline constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
-inline constexpr std::size_t max_bytes_per_turn = std::size_t{256} << 10;
+inline constexpr std::size_t max_prefetch_depth = 4096;
+inline constexpr std::size_t prefetch_reserved_size = std::size_t{128}
+                                                      << 10;             // has its memory set aside
+inline constexpr std::size_t max_prefetch_piece = std::size_t{1} << 20;  // read in one go
+inline constexpr std::size_t max_prefetch_per_turn = std::size_t{256} << 10;
 // Of direct reads' offsets, sizes and memory, which begins at one.
-inline constexpr std::size_t direct_unit = 4096;
-inline constexpr int flags_of_open =
+inline constexpr std::size_t prefetch_direct_unit = 4096;
+inline constexpr int prefetch_open_flags =
     O_RDONLY | O_NONBLOCK;  // blocking costs one more call, see set_blocking()
 
-inline constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
-  return (n + direct_unit - 1) / direct_unit * direct_unit;
+inline constexpr std::uint64_t round_up_to_direct_unit(std::uint64_t n) noexcept {
+  return (n + prefetch_direct_unit - 1) / prefetch_direct_unit * prefetch_direct_unit;
 }
 
-}  // namespace prefetch
+}  // namespace detail
 
 // State shared by the files of one prefetcher. Lives until the last of them is finished.
 //
@@ -44,19 +43,19 @@ inline constexpr std::uint64_t round_up_to_unit(std::uint64_t n) noexcept {
 // memory are.
 struct file_prefetcher::shared {
   explicit shared(const file_prefetcher_options& o) : options(o) {
-    if (o.depth < 1 || o.depth > prefetch::max_depth) {
+    if (o.depth < 1 || o.depth > detail::max_prefetch_depth) {
       throw failure(errc::invalid_argument, "file_prefetcher_options::depth is " +
                                                 std::to_string(o.depth) + ", must be 1 to " +
-                                                std::to_string(prefetch::max_depth));
+                                                std::to_string(detail::max_prefetch_depth));
     }
-    pool = detail::chunk_pool::make(o.depth + 1, 0, prefetch::reserved_size);
+    pool = detail::chunk_pool::make(o.depth + 1, 0, detail::prefetch_reserved_size);
   }
   shared(const shared&) = delete;
   shared& operator=(const shared&) = delete;
   ~shared() { pool->close(); }
 
   [[nodiscard]] detail::chunk_reference take_memory(std::size_t size) const {
-    return size <= prefetch::reserved_size ? pool->take() : pool->take_large(0, size);
+    return size <= detail::prefetch_reserved_size ? pool->take() : pool->take_large(0, size);
   }
 
   // Retries the files that were held back.
@@ -131,7 +130,7 @@ struct file_prefetcher::entry final : file_request,
   bool postpone() noexcept {
     if (at != state::waiting) return false;
     file_request close;
-    close.what = prefetch::op::close;
+    close.what = file_request::operation::close;
     close.handle = std::exchange(file->number, -1);
     file->run_without_scheduler(close);
     memory = {};
@@ -170,7 +169,7 @@ struct file_prefetcher::entry final : file_request,
     if (all->first != this && all->begun >= all->options.depth) return step::hold;
     begin_open();
     detail::check_path(name);
-    what = prefetch::op::open;
+    what = file_request::operation::open;
     file_request::path = name.c_str();
     status = &found;
     retries = 0;
@@ -183,7 +182,7 @@ struct file_prefetcher::entry final : file_request,
     open_number = ++all->open_count;
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
-    flags = prefetch::flags_of_open;
+    flags = detail::prefetch_open_flags;
     is_blocking = !all->backend->uses_descriptors();
     is_direct = false;
     at = state::opening;
@@ -241,7 +240,7 @@ struct file_prefetcher::entry final : file_request,
     // Of the last unit of a direct read there may be more, of a file that has grown.
     const std::size_t came = static_cast<std::size_t>(result);
     got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
-    if (is_direct && got % prefetch::direct_unit != 0 && got < found.size) end_direct();
+    if (is_direct && got % detail::prefetch_direct_unit != 0 && got < found.size) end_direct();
     if (found.size > 0 && result == 0) {
       throw failure(
           errc::data_loss,
@@ -259,11 +258,11 @@ struct file_prefetcher::entry final : file_request,
     }
     const std::size_t end =
         found.size > 0 ? static_cast<std::size_t>(found.size) : memory->body_size();
-    what = prefetch::op::read;
+    what = file_request::operation::read;
     handle = file->number;
     data = memory->body() + got;
-    size = std::min(end - got, prefetch::max_piece);
-    if (is_direct) size = prefetch::round_up_to_unit(size);
+    size = std::min(end - got, detail::max_prefetch_piece);
+    if (is_direct) size = detail::round_up_to_direct_unit(size);
     offset = got;
     retries = 0;
     at = state::reading;
@@ -274,8 +273,8 @@ struct file_prefetcher::entry final : file_request,
   // that it has filled it.
   bool allocate_memory() {
     const std::uint64_t needed =
-        found.size > 0 ? (is_direct ? prefetch::round_up_to_unit(found.size) : found.size)
-                       : std::max<std::uint64_t>(prefetch::reserved_size, 2 * got);
+        found.size > 0 ? (is_direct ? detail::round_up_to_direct_unit(found.size) : found.size)
+                       : std::max<std::uint64_t>(detail::prefetch_reserved_size, 2 * got);
     const std::uint64_t more = needed - counted;
     if (got > 0) check_size(got + 1);
     if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
@@ -299,7 +298,7 @@ struct file_prefetcher::entry final : file_request,
     if (at == state::closed) return step::end;
     if (at != state::closing) awaited_read::end();
     if (file->number >= 0 && !file->was_read_from_cache) {
-      what = prefetch::op::close;
+      what = file_request::operation::close;
       handle = std::exchange(file->number, -1);
       at = state::closing;
       return step::issue;
@@ -312,15 +311,16 @@ struct file_prefetcher::entry final : file_request,
 
   // True: the result is there.
   bool issue() noexcept {
-    if (!(is_direct && what == prefetch::op::read) && all->backend->try_complete(*this)) {
-      if (what != prefetch::op::read) return true;
+    if (!(is_direct && what == file_request::operation::read) &&
+        all->backend->try_complete(*this)) {
+      if (what != file_request::operation::read) return true;
       file->was_read_from_cache = true;
       all->copied += static_cast<std::size_t>(result);
-      if (all->copied < prefetch::max_bytes_per_turn) return true;
+      if (all->copied < detail::max_prefetch_per_turn) return true;
       all->copied = 0;
       paused = true;
     }
-    if (what == prefetch::op::read && !paused && !is_blocking) {
+    if (what == file_request::operation::read && !paused && !is_blocking) {
       is_blocking = detail::set_blocking(handle, flags);
       if (!is_blocking) {
         result = -errno;
