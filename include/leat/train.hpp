@@ -16,6 +16,7 @@
 #include "leat/train/monitored/nan_hook.hpp"
 #include "leat/train/monitored/run_context.hpp"
 #include "leat/train/monitored/session_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/monitored/step_counter_hook.hpp"
 #include "leat/train/monitored/step_timer.hpp"
 #include "leat/train/monitored/step_waiter_hook.hpp"

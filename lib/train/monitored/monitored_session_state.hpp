@@ -15,7 +15,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
-#include "train/monitored/standard_hooks.hpp"
+#include "train/monitored/hook_list.hpp"
 
 namespace leat {
 
@@ -38,7 +38,7 @@ struct monitored_session::state {
       : options(std::move(o)),
         sv(detail::disable_services(options.supervised, std::move(at_end))),
         delays(options.retry),
-        hooks(detail::make_standard_hooks(options, sv.global_step().has_value())) {}
+        hooks(detail::make_hook_list(options, sv.global_step().has_value())) {}
 
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
     return detail::has_any_code(error, options.supervised.clean_stop_errors);

@@ -15,7 +15,7 @@ using hook_list = std::vector<std::shared_ptr<session_hook>>;
 /// be summarised and saved. These come last: nothing is saved that another hook has refused.
 ///
 /// Errors: invalid_argument for a hook that is none.
-[[nodiscard]] hook_list make_standard_hooks(const monitored_session_options& o, bool knows_steps);
+[[nodiscard]] hook_list make_hook_list(const monitored_session_options& o, bool knows_steps);
 
 /// The options of the supervisor beneath them: it does nothing that a hook does.
 [[nodiscard]] supervisor_options disable_services(supervisor_options o,

@@ -1,4 +1,4 @@
-#include "train/monitored/standard_hooks.hpp"
+#include "train/monitored/hook_list.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -53,8 +53,7 @@ class combined_summary {
 
 }  // namespace
 
-detail::hook_list detail::make_standard_hooks(const monitored_session_options& o,
-                                              bool knows_steps) {
+detail::hook_list detail::make_hook_list(const monitored_session_options& o, bool knows_steps) {
   hook_list all;
   const supervisor_options& s = o.supervised;
   if (s.is_chief) all = o.chief_only_hooks;
