@@ -68,6 +68,8 @@ namespace this_task {
 /// True when the task was asked to stop: for loops that compute and never wait.
 [[nodiscard]] inline detail::stop_requested_query stop_requested() noexcept { return {}; }
 
+// The stages of pipelines use detail::yield_if_due() instead, in pipeline_context.hpp.
+
 /// Lets every other task that is ready run first.
 /// Cancellation: none; it always goes on. Cost: one trip through the run queue.
 [[nodiscard]] inline detail::yield_wait yield(

@@ -24,7 +24,6 @@ class dump_collector {
                                                 const std::vector<const scheduler*>& driven = {});
 
  private:
-  struct task_reply;      // one task
   struct replies;         // what the schedulers said
   class query;            // asks one scheduler where its tasks are
   class selected_scopes;  // the scopes that are asked about

@@ -32,6 +32,10 @@ struct pipeline_options {
   /// may take twice as long until that is noticed. A function that does not return cannot be ended,
   /// and the pipeline still waits for it; dump() shows it. None: no limit, except 60 s for a
   /// producer that was never started; see read_queue().
+  ///
+  /// A pipeline with a limit has a hidden prefetch stage at its end: a task of the pipeline calls
+  /// the last stage, and reads one block ahead, so that next() can fail while that task still
+  /// waits. The stage is in no report or metric.
   std::optional<time_span> patience = {};
   /// Bytes that the stages may hold together: readers, shuffle buffers, and all blocks of elements
   /// on their way to the consumer. Stages run ahead only as far as the budget allows, by at least

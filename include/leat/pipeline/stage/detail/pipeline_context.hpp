@@ -41,7 +41,8 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 /// Records of which a restore makes elements again before others have their turn.
 inline constexpr std::size_t restore_share_of_turn = 16;
 
-/// Lets every other task that is ready run first.
+/// Lets every other task that is ready run first. Unlike this_task::yield(), it also lets timers
+/// and files have their turn, and observes a stop.
 /// Errors: cancelled when the task was asked to stop.
 [[nodiscard]] task<void> yield_if_due();
 
