@@ -33,7 +33,7 @@ struct pop_batch_operation;
 
 /// What all queues have, whatever their items: name, capacity, close, fail and statistics.
 ///
-/// The typed queue, basic_queue, adds how values are stored and which one comes next.
+/// detail::typed_queue_base adds how values are stored, and says who calls whom.
 ///
 /// The state changes immediately, under the lock; waiting operations that can continue are resumed
 /// afterwards, on their own schedulers. Each change serves pushes from the head of their wait

@@ -13,10 +13,42 @@
 
 namespace leat::detail {
 
+/// Where the items of a queue are stored, and which one comes next: what the author of a new queue
+/// writes. Called under the queue's lock. An Item is a value or, with a weigher, a weighed value.
+///
+///   takes_whole_batches    true: a batch takes its items together once all are there, not one by
+///                          one as they come
+///   allows_direct_handoff  true: an item that would be alone in the queue may go to a waiting pop
+///                          without store() and take()
+///   reserve(count)         makes room for `count` items in all. The only function that allocates:
+///                          std::bad_alloc, then nothing has changed
+///   has_free_slot()        true if one more item fits without reserve(). The precondition of
+///                          store() and put_back()
+///   size()                 the number of items. Not 0: the precondition of take()
+///   store(item)            adds an item
+///   take(to)               moves the next item to the raw memory at `to`
+///   put_back(item)         undoes the last take(), for a pop that was cancelled; several are
+///                          undone in reverse order
+template <class Order, class Item>
+concept queue_order =
+    requires(Order& order, const Order& present, Item&& item, Item* to, std::size_t count) {
+      { Order::takes_whole_batches } -> std::convertible_to<bool>;
+      { Order::allows_direct_handoff } -> std::convertible_to<bool>;
+      order.reserve(count);
+      { present.has_free_slot() } noexcept -> std::same_as<bool>;
+      { present.size() } noexcept -> std::same_as<std::size_t>;
+      { order.store(std::move(item)) } noexcept;
+      { order.take(to) } noexcept;
+      { order.put_back(std::move(item)) } noexcept;
+    };
+
 /// The items of a queue in their order, with their weights where there is a weigher. Under the
 /// queue's lock but for weigh(). A weight is 0 without a weigher.
 template <class T, class Order, class Weigh>
 class queue_storage {
+  static_assert(queue_order<Order, stored_item<T, Weigh>>,
+                "the order of a queue lacks a member, or one of them may throw: see queue_order");
+
  public:
   static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
   using push_weights = std::conditional_t<weighs, weighed_push, unweighed_push>;

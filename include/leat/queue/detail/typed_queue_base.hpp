@@ -20,6 +20,23 @@ namespace detail {
 
 /// A queue that knows its items: what of push and pop needs no waiting, and what queue_base asks
 /// for. basic_queue adds the four forms.
+///
+/// Who calls whom, in a push; a pop is its mirror image:
+///
+///   1. A form, such as queue_awaiter::await_ready(), calls try_store(). It stores the value inline
+///      if nobody waits.
+///   2. Otherwise store_and_match() moves the value to the first waiting pop or into the storage,
+///      and calls queue_base::match_after_push() if other operations may continue.
+///   3. If there is no space, the form calls queue_base::begin(), which adds the operation to the
+///      wait queue.
+///   4. queue_base::match_wait_queues(), after each change, decides which waiting operations
+///      continue. It does not know the type of the items, so it calls back here to move them:
+///      store_from_push(), move_to_pop() and, for an operation that is cancelled,
+///      return_to_storage().
+///   5. queue_base::wake_one() or wake_all() wakes these operations after the lock is released.
+///
+/// So values are moved in this class and in queue_storage only; waiting, closing and statistics
+/// are in queue_base and compiled once.
 template <class T, class Order, class Weigh>
 class typed_queue_base : public queue_base {
  public:
