@@ -10,7 +10,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
-#include "leat/io/stream/detail/record_framing.hpp"
+#include "leat/io/stream/detail/framing_types.hpp"
 
 namespace leat {
 

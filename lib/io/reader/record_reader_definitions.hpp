@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/reader/record_framing.hpp"
 #include "io/reader/record_resync.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
@@ -32,7 +33,14 @@ basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
       framing_(options, *path_),
       corruption_(options.corruption),
       stream_(file_, framing_.stream(file_.status()), F::headroom),
-      to_skip_(framing_.first_record()) {}
+      to_skip_(framing_.first_record()) {
+  static_assert(detail::record_framing<F>,
+                "the framing lacks a member, or has it with another type: see "
+                "io/reader/record_framing.hpp");
+  static_assert(!detail::is_incomplete_framing<F>,
+                "the framing has some of the members of framing_with_record_start or "
+                "framing_with_candidates, but not all: see io/reader/record_framing.hpp");
+}
 
 template <class F>
 basic_record_reader<F>::~basic_record_reader() = default;
@@ -249,7 +257,7 @@ task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& 
 template <class F>
 task<bool> basic_record_reader<F>::is_same_in_file(std::optional<std::uint64_t> size,
                                                    std::source_location where) {
-  if constexpr (requires { F::starts_record(unread()); }) {
+  if constexpr (detail::framing_with_record_start<F>) {
     constexpr std::uint64_t little = std::uint64_t{64} << 10;
     std::uint64_t most = std::min(unread_, F::record_start_size);
     if (size && *size <= unread_) most = *size;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/reader/record_framing.hpp"
 #include "leat/io/reader/record_reader.hpp"
 
 namespace leat {
@@ -17,7 +18,7 @@ namespace leat {
 template <class F>
 task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,
                                                     std::source_location where) {
-  if constexpr (requires { F::starts_record(unread()); }) {
+  if constexpr (detail::framing_with_record_start<F>) {
     if (size > left()) co_return false;
     const std::uint64_t wanted = size + F::record_start_size;
     if (wanted > unread_ && stream_.can_seek_directly()) {
@@ -60,7 +61,7 @@ bool basic_record_reader<F>::at_possible_record() {
 // that is looked at ahead.
 template <class F>
 bool basic_record_reader<F>::is_contradicted() {
-  if constexpr (requires { framing_.contradicts(checksums_, unread(), offset_); }) {
+  if constexpr (detail::framing_with_candidates<F>) {
     if (!stream_.can_seek_directly() && !at_end_ && framing_.exceeds_limit(unread())) {
       search_->note_too_long(offset_);
       return true;
@@ -81,7 +82,7 @@ bool basic_record_reader<F>::is_contradicted() {
 template <class F>
 byte_view basic_record_reader<F>::searchable_bytes() {
   const byte_view all = unread();
-  if constexpr (requires { framing_.contradicts(checksums_, all, offset_); }) {
+  if constexpr (detail::framing_with_candidates<F>) {
     if (offset_ >= doubtful_until_ || all.size() < F::record_start_size) return all;
     if (framing_.search(all.first(F::record_start_size)) != std::size_t{0}) return all;
     const byte_view front = F::leading_record(all);
@@ -106,7 +107,7 @@ void basic_record_reader<F>::skip_possible_record() noexcept {
 
 template <class F>
 task<void> basic_record_reader<F>::verify_ahead(std::source_location where) {
-  if constexpr (requires { framing_.declared_size(unread(), left()); }) {
+  if constexpr (detail::framing_with_candidates<F>) {
     const std::uint64_t size = *size_to_verify_;
     const auto wrong = co_await F::verify_out_of_band(stream_, checksums_, offset_, size, where);
     size_to_verify_.reset();

@@ -16,7 +16,7 @@
 #include "leat/io/reader/detail/range_checksums.hpp"
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/io/stream/detail/decompressed_stream.hpp"
-#include "leat/io/stream/detail/record_framing.hpp"
+#include "leat/io/stream/detail/framing_types.hpp"
 
 namespace leat {
 

@@ -12,8 +12,8 @@
 #include "leat/codec/compression/compression.hpp"
 #include "leat/codec/compression/inflater.hpp"
 #include "leat/io/file/file.hpp"
+#include "leat/io/stream/detail/framing_types.hpp"
 #include "leat/io/stream/detail/read_ahead.hpp"
-#include "leat/io/stream/detail/record_framing.hpp"
 #include "leat/io/stream/detail/stream_window.hpp"
 #include "leat/io/stream/read_options.hpp"
 
