@@ -31,8 +31,7 @@ leat::indexed_reader_options options_of(std::uint64_t rank) {
   leat::indexed_reader_options o;
   o.num_epochs = 2;
   o.seed = 42;
-  o.shard.rank = rank;
-  o.shard.world_size = 2;
+  o.world = {.rank = rank, .world_size = 2};
   return o;
 }
 //! [/options]

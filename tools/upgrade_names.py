@@ -230,6 +230,9 @@ LOOK = [
      'private: `line_reader` reads the lines of a file'),
     ('pipeline', r'\bqueue_fullness\(\s*\*?\w*(?:stage|metrics)\w*', '`queue_fullness(stage)`', '`stage_fullness(stage)`'),
     ('coordination', r'\bleat::name_in_scope\b', '`name_in_scope`', 'private'),
+    ('pipeline', r'\.world_size\b(?=\s*=)',
+     '`rank` and `world_size` of `file_source` and of `shard_options`',
+     '`.world = {.rank = 2, .world_size = 8}`, of `file_source` and of `indexed_reader_options`'),
     ('async', r'(?:\.|->)set_files\(', '`scheduler::files()`, `set_files()`',
      '`find_service<file_backend>()`, `set_service()`'),
 ]

@@ -52,8 +52,7 @@ class indexed_stage final : public detail::stage<record_selection> {
         .kind = "read_indexed",
         .name = metrics().name(),
         .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.remainder)}},
-        .rank = options_.shard.rank,
-        .world_size = options_.shard.world_size};
+        .world = options_.world};
     detail::add_reader_settings(options_.file, s.settings);
     detail::add_reader_settings(options_, s.settings);
     stages.push_back(std::move(s));
@@ -213,7 +212,7 @@ class indexed_stage final : public detail::stage<record_selection> {
                                                                 const log_entry& at) const {
     std::vector<std::uint64_t> records;
     for (const auto& f : reader_->files()) records.push_back(f->size());
-    epoch_order order(records, options_.shuffle, reader_->seed(), options_.shard);
+    epoch_order order(records, options_.shuffle, reader_->seed(), options_.world, options_.shard);
     const bool same_epoch = at.epoch == at.before.epoch;
     order.begin(at.epoch, same_epoch ? at.before.parts : std::vector<epoch_part>());
     std::uint64_t position = same_epoch ? at.before.position : 0;

@@ -36,8 +36,7 @@ inline auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
               .seed = 3,
               .interleave = 2,
               .block_length = 2,
-              .rank = rank,
-              .world_size = world_size,
+              .world = {.rank = rank, .world_size = world_size},
               .reader = {.compression_type = leat::compression::none, .read = {.chunk_size = 8}}},
              {.name = "fuzz"})
       .map("text", [](std::string_view line) { return std::string(line); })
@@ -54,8 +53,7 @@ inline auto declare_batches(std::uint64_t rank, std::uint64_t world_size) {
               .num_epochs = 2,
               .interleave = 3,
               .block_length = 1,
-              .rank = rank,
-              .world_size = world_size,
+              .world = {.rank = rank, .world_size = world_size},
               .reader = {.compression_type = leat::compression::none}},
              {.name = "fuzz"})
       .map("text",
@@ -74,7 +72,8 @@ inline auto declare_index(std::uint64_t rank, std::uint64_t world_size,
   return leat::read_indexed({"/records/?"},
                             {.num_epochs = 3,
                              .seed = 5,
-                             .shard = {.rank = rank, .world_size = world_size, .by = by},
+                             .world = {.rank = rank, .world_size = world_size},
+                             .shard = {.by = by},
                              .batch_size = 2},
                             {.name = "fuzz"})
       .shuffle({.capacity = 3, .seed = 2})

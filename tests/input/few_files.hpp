@@ -56,8 +56,7 @@ struct few_files {
                      .seed = 3,
                      .interleave = 2,
                      .block_length = 4,
-                     .rank = rank,
-                     .world_size = world_size});
+                     .world = {.rank = rank, .world_size = world_size}});
   }
   temp_dir dir;
 };

@@ -101,8 +101,7 @@ TEST_CASE("pipeline: ranks share the files of each epoch", "[pipeline]") {
                             .num_epochs = 2,
                             .shuffle = true,
                             .seed = 4,
-                            .rank = rank,
-                            .world_size = 3});
+                            .world = {.rank = rank, .world_size = 3}});
     all.insert(all.end(), own.begin(), own.end());
   }
   texts twice = read({.files = files, .num_epochs = 2});
@@ -160,8 +159,7 @@ TEST_CASE("pipeline: files without a record, again and again, are an end", "[pip
                      .num_epochs = 20,
                      .shuffle = true,
                      .seed = 3,
-                     .rank = rank,
-                     .world_size = 2})
+                     .world = {.rank = rank, .world_size = 2}})
                    .size();
   }
   CHECK(records == 20);
@@ -414,7 +412,7 @@ TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
   }
   auto some = lines_of({.files = {make_files(dir, {1})[0], path}});
   CHECK_THROWS_AS(leat::sync_wait(read_all(some)), leat::failure);
-  auto ranks = lines_of({.files = make_files(dir, {1}), .rank = 1, .world_size = 2});
+  auto ranks = lines_of({.files = make_files(dir, {1}), .world = {.rank = 1, .world_size = 2}});
   CHECK(contains(leat_test::refusal([&] { return leat::sync_wait(read_all(ranks)); }),
                  "1 files for 2 ranks"));
 }
@@ -449,8 +447,10 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
   CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 to 1024 files"));
   CHECK(contains(refused({.files = {"x"}, .block_length = 0}), "block of 1 record"));
-  CHECK(contains(refused({.files = {"x"}, .rank = 2, .world_size = 2}), "below world_size"));
-  CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world_size = 2}), "the same seed"));
+  CHECK(contains(refused({.files = {"x"}, .world = {.rank = 2, .world_size = 2}}),
+                 "rank is 2, must be below the world_size of 2"));
+  CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world = {.world_size = 2}}),
+                 "the same seed"));
   CHECK(contains(refused({.files = {"x"}, .name = ""}), "give the stage a name"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.max_line_size = 0}}),
                  "pipeline 'train', stage 'files': max_line_size must be 1 or more"));
@@ -465,8 +465,8 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
     });
   };
   CHECK(contains(refused_index({.num_epochs = 0}), "num_epochs is 0"));
-  CHECK(contains(refused_index({.seed = 1, .shard = {.rank = 5, .world_size = 2}}), "rank is 5"));
-  CHECK(contains(refused_index({.shard = {.rank = 1, .world_size = 2}}),
+  CHECK(contains(refused_index({.seed = 1, .world = {.rank = 5, .world_size = 2}}), "rank is 5"));
+  CHECK(contains(refused_index({.world = {.rank = 1, .world_size = 2}}),
                  "give all ranks the same seed, else records are read twice or never"));
   const auto stage = [](auto add) {
     return leat_test::refusal([&] {

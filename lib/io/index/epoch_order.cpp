@@ -12,8 +12,6 @@
 namespace leat {
 namespace {
 
-constexpr std::uint64_t max_world_size = std::uint64_t{1} << 32;
-
 std::vector<std::uint64_t> first_global_indexes(std::span<const std::uint64_t> records_of_files) {
   std::vector<std::uint64_t> firsts = {0};
   for (const std::uint64_t records : records_of_files) {
@@ -25,17 +23,9 @@ std::vector<std::uint64_t> first_global_indexes(std::span<const std::uint64_t> r
   return firsts;
 }
 
-void check(const shard_options& shard) {
-  const auto throw_error = [](const std::string& why) {
-    throw failure(errc::invalid_argument, "shard_options: " + why);
-  };
-  if (shard.world_size == 0 || shard.world_size > max_world_size) {
-    throw_error("world_size is " + std::to_string(shard.world_size) + ", must be 1 to 2^32");
-  }
-  if (shard.rank >= shard.world_size) {
-    throw_error("rank is " + std::to_string(shard.rank) + ", must be below the world_size of " +
-                std::to_string(shard.world_size));
-  }
+void check(const world_rank& world) {
+  const std::string error = world.error();
+  if (!error.empty()) throw failure(errc::invalid_argument, "epoch_order: " + error);
 }
 
 // The index of the list that an item is in, by the number of each list's first item.
@@ -55,13 +45,14 @@ std::uint64_t seed_of_rank(std::uint64_t seed, std::uint64_t rank) {
 }  // namespace
 
 epoch_order::epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle,
-                         std::uint64_t seed, const shard_options& shard)
+                         std::uint64_t seed, world_rank world, const shard_options& shard)
     : firsts_(first_global_indexes(records_of_files)),
       shuffle_(shuffle),
       seed_(seed),
+      world_(world),
       shard_(shard),
       order_(size(), seed) {
-  check(shard_);
+  check(world_);
   for (std::size_t file = 0; file < records_of_files.size(); ++file) {
     if (records_of_files[file] > 0) nonempty_files_.push_back(file);
   }
@@ -71,7 +62,7 @@ epoch_order::epoch_order(std::span<const std::uint64_t> records_of_files, bool s
 void epoch_order::begin(std::uint64_t epoch) {
   if (by_files()) {
     choose_files(epoch);
-    order_ = permutation(rank_firsts_.back(), seed_of_rank(seed_, shard_.rank), epoch);
+    order_ = permutation(rank_firsts_.back(), seed_of_rank(seed_, world_.rank), epoch);
   } else {
     order_ = permutation(size(), seed_, epoch);
   }
@@ -137,20 +128,20 @@ std::vector<std::uint64_t> epoch_order::rank_begin_positions(std::uint64_t epoch
 }
 
 void epoch_order::choose_files(std::uint64_t epoch) {
-  const shared_files all = share_files(epoch, shard_.world_size);
+  const shared_files all = share_files(epoch, world_.world_size);
   const std::size_t ranks = all.begins.size() - 1;  // that have any
   std::vector<std::size_t> files;
   std::vector<std::uint64_t> firsts = {0};
-  std::uint64_t least = ranks < shard_.world_size ? 0 : size();
+  std::uint64_t least = ranks < world_.world_size ? 0 : size();
   std::uint64_t most = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::uint64_t records = all.begins[rank + 1] - all.begins[rank];
     least = std::min(least, records);
     most = std::max(most, records);
   }
-  if (shard_.rank < ranks) {
-    const std::uint64_t begin = all.begins[static_cast<std::size_t>(shard_.rank)];
-    const std::uint64_t end = all.begins[static_cast<std::size_t>(shard_.rank) + 1];
+  if (world_.rank < ranks) {
+    const std::uint64_t begin = all.begins[static_cast<std::size_t>(world_.rank)];
+    const std::uint64_t end = all.begins[static_cast<std::size_t>(world_.rank) + 1];
     for (std::size_t i = find_list(begin, all.firsts); all.firsts[i] < end; ++i) {
       files.push_back(all.files[i]);
       firsts.push_back(all.firsts[i + 1] - begin);
@@ -167,9 +158,9 @@ epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexc
   const auto left = [position](std::uint64_t all) { return all - std::min(position, all); };
   if (has_rank_order()) return {left(rank_firsts_.back()), left(least_), left(most_)};
   const std::uint64_t n = left(position_count());
-  const std::uint64_t rounds = n / shard_.world_size;
-  const std::uint64_t rest = n % shard_.world_size;
-  return {rounds + (shard_.rank < rest ? 1 : 0), rounds, rounds + (rest > 0 ? 1 : 0)};
+  const std::uint64_t rounds = n / world_.world_size;
+  const std::uint64_t rest = n % world_.world_size;
+  return {rounds + (world_.rank < rest ? 1 : 0), rounds, rounds + (rest > 0 ? 1 : 0)};
 }
 
 shard_counts epoch_order::remaining_from(std::uint64_t position) const noexcept {
@@ -219,7 +210,7 @@ std::uint64_t epoch_order::global_index_at(std::uint64_t order_position) const n
 }
 
 epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
-  const std::uint64_t order_position = position + (has_rank_order() ? 0 : shard_.rank);
+  const std::uint64_t order_position = position + (has_rank_order() ? 0 : world_.rank);
   const std::uint64_t all = position_count();
   entry e;
   e.repeated = order_position >= all;

@@ -34,7 +34,7 @@ void indexed_reader::check_options(const indexed_reader_options& o) {
     throw failure(errc::invalid_argument, o.name + ": " + why);
   };
   tfrecord_file::check_options(o.file, o.name);
-  static_cast<void>(epoch_order({}, o.shuffle, 0, o.shard));  // refuses what cannot be
+  static_cast<void>(epoch_order({}, o.shuffle, 0, o.world, o.shard));  // refuses what cannot be
   if (o.batch_size == 0) throw_error("batch_size is 0, must be 1 or more");
   if (o.max_open_files == 0) throw_error("max_open_files is 0, must be 1 or more");
   if (o.num_epochs == std::uint64_t{0}) throw_error("num_epochs is 0; leave it out for no limit");
@@ -46,7 +46,7 @@ void indexed_reader::check_options(const indexed_reader_options& o) {
 }
 
 void indexed_reader::check_seed(const indexed_reader_options& o) {
-  if (o.seed || !o.shuffle || o.shard.world_size <= 1) return;
+  if (o.seed || !o.shuffle || o.world.world_size <= 1) return;
   throw failure(errc::invalid_argument,
                 o.name + ": give all ranks the same seed, else records are read twice or never");
 }
@@ -59,11 +59,12 @@ void indexed_reader::check_ranks() const {
                                              files_, [](const auto& f) { return f->size() > 0; }))
                                        : size();
   const bool repeats = !by_files && shard.remainder == shard_remainder::repeat;
-  if (size() == 0 || repeats || shard.world_size <= parts) return;
+  if (size() == 0 || repeats || options_.world.world_size <= parts) return;
   throw failure(errc::invalid_argument,
                 options_.name + ": there are " + std::to_string(parts) +
                     (by_files ? " files with records for " : " records for ") +
-                    std::to_string(shard.world_size) + " ranks: one would have nothing to read" +
+                    std::to_string(options_.world.world_size) +
+                    " ranks: one would have nothing to read" +
                     (by_files ? "; take shard_by::records" : ""));
 }
 
@@ -99,7 +100,8 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
                                indexed_reader_options options)
     : files_(std::move(files)),
       options_(std::move(options)),
-      order_(records_of(files_), options_.shuffle, seed_or_random(options_.seed), options_.shard) {
+      order_(records_of(files_), options_.shuffle, seed_or_random(options_.seed), options_.world,
+             options_.shard) {
   check_options(options_);
   if (files_.empty()) throw failure(errc::invalid_argument, options_.name + ": no files");
   check_ranks();
@@ -122,7 +124,7 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
   identity_.shuffle = options_.shuffle;
   identity_.seed = order_.seed();
   identity_.by = options_.shard.by;
-  identity_.world_size = options_.shard.world_size;
+  identity_.world_size = options_.world.world_size;
   paths_ = std::move(paths);
   const auto all = std::make_shared<detail::open_file_cache>(std::move(handles), std::move(known),
                                                              options_.max_open_files);
@@ -163,8 +165,8 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
     throw failure(errc::failed_precondition,
                   options_.name + ": there is no state: give that of each rank");
   }
-  if (ranks.size() == options_.shard.world_size) {
-    return restore_from(std::move(ranks[static_cast<std::size_t>(options_.shard.rank)]));
+  if (ranks.size() == options_.world.world_size) {
+    return restore_from(std::move(ranks[static_cast<std::size_t>(options_.world.rank)]));
   }
   restore_from(indexed_reader_state::reshard(ranks, records_of(files_), options_.shard.remainder,
                                              options_.name));
@@ -172,7 +174,7 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
 
 void indexed_reader::restore_from(indexed_reader_state s) {
   check_state(s);
-  epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.shard);
+  epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.world, options_.shard);
   if (!s.parts.empty()) order.begin(s.epoch, s.parts);
   order_ = std::move(order);
   resharded_ = {s.epoch, std::move(s.parts)};
@@ -230,10 +232,10 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
     throw_error(std::string("the state is in the middle of an epoch that is shared by ") +
                 (by_files ? "files" : "records"));
   }
-  if (s.is_within_rank_order() && s.world_size != options_.shard.world_size) {
+  if (s.is_within_rank_order() && s.world_size != options_.world.world_size) {
     throw_error("the state is in the middle of an epoch whose files are shared by " +
                 std::to_string(s.world_size) + " ranks, here by " +
-                std::to_string(options_.shard.world_size) +
+                std::to_string(options_.world.world_size) +
                 ": give restore_ranks() the states of all " + std::to_string(s.world_size));
   }
 }

@@ -36,7 +36,7 @@ class file_rank_orders {
   // Of the files of a state by files. Errors: failed_precondition for others.
   file_rank_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
                    std::uint64_t ranks, shard_remainder remainder, std::string_view reader)
-      : files_(records_of_files, s.shuffle, s.seed, {.by = shard_by::files}),
+      : files_(records_of_files, s.shuffle, s.seed, {}, {.by = shard_by::files}),
         ranks_(ranks),
         drops_(remainder == shard_remainder::drop) {
     if (files_.size() == s.records) return;

@@ -11,7 +11,7 @@ namespace {
 // from the `next` on, which counts on.
 template <class T>
 std::vector<T> assigned_in_turn(const std::vector<assigned_files>& all,
-                                std::vector<T> assigned_files::* list, const file_share& share,
+                                std::vector<T> assigned_files::* list, world_rank world,
                                 std::uint64_t& next) {
   std::vector<T> mine;
   bool more = true;
@@ -20,7 +20,7 @@ std::vector<T> assigned_in_turn(const std::vector<assigned_files>& all,
     for (const assigned_files& one : all) {
       if (i >= (one.*list).size()) continue;
       more = true;
-      if (next++ % share.world_size == share.rank) mine.push_back((one.*list)[i]);
+      if (next++ % world.world_size == world.rank) mine.push_back((one.*list)[i]);
     }
   }
   return mine;
@@ -29,7 +29,7 @@ std::vector<T> assigned_in_turn(const std::vector<assigned_files>& all,
 }  // namespace
 
 void file_order::begin(const random_engine& random, bool shuffle, std::uint64_t epoch,
-                       std::size_t files, const file_share& share) {
+                       std::size_t files, world_rank world) {
   clear();
   files_.resize(files);
   std::iota(files_.begin(), files_.end(), 0);
@@ -38,7 +38,7 @@ void file_order::begin(const random_engine& random, bool shuffle, std::uint64_t 
     leat::shuffle(files_.begin(), files_.end(), own);
   }
   std::size_t kept = 0;
-  for (std::uint64_t i = share.rank; i < files_.size(); i += share.world_size) {
+  for (std::uint64_t i = world.rank; i < files_.size(); i += world.world_size) {
     files_[kept++] = files_[i];
   }
   files_.resize(kept);
@@ -75,11 +75,11 @@ void file_order::add_left(assigned_files& to) const {
   }
 }
 
-assigned_files assign_share(const std::vector<assigned_files>& left, const file_share& share) {
+assigned_files assign_share(const std::vector<assigned_files>& left, world_rank world) {
   std::uint64_t next = 0;
   assigned_files mine;
-  mine.begun = assigned_in_turn(left, &assigned_files::begun, share, next);
-  mine.files = assigned_in_turn(left, &assigned_files::files, share, next);
+  mine.begun = assigned_in_turn(left, &assigned_files::begun, world, next);
+  mine.files = assigned_in_turn(left, &assigned_files::files, world, next);
   return mine;
 }
 

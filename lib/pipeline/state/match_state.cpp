@@ -14,24 +14,13 @@
 namespace leat::detail {
 namespace {
 
-// One of several that share a source.
-struct rank_of_stage {
-  std::uint64_t rank = 0;
-  std::uint64_t world_size = 1;
-
-  friend bool operator==(const rank_of_stage&, const rank_of_stage&) = default;
-  [[nodiscard]] std::string text() const {
-    return "rank " + std::to_string(rank) + " of " + std::to_string(world_size);
-  }
-};
-
 constexpr std::string_view batch_kind = "batch";
 constexpr std::string_view rank_setting = "rank";
 constexpr std::string_view world_size_setting = "world_size";
 
 // Those of files are among the choices.
-rank_of_stage rank_of(const stage_state& source) {
-  rank_of_stage r{source.rank, source.world_size};
+world_rank rank_of(const stage_state& source) {
+  world_rank r = source.world;
   for (const setting& s : source.settings) {
     if (s.name == rank_setting) r.rank = s.value;
     if (s.name == world_size_setting) r.world_size = s.value;
@@ -85,12 +74,12 @@ void require_own_parts(const std::vector<stage_state>& saved, const std::string&
                                                 what + ", which such a stage never has");
     };
     const bool by_index = s.kind == "read_indexed";
-    const bool has_reader = !s.reader.empty() || s.seed || !s.versions.empty() || s.rank != 0;
+    const bool has_reader = !s.reader.empty() || s.seed || !s.versions.empty() || s.world.rank != 0;
     throw_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
     throw_if(!s.batches.empty() && s.kind != batch_kind, "batches");
     throw_if(s.buffer && s.kind != "shuffle", "a buffer");
     throw_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)), "files");
-    throw_if((has_reader || s.world_size != 1) && !by_index, "a reader by an index");
+    throw_if((has_reader || s.world.world_size != 1) && !by_index, "a reader by an index");
   }
 }
 
@@ -172,12 +161,12 @@ std::vector<std::vector<std::vector<origin>>> count_throughout(
 }
 
 // Refuses what a stage has of one rank: others get it from the states of all.
-void require_nothing_held(const std::vector<stage_state>& saved, const rank_of_stage& here,
+void require_nothing_held(const std::vector<stage_state>& saved, const world_rank& here,
                           const std::string& name) {
   for (const stage_state& s : saved) {
     const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty();
     if (!holds) continue;
-    const rank_of_stage then = rank_of(saved.front());
+    const world_rank then = rank_of(saved.front());
     throw failure(errc::failed_precondition,
                   name + ", stage '" + s.name + "': it has elements of " + then.text() +
                       ", and this is " + here.text() + ": give restore_ranks() the states of all " +
@@ -204,7 +193,7 @@ void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const 
 // What a rank gets of the elements that stages of others had: each of one rank in turn.
 class state_distributor {
  public:
-  state_distributor(const std::vector<std::vector<stage_state>>& ranks, const rank_of_stage& here)
+  state_distributor(const std::vector<std::vector<stage_state>>& ranks, const world_rank& here)
       : ranks_(ranks), here_(here) {}
 
   // Of the i-th stage.
@@ -230,7 +219,7 @@ class state_distributor {
   }
 
   const std::vector<std::vector<stage_state>>& ranks_;
-  const rank_of_stage here_;
+  const world_rank here_;
   std::uint64_t next_ = 0;
 };
 
@@ -264,8 +253,8 @@ std::vector<stage_state> match_own_state(const std::vector<std::string>& one,
   require_own_parts(saved, name);
   require_own_batches(saved, name);
   if (saved.empty()) return saved;
-  const rank_of_stage then = rank_of(saved.front());
-  const rank_of_stage here = rank_of(declared.front());
+  const world_rank then = rank_of(saved.front());
+  const world_rank here = rank_of(declared.front());
   if (then == here) return saved;
   if (saved.front().files) {
     throw failure(errc::failed_precondition, name + ", stage '" + saved.front().name +
@@ -282,14 +271,14 @@ std::vector<stage_state> reshard_states(const std::vector<std::string>& all,
                                         const std::vector<stage_state>& declared,
                                         std::string_view pipeline) {
   const std::string name = named(pipeline);
-  const rank_of_stage here = rank_of(declared.front());
+  const world_rank here = rank_of(declared.front());
   std::vector<std::vector<stage_state>> ranks(all.size());
   for (const std::string& bytes : all) {
     std::vector<stage_state> saved = stages_from_bytes(bytes, pipeline);
     require_same(saved, declared, name);
     require_own_parts(saved, name);
     require_own_batches(saved, name);
-    const rank_of_stage then = rank_of(saved.front());
+    const world_rank then = rank_of(saved.front());
     if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
       throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +
                                                    " states, and one of them is of " + then.text() +

@@ -163,9 +163,9 @@ void write(pbf_writer to, const stage_state& s) {
   if (s.buffer) write(pbf_writer(to, stage_field::buffer), *s.buffer);
   if (!s.reader.empty()) to.add_bytes(stage_field::reader, s.reader);
   if (s.seed) to.add_fixed64(stage_field::seed, *s.seed);
-  if (s.world_size != 1) {
-    to.add_uint64(stage_field::rank, s.rank);
-    to.add_uint64(stage_field::world_size, s.world_size);
+  if (s.world.world_size != 1) {
+    to.add_uint64(stage_field::rank, s.world.rank);
+    to.add_uint64(stage_field::world_size, s.world.world_size);
   }
   for (const begun_element& b : s.begun) write(pbf_writer(to, stage_field::begun), b);
   for (const std::vector<origin>& b : s.batches) {
@@ -328,8 +328,8 @@ stage_state read_stage(pbf_reader from) {
       case bytes_key(stage_field::buffer): s.buffer = read_buffer(from.get_message()); break;
       case bytes_key(stage_field::reader): s.reader = from.get_bytes(); break;
       case fixed64_key(stage_field::seed): s.seed = from.get_fixed64(); break;
-      case varint_key(stage_field::rank): s.rank = from.get_uint64(); break;
-      case varint_key(stage_field::world_size): s.world_size = from.get_uint64(); break;
+      case varint_key(stage_field::rank): s.world.rank = from.get_uint64(); break;
+      case varint_key(stage_field::world_size): s.world.world_size = from.get_uint64(); break;
       case bytes_key(stage_field::begun): s.begun.push_back(read_begun(from.get_message())); break;
       case bytes_key(stage_field::batch):
         s.batches.push_back(read_batch(from.get_message()));

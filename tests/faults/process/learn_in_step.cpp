@@ -83,13 +83,13 @@ bool learn_together(const std::string& mine, tally& learnt) {
 }
 
 task<> learn(settings chosen) {
-  auto batches = leat::read_files<leat::line_reader>({.files = {chosen.lines + "/*"},
-                                                      .num_epochs = 2,
-                                                      .shuffle = true,
-                                                      .seed = 1,
-                                                      .interleave = 2,
-                                                      .rank = chosen.rank,
-                                                      .world_size = chosen.ranks})
+  auto batches = leat::read_files<leat::line_reader>(
+                     {.files = {chosen.lines + "/*"},
+                      .num_epochs = 2,
+                      .shuffle = true,
+                      .seed = 1,
+                      .interleave = 2,
+                      .world = {.rank = chosen.rank, .world_size = chosen.ranks}})
                      .batch({.batch_size = 7})
                      .prefetch(2);
   std::int64_t step = 0;

@@ -73,7 +73,7 @@ TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "
       for (const shard_by by : {shard_by::records, shard_by::files}) {
         std::vector<reading> ranks;
         for (std::uint64_t rank = 0; rank < world; ++rank) {
-          epoch_order order(files, true, seed, {.rank = rank, .world_size = world, .by = by});
+          epoch_order order(files, true, seed, {.rank = rank, .world_size = world}, {.by = by});
           order.begin(n);
           ranks.push_back(read_from(order, 0));
           const shard_counts counts{.records = ranks.back().global_indexes.size()};
@@ -97,8 +97,8 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "
           std::uint64_t repeated = 0;
           bool any_without = false;  // a rank that has no file
           for (std::uint64_t rank = 0; rank < world; ++rank) {
-            epoch_order order(files, true, seed,
-                              {.rank = rank, .world_size = world, .by = by, .remainder = last});
+            epoch_order order(files, true, seed, {.rank = rank, .world_size = world},
+                              {.by = by, .remainder = last});
             order.begin(n);
             ranks.push_back(read_from(order, 0));
             const shard_counts counts = order.remaining_from(0);
@@ -158,8 +158,8 @@ TEST_CASE("epoch_order: a rank that goes on reads what it would have read", "[io
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     for (const auto last :
          {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
-      const epoch_order order(files, true, seed,
-                              {.rank = 1, .world_size = 3, .by = by, .remainder = last});
+      const epoch_order order(files, true, seed, {.rank = 1, .world_size = 3},
+                              {.by = by, .remainder = last});
       const reading whole = read_from(order, 0);
       std::uint64_t position = 0;
       for (std::size_t had = 0; had <= whole.global_indexes.size(); ++had) {
@@ -182,8 +182,8 @@ TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[
       std::set<bool> ended;
       bool any_left = false;
       for (std::uint64_t rank = 0; rank < 4; ++rank) {
-        const epoch_order order(numbers{10, 11}, true, seed,
-                                {.rank = rank, .world_size = 4, .remainder = last});
+        const epoch_order order(numbers{10, 11}, true, seed, {.rank = rank, .world_size = 4},
+                                {.remainder = last});
         ended.insert(order.ended(position));
         any_left = any_left || order.remaining_from(position).records > 0;
       }
@@ -194,7 +194,7 @@ TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[
 
 TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", "[io]") {
   const numbers files = {3, 0, 5, 7, 2, 4};
-  epoch_order order(files, true, seed, {.rank = 0, .world_size = 2, .by = shard_by::files});
+  epoch_order order(files, true, seed, {.rank = 0, .world_size = 2}, {.by = shard_by::files});
   std::set<std::set<std::size_t>> choices;
   for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
     order.begin(epoch);
@@ -217,7 +217,7 @@ TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", 
 TEST_CASE("epoch_order: without a shuffle it is the order of the files", "[io]") {
   const numbers files = {2, 0, 3, 4};
   for (const shard_by by : {shard_by::records, shard_by::files}) {
-    const epoch_order whole(files, false, seed, {.by = by});
+    const epoch_order whole(files, false, seed, {}, {.by = by});
     CHECK(read_from(whole, 0).global_indexes == numbers{0, 1, 2, 3, 4, 5, 6, 7, 8});
     CHECK(whole.at(4).file == 2);
     CHECK(whole.at(4).index == 2);
@@ -226,14 +226,14 @@ TEST_CASE("epoch_order: without a shuffle it is the order of the files", "[io]")
   }
   const epoch_order second(files, false, seed, {.rank = 1, .world_size = 2});
   CHECK(read_from(second, 0).global_indexes == numbers{1, 3, 5, 7});
-  const epoch_order by_files(files, false, seed,
-                             {.rank = 1, .world_size = 2, .by = shard_by::files});
+  const epoch_order by_files(files, false, seed, {.rank = 1, .world_size = 2},
+                             {.by = shard_by::files});
   CHECK(read_from(by_files, 0).global_indexes == numbers{2, 3, 4});
 }
 
-TEST_CASE("epoch_order: shards that cannot be", "[io]") {
-  const auto said = [](const shard_options& shard) {
-    return leat_test::refusal([&] { return epoch_order(numbers{1}, true, seed, shard); });
+TEST_CASE("epoch_order: a rank that is not valid is refused", "[io]") {
+  const auto said = [](leat::world_rank world) {
+    return leat_test::refusal([&] { return epoch_order(numbers{1}, true, seed, world); });
   };
   CHECK(leat_test::contains(said({.rank = 2, .world_size = 2}),
                             "rank is 2, must be below the world_size of 2"));

@@ -67,8 +67,7 @@ TEST_CASE("indexed_reader: saved after any batch, restored in a fresh reader, no
       in_world([&](world& w) -> task<> {
         const data d = data::make(w, files);
         indexed_reader_options o = some_epochs(3, 5);
-        o.shard.rank = 2;
-        o.shard.world_size = 3;
+        o.world = {.rank = 2, .world_size = 3};
         o.shard.by = by;
         o.shard.remainder = last;
         const auto uninterrupted = co_await open(d, o);
@@ -103,8 +102,7 @@ TEST_CASE("indexed_reader: the union over the ranks is each record once, by its 
         std::vector<epoch_fingerprint> all(2);
         for (std::uint64_t rank = 0; rank < world_size; ++rank) {
           indexed_reader_options o = some_epochs(2);
-          o.shard.rank = rank;
-          o.shard.world_size = world_size;
+          o.world = {.rank = rank, .world_size = world_size};
           o.shard.by = by;
           std::vector<epoch_fingerprint> epochs(2);
           std::string state;
@@ -127,8 +125,7 @@ TEST_CASE("indexed_reader: equal ranks give equally many records, and count the 
         std::vector<std::uint64_t> counts;
         for (std::uint64_t rank = 0; rank < 4; ++rank) {
           indexed_reader_options o = some_epochs(2);
-          o.shard.rank = rank;
-          o.shard.world_size = 4;
+          o.world = {.rank = rank, .world_size = 4};
           o.shard.by = by;
           o.shard.remainder = last;
           const auto reader = co_await open(d, o);
@@ -159,8 +156,7 @@ TEST_CASE("indexed_reader: another number of ranks goes on from the state of any
           std::vector<std::string> states(before);
           for (std::uint64_t rank = 0; rank < before; ++rank) {
             indexed_reader_options o = some_epochs(2, 3);
-            o.shard.rank = rank;
-            o.shard.world_size = before;
+            o.world = {.rank = rank, .world_size = before};
             o.shard.remainder = shard_remainder::drop;
             co_await read_fingerprints(d, o, {}, batches, all, states[rank]);
           }
@@ -169,8 +165,7 @@ TEST_CASE("indexed_reader: another number of ranks goes on from the state of any
           const auto stood = indexed_reader_state::from_bytes(states[0], "a test");
           for (std::uint64_t rank = 0; rank < after; ++rank) {
             indexed_reader_options o = some_epochs(2, 3);
-            o.shard.rank = rank;
-            o.shard.world_size = after;
+            o.world = {.rank = rank, .world_size = after};
             std::string state;
             co_await read_fingerprints(d, o, states[0], SIZE_MAX, all, state);
           }
@@ -193,7 +188,8 @@ TEST_CASE("indexed_reader: by files, another number of ranks goes on from the st
                                    const std::vector<std::string>& states, std::size_t batches,
                                    std::vector<epoch_fingerprint>& all) -> task<std::string> {
           indexed_reader_options o = some_epochs(3, 3);
-          o.shard = {.rank = rank, .world_size = world_size, .by = shard_by::files};
+          o.world = {.rank = rank, .world_size = world_size};
+          o.shard.by = shard_by::files;
           const auto reader = co_await open(d, o);
           if (!states.empty()) reader->restore_ranks(states);
           leat::record_selection batch;
@@ -252,7 +248,7 @@ TEST_CASE("indexed_reader: a state of other files or orders is refused, and says
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     indexed_reader_options by_files = some_epochs(2);
-    by_files.shard.world_size = 2;
+    by_files.world.world_size = 2;
     by_files.shard.by = shard_by::files;
     const auto first = co_await open(d, by_files);
     reading some;

@@ -267,7 +267,7 @@ TEST_CASE("indexed_reader: options that cannot be are refused before any file is
   CHECK(contains(said([](auto& o) { o.batch_size = 0; }), "indexed_reader: batch_size is 0"));
   CHECK(contains(said([](auto& o) { o.num_epochs = 0; }), "num_epochs is 0"));
   CHECK(contains(said([](auto& o) { o.file.depth = 0; }), "depth is 0, must be 1 to 1024"));
-  CHECK(contains(said([](auto& o) { o.shard.rank = 1; }), "rank is 1, must be below"));
+  CHECK(contains(said([](auto& o) { o.world.rank = 1; }), "rank is 1, must be below"));
   CHECK(contains(said([](auto& o) { o.corruption.policy = leat::corruption_policy::skip_file; }),
                  "take skip_record"));
 }
@@ -286,15 +286,15 @@ TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io
     indexed_reader_options o;
     std::string text = co_await said(data{}, o);
     CHECK(contains(text, "indexed_reader: no files"));
-    o.shard.world_size = 4;
+    o.world.world_size = 4;
     text = co_await said(d, o);
     CHECK(contains(text, "there are 3 records for 4 ranks: one would have nothing to read"));
-    o.shard.world_size = 3;
+    o.world.world_size = 3;
     o.shard.by = leat::shard_by::files;
     text = co_await said(d, o);
     CHECK(contains(text, "there are 2 files with records for 3 ranks"));
     CHECK(contains(text, "take shard_by::records"));
-    o = {.shard = {.rank = 1, .world_size = 2}};
+    o = {.world = {.rank = 1, .world_size = 2}};
     const auto reader = co_await open(d, o);
     leat::record_selection batch;
     const outcome r =

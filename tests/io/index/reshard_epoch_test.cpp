@@ -30,14 +30,14 @@ constexpr std::uint64_t seed = 11;
 // One rank of several, as an indexed_reader reads.
 class reading_rank {
  public:
-  reading_rank(const numbers& files, const leat::shard_options& shard,
+  reading_rank(const numbers& files, leat::world_rank world, const leat::shard_options& shard,
                const indexed_reader_state* state = nullptr)
-      : order_(files, true, seed, shard) {
+      : order_(files, true, seed, world, shard) {
     if (state) now_ = *state;
     now_.records = order_.size();
     now_.seed = seed;
     now_.by = shard.by;
-    now_.world_size = shard.world_size;
+    now_.world_size = world.world_size;
     order_.begin(now_.epoch, now_.parts);
   }
 
@@ -108,7 +108,7 @@ void check_turns(shard_by by, std::uint64_t runs) {
       const std::uint64_t world_size = 1 + random.uniform_below(6);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < world_size; ++rank) {
-        reading_rank r(files, {.rank = rank, .world_size = world_size, .by = by},
+        reading_rank r(files, {.rank = rank, .world_size = world_size}, {.by = by},
                        has_left ? &left : nullptr);
         r.read(turn == 0 ? UINT64_MAX : random.uniform_below(records), epochs, times);
         states.push_back(r.state());
@@ -148,17 +148,16 @@ TEST_CASE("reshard: ranks that are to have equally many records have that", "[io
       numbers times(records);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < before; ++rank) {
-        reading_rank r(files, {.rank = rank, .world_size = before, .by = by, .remainder = last});
+        reading_rank r(files, {.rank = rank, .world_size = before}, {.by = by, .remainder = last});
         r.read(1 + random.uniform_below(files[0] * (10 / before) - 1), 1, times);
         states.push_back(r.state());
       }
       const indexed_reader_state left = reshard(states, last, files);
       numbers counts;
       for (std::uint64_t rank = 0; rank < behind; ++rank) {
-        counts.push_back(
-            reading_rank(files, {.rank = rank, .world_size = behind, .by = by, .remainder = last},
-                         &left)
-                .read(UINT64_MAX, 1, times));
+        counts.push_back(reading_rank(files, {.rank = rank, .world_size = behind},
+                                      {.by = by, .remainder = last}, &left)
+                             .read(UINT64_MAX, 1, times));
       }
       INFO("run " << run << ", " << records << " records of " << before << " for " << behind);
       CHECK(std::ranges::count(counts, counts[0]) == std::ssize(counts));
@@ -241,7 +240,7 @@ TEST_CASE("reshard: by files takes a part for each rank, of the orders that stan
   CHECK(left.position == 0);
   CHECK(left.parts == std::vector<epoch_part>{{.first = 7, .count = 19, .ranks = 2},
                                               {.first = 29, .count = 1, .ranks = 2}});
-  epoch_order order(files, false, 0, {.by = shard_by::files});
+  epoch_order order(files, false, 0, {}, {.by = shard_by::files});
   order.begin(0, left.parts);
   std::vector<std::pair<std::size_t, std::uint64_t>> rest;
   for (std::uint64_t at = 0; !order.ended(at); at = order.next(at)) {

@@ -135,8 +135,7 @@ TEST_CASE("readers: another number of ranks goes on", "[pipeline]") {
   const auto after = [&](std::size_t readers) {
     const auto of_rank = [&](std::uint64_t rank, std::uint64_t world_size) {
       auto source = lines_in(dir, readers, 2);
-      source.rank = rank;
-      source.world_size = world_size;
+      source.world = {.rank = rank, .world_size = world_size};
       return lines_of(std::move(source), {.workers = leat::schedulers_of(rt)});
     };
     texts seen;

@@ -125,8 +125,7 @@ struct declaration {
                                   .seed = 3,
                                   .interleave = interleave,
                                   .block_length = block,
-                                  .rank = rank,
-                                  .world_size = world_size});
+                                  .world = {.rank = rank, .world_size = world_size}});
     }
     if (source == 1) {
       return leat::read_files<leat::tfrecord_reader>(
@@ -137,8 +136,7 @@ struct declaration {
                   .interleave = interleave,
                   .block_length = block,
                   .readers = interleave + 1,
-                  .rank = rank,
-                  .world_size = world_size,
+                  .world = {.rank = rank, .world_size = world_size},
                   .reader = {.compression_type = leat::compression::gzip}})
           .map("text", text_of_record);
     }
@@ -147,7 +145,8 @@ struct declaration {
                               {.num_epochs = epochs,
                                .shuffle = shuffle,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size, .by = by},
+                               .world = {.rank = rank, .world_size = world_size},
+                               .shard = {.by = by},
                                .batch_size = block})
         .map("text", text_of_record);
   }

@@ -174,8 +174,7 @@ TEST_CASE(
                {.files = {dir / "records???"},
                 .interleave = 2,
                 .block_length = 3,
-                .rank = rank,
-                .world_size = world_size,
+                .world = {.rank = rank, .world_size = world_size},
                 .reader = {.compression_type = leat::compression::gzip}})
         .batch({.batch_size = 6})
         .flat_map("rows", texts_of_rows);
@@ -186,7 +185,7 @@ TEST_CASE(
     return leat::read_indexed({plain / "records???"},
                               {.num_epochs = 2,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
+                               .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 8})
         .shuffle({.capacity = 9, .seed = 2})
         .batch({.batch_size = 6})

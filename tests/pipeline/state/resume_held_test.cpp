@@ -67,8 +67,7 @@ TEST_CASE("resume: buffers of compressed records are dealt anew", "[pipeline]") 
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
-                .rank = rank,
-                .world_size = world_size,
+                .world = {.rank = rank, .world_size = world_size},
                 .reader = {.compression_type = leat::compression::gzip}})
         .shuffle({.capacity = 30, .seed = 9})
         .batch({.batch_size = 3})

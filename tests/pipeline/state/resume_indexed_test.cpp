@@ -100,7 +100,7 @@ struct few_records {
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = num_epochs,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
+                               .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 6});
   }
   temp_dir dir;
@@ -177,7 +177,7 @@ TEST_CASE("resume: what was left out as damaged is no place of another record", 
     return leat::read_indexed({records.dir / "records???"},
                               {.num_epochs = 2,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
+                               .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 7,
                                .corruption = {.policy = leat::corruption_policy::skip_record}})
         .map("text", text_of_record);
@@ -207,13 +207,12 @@ struct owned_files {
   }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size, std::uint64_t num_epochs,
                           leat::shard_remainder last = leat::shard_remainder::keep) const {
-    return leat::read_indexed({dir / "records?"}, {.num_epochs = num_epochs,
-                                                   .seed = 5,
-                                                   .shard = {.rank = rank,
-                                                             .world_size = world_size,
-                                                             .by = leat::shard_by::files,
-                                                             .remainder = last},
-                                                   .batch_size = 4});
+    return leat::read_indexed({dir / "records?"},
+                              {.num_epochs = num_epochs,
+                               .seed = 5,
+                               .world = {.rank = rank, .world_size = world_size},
+                               .shard = {.by = leat::shard_by::files, .remainder = last},
+                               .batch_size = 4});
   }
   temp_dir dir;
 };

@@ -45,8 +45,7 @@ struct few_lines {
                      .num_epochs = std::nullopt,
                      .interleave = 2,
                      .block_length = 2,
-                     .rank = rank,
-                     .world_size = world_size},
+                     .world = {.rank = rank, .world_size = world_size}},
                     {.name = "made up"});
   }
   temp_dir dir;
@@ -138,7 +137,7 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
       {[](stages& all) { all[2].seed = 1; }, "stage 'shuffle': the state has a reader by an index"},
       {[](stages& all) { all[2].versions.emplace_back(); },
        "stage 'shuffle': the state has a reader by an index"},
-      {[](stages& all) { all[0].world_size = 2; },
+      {[](stages& all) { all[0].world.world_size = 2; },
        "stage 'files': the state has a reader by an index"},
   };
   for (const auto& [change, why] : changes) {
@@ -213,7 +212,7 @@ TEST_CASE("resume: an index that was read in more epochs than there can be is re
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 2,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
+                               .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 2})
         .map("text", leat_test::text_of_record);
   };

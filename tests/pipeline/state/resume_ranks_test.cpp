@@ -56,7 +56,9 @@ void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
 TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipeline]") {
   const temp_dir dir;
   for (const char* name : {"a", "b"}) dir.write(name, "1\n2\n3\n");
-  const auto declare = [&] { return lines_of({.files = {dir / "*"}, .rank = 0, .world_size = 2}); };
+  const auto declare = [&] {
+    return lines_of({.files = {dir / "*"}, .world = {.rank = 0, .world_size = 2}});
+  };
   auto p = declare();
   const std::string state = leat::sync_wait(read_and_save(p, 2)).second.back();
   std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
@@ -73,7 +75,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 1,
                                .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
+                               .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 6});
   };
   for (const auto& [before, behind] : {std::pair{2, 3}, {2, 1}, {1, 4}, {3, 2}}) {
@@ -103,7 +105,7 @@ TEST_CASE("resume: what a stage holds of a rank, another one gets from the state
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed(
         {dir / "records???"},
-        {.num_epochs = 1, .seed = 5, .shard = {.rank = rank, .world_size = world_size}});
+        {.num_epochs = 1, .seed = 5, .world = {.rank = rank, .world_size = world_size}});
   };
   const auto shuffled = [&](std::uint64_t rank, std::uint64_t world_size) {
     return ranks_of(rank, world_size)
@@ -155,8 +157,7 @@ TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]
                        .seed = 7,
                        .interleave = how.interleave,
                        .block_length = 5,
-                       .rank = rank,
-                       .world_size = world_size})
+                       .world = {.rank = rank, .world_size = world_size}})
           .prefetch(2);
     };
     const std::vector<std::size_t> places =
@@ -178,8 +179,7 @@ TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") 
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
-                .rank = rank,
-                .world_size = world_size,
+                .world = {.rank = rank, .world_size = world_size},
                 .reader = {.compression_type = leat::compression::gzip}})
         .batch({.batch_size = 4})
         .map("join", join_rows, {.workers = 2});
@@ -208,8 +208,7 @@ TEST_CASE("resume: a file that another rank began goes on behind its header", "[
   }
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
     return lines_of({.files = {dir / "?"},
-                     .rank = rank,
-                     .world_size = world_size,
+                     .world = {.rank = rank, .world_size = world_size},
                      .reader = {.skip_header_lines = 1}});
   };
   texts states(2);
@@ -223,8 +222,7 @@ TEST_CASE("resume: a file that another rank began goes on behind its header", "[
   const auto again = [&](std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs) {
     return lines_of({.files = {dir / "?"},
                      .num_epochs = epochs,
-                     .rank = rank,
-                     .world_size = world_size,
+                     .world = {.rank = rank, .world_size = world_size},
                      .reader = {.skip_header_lines = 1}});
   };
   CHECK(go_on_with(again(3, 4, 2), states) == texts{"d1", "d2", "d3"});
@@ -235,7 +233,7 @@ TEST_CASE("resume: ranks of the same number go on as they were", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank) {
-    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = 2})
+    return lines_of({.files = {dir / "lines*"}, .world = {.rank = rank, .world_size = 2}})
         .shuffle({.capacity = 20, .seed = 1});
   };
   const texts all = go_on_with(lines(1), {});
@@ -251,7 +249,7 @@ TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") 
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = world_size});
+    return lines_of({.files = {dir / "lines*"}, .world = {.rank = rank, .world_size = world_size}});
   };
   const auto refused = [](auto p, const texts& states) {
     const std::string why = error_of(p.restore_ranks(states), errc::failed_precondition);
@@ -289,13 +287,12 @@ TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]")
     return lines_of({.files = {dir / "lines*"},
                      .shuffle = true,
                      .seed = s,
-                     .rank = rank,
-                     .world_size = world_size});
+                     .world = {.rank = rank, .world_size = world_size}});
   });
   check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
     return leat::read_indexed(
                {dir / "records???"},
-               {.num_epochs = 1, .seed = s, .shard = {.rank = rank, .world_size = world_size}})
+               {.num_epochs = 1, .seed = s, .world = {.rank = rank, .world_size = world_size}})
         .map("text", text_of_record);
   });
 }
@@ -304,7 +301,7 @@ TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]
   const temp_dir dir;
   for (const std::string name : {"a", "b", "c", "d"}) dir.write(name, "1\n2\n3\n");
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return lines_of({.files = {dir / "?"}, .rank = rank, .world_size = world_size});
+    return lines_of({.files = {dir / "?"}, .world = {.rank = rank, .world_size = world_size}});
   };
   texts states(2);
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 1, &states[r]);

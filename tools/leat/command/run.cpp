@@ -78,7 +78,7 @@ leat::task<> check_ranks(const source_plan& source) {
         if constexpr (std::is_same_v<From, indexed_source>) {
           return 1;  // shares records, and knows how many there are
         } else {
-          return from.world_size;
+          return from.world.world_size;
         }
       },
       source.from);
@@ -95,7 +95,7 @@ leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
   const double times = std::visit(
       [](const auto& from) {
         return from.num_epochs
-                   ? static_cast<double>(*from.num_epochs) / static_cast<double>(from.world_size)
+                   ? static_cast<double>(*from.num_epochs) / static_cast<double>(from.world.world_size)
                    : 0;
       },
       source.from);

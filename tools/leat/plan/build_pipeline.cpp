@@ -57,8 +57,7 @@ any_pipeline open_source(indexed_source source, leat::pipeline_options options) 
   how.num_epochs = source.num_epochs;
   how.shuffle = source.shuffle;
   how.seed = source.seed;
-  how.shard.rank = source.rank;
-  how.shard.world_size = source.world_size;
+  how.world = source.world;
   how.name = source.name;
   return leat::read_indexed(std::move(source.files), std::move(how), std::move(options));
 }

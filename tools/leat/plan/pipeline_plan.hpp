@@ -32,8 +32,7 @@ struct indexed_source {
   std::optional<std::uint64_t> num_epochs = 1;
   bool shuffle = true;
   std::optional<std::uint64_t> seed;
-  std::uint64_t rank = 0;
-  std::uint64_t world_size = 1;
+  leat::world_rank world;
   leat::indexed_reader_options reader;
   std::string name = "files";
 };

@@ -83,9 +83,9 @@ void read_common(toml_table& s, Source& to) {
   }
   s.read("shuffle", to.shuffle);
   s.read("seed", to.seed, 0);
-  s.read("world_size", to.world_size, 1, std::int64_t{1} << 32);
-  s.read("rank", to.rank, 0);
-  if (to.rank >= to.world_size) s.add_error("rank", "it is to be below world_size");
+  s.read("world_size", to.world.world_size, 1, std::int64_t{1} << 32);
+  s.read("rank", to.world.rank, 0);
+  if (to.world.rank >= to.world.world_size) s.add_error("rank", "it is to be below world_size");
 }
 
 template <class Reader>

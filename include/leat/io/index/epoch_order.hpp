@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "leat/base/permutation.hpp"
+#include "leat/base/world_rank.hpp"
 
 namespace leat {
 
@@ -22,10 +23,8 @@ enum class shard_remainder {
   repeat,  ///< all have as many as the one with the most; the others have some of theirs again
 };
 
-/// Which part of the records is read here.
+/// How the records of an epoch are divided among the ranks of a job.
 struct shard_options {
-  std::uint64_t rank = 0;        ///< of this reader, below world_size
-  std::uint64_t world_size = 1;  ///< readers that share the records, at most 2^32
   shard_by by = shard_by::records;
   shard_remainder remainder = shard_remainder::keep;
 };
@@ -53,8 +52,8 @@ struct shard_counts {
 
 /// Which record of some files comes when: the order of an epoch, as one rank of several reads it.
 ///
-/// A function of (records of the files, seed, epoch, shard). All ranks together get each record
-/// exactly once, except for those that `remainder` drops or repeats.
+/// A function of (records of the files, seed, epoch, rank, shard). All ranks together get each
+/// record exactly once, except for those that `remainder` drops or repeats.
 ///
 /// By records, all files are one list. Ranks take turns: in the step from position p of the epoch's
 /// order on, rank r has the record at p + r, and the next step begins at p + world_size. So what
@@ -83,9 +82,9 @@ class epoch_order {
   };
 
   /// Of files with so many records each, in epoch 0.
-  /// Errors: invalid_argument for a rank or world_size out of range, or more than 2^63 records.
+  /// Errors: invalid_argument for a rank that is not valid, or more than 2^63 records.
   epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle, std::uint64_t seed,
-              const shard_options& shard);
+              world_rank world, const shard_options& shard = {});
 
   /// Goes over to another epoch. Errors: std::bad_alloc, by files; then nothing has changed.
   /// Cost: by records O(1), by files O(files).
@@ -115,7 +114,7 @@ class epoch_order {
 
   /// The position of the next step.
   [[nodiscard]] std::uint64_t next(std::uint64_t position) const noexcept {
-    return position + (has_rank_order() ? 1 : shard_.world_size);
+    return position + (has_rank_order() ? 1 : world_.world_size);
   }
 
   /// True at a position at which the epoch is over for all ranks; by files, for this one.
@@ -174,6 +173,7 @@ class epoch_order {
   std::vector<std::uint64_t> firsts_;  // global index of the first record of each file; the end
   bool shuffle_;
   std::uint64_t seed_;
+  world_rank world_;
   shard_options shard_;
   std::uint64_t epoch_ = 0;
   permutation order_;  // of all records, or of those of this rank's files

@@ -16,6 +16,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/world_rank.hpp"
 #include "leat/io/index/epoch_order.hpp"
 #include "leat/io/index/indexed_reader_state.hpp"
 #include "leat/io/index/record_selection.hpp"
@@ -35,7 +36,8 @@ struct indexed_reader_options {
   bool shuffle = true;  ///< a new order in each epoch
   /// Of the orders; none: others each time. Ranks that shuffle have to have the same one.
   std::optional<std::uint64_t> seed = {};
-  shard_options shard = {};      ///< the part that is read here
+  world_rank world = {};         ///< which of the ranks this reader is
+  shard_options shard = {};      ///< how the ranks share the records
   std::size_t batch_size = 128;  ///< records of a batch, at most
   /// Records that are read, or being read, before they are asked for, where the data is not in the
   /// page cache; 0: none. The batch that comes next is not counted.
@@ -74,7 +76,7 @@ struct indexed_reader_statistics {
 /// tfrecord_file, and read many at a time; those of a batch lie in one memory, from where they are
 /// not copied. A batch has records of one epoch only.
 ///
-/// Of a job with several ranks each reads its part; see shard_options.
+/// Of a job with several ranks each reads its part; see world_rank and shard_options.
 ///
 /// Records that are in the page cache are copied in the call. After the first one in an epoch that
 /// is not, the reader reads ahead.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "leat/base/braced.hpp"
+#include "leat/base/world_rank.hpp"
 
 namespace leat {
 
@@ -33,12 +34,11 @@ struct file_source {
   /// any number of them, and so are states and the order of reports, which are told where their
   /// records are asked for. 0: none, files are read there.
   std::size_t readers = 0;
-  /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
-  /// each epoch's order. Such jobs need a seed to shuffle. Shares by records, and of equal size,
-  /// take an index, which read_indexed() has; see pipeline::restore_ranks() to go on with another
-  /// number of ranks.
-  std::uint64_t rank = 0;
-  std::uint64_t world_size = 1;
+  /// Which of several processes that share the files this is: it reads the files rank, rank +
+  /// world_size, ... of each epoch's order. Such processes need a seed to shuffle. Shares by
+  /// records, and of equal size, take an index, which read_indexed() has; see
+  /// pipeline::restore_ranks() to go on with another number of ranks.
+  world_rank world = {};
   typename Reader::options_type reader = {};
   braced<std::string> name = "files";  ///< of the stage
 };

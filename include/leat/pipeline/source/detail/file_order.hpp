@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "leat/base/random.hpp"
+#include "leat/base/world_rank.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat::detail {
-
-/// One of several jobs that share files.
-struct file_share {
-  std::uint64_t rank = 0;
-  std::uint64_t world_size = 1;
-};
 
 /// The files of an epoch that one rank reads, in order, and how many of them it has taken: every
 /// world_size-th of the epoch's order, or those that were assigned to it during the epoch.
@@ -23,7 +18,7 @@ class file_order {
  public:
   /// The share of an epoch, counted from 1, of so many files.
   void begin(const random_engine& random, bool shuffle, std::uint64_t epoch, std::size_t files,
-             const file_share& share);
+             world_rank world);
   /// The assigned files, out of `files`. Errors: failed_precondition, naming the stage, if they are
   /// not among these.
   void begin_assigned(assigned_files d, std::size_t files, std::string_view stage);
@@ -58,6 +53,6 @@ class file_order {
 /// Returns the share of one rank in the files that others had left: first files that were begun,
 /// taken from the ranks in turn; then the others.
 [[nodiscard]] assigned_files assign_share(const std::vector<assigned_files>& left,
-                                          const file_share& share);
+                                          world_rank world);
 
 }  // namespace leat::detail

@@ -35,9 +35,9 @@ void check_file_source(const file_source<Reader>& source, const pipeline_context
     context.throw_declaration_error(name, "give a block of 1 record or more");
   if (source.readers > most_readers)
     context.throw_declaration_error(name, "take at most 1024 readers");
-  if (source.rank >= source.world_size)
-    context.throw_declaration_error(name, "the rank must be below world_size");
-  if (source.world_size > 1 && source.shuffle && !source.seed) {
+  if (const std::string error = source.world.error(); !error.empty())
+    context.throw_declaration_error(name, error);
+  if (source.world.world_size > 1 && source.shuffle && !source.seed) {
     context.throw_declaration_error(
         name, "give all ranks the same seed, else files are read twice or never");
   }

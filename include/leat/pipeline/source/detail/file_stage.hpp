@@ -139,7 +139,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     constexpr bool is_tfrecord = std::is_same_v<Reader, tfrecord_reader>;
     constexpr auto find_all = is_tfrecord ? find_tfrecord_files : find_files;
     std::vector<std::string> paths = co_await find_all(source_.files, this->metrics().name());
-    require_files_for(source_.world_size, paths.size(), this->metrics().name());
+    require_files_for(source_.world.world_size, paths.size(), this->metrics().name());
     open_.found(std::move(paths));
   }
 
@@ -155,13 +155,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
     to_drop_of_epoch_ = to_drop_;
     ++epoch_;
-    begin_order(share_);
+    begin_order(world_);
     reset_turns();
     co_return true;
   }
 
-  void begin_order(const file_share& share) {
-    order_.begin(random_, source_.shuffle, epoch_, open_.files().size(), share);
+  void begin_order(world_rank world) {
+    order_.begin(random_, source_.shuffle, epoch_, open_.files().size(), world);
   }
   void reset_turns() noexcept {
     turn_ = closed_ = 0;
@@ -174,7 +174,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   [[nodiscard]] bool is_exhausted() const {
     if (epoch_ == 0) return false;
     const bool has_files_of_others =
-        order_.is_assigned() || (source_.shuffle && share_.world_size > 1);
+        order_.is_assigned() || (source_.shuffle && world_.world_size > 1);
     return has_files_of_others ? open_.all_are_empty() : open_.are_empty(order_.files());
   }
 
@@ -264,7 +264,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     closed_ = open_.size();
     epoch_ = to_drop_ = to_drop_of_epoch_ = delivered_ = turn_ = 0;
     left_ = source_.block_length;
-    share_ = {source_.rank, source_.world_size};
+    world_ = source_.world;
     order_.clear();
   }
 
@@ -294,7 +294,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     if (s.assigned) {
       order_.begin_assigned(*s.assigned, open_.files().size(), name);
     } else {
-      begin_order(share_);
+      begin_order(world_);
     }
     closed_ = static_cast<std::size_t>(s.closed);
     const auto ended = std::ranges::count_if(s.positions, &file_position::ended);
@@ -320,7 +320,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     std::vector<std::uint64_t> epochs;
     for (std::size_t i = 0; i < rank_files.size(); ++i) {
       leave();
-      share_ = {i, rank_files.size()};
+      world_ = {i, rank_files.size()};
       co_await restore_from(rank_files[i]);
       co_await drop();
       left[i] = left_of_epoch();
@@ -338,7 +338,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     leave();
     if (last == 0) co_return;
     epoch_ = last;
-    order_.begin_assigned(assign_share(left, share_), open_.files().size(), this->metrics().name());
+    order_.begin_assigned(assign_share(left, world_), open_.files().size(), this->metrics().name());
     reset_turns();
   }
 
@@ -370,8 +370,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
                   .settings = {{"shuffle", source_.shuffle},
                                {"interleave", source_.interleave},
                                {"block", source_.block_length},
-                               {"rank", source_.rank},
-                               {"world_size", source_.world_size}}};
+                               {"rank", source_.world.rank},
+                               {"world_size", source_.world.world_size}}};
     add_reader_settings(source_.reader, s.settings);
     return s;
   }
@@ -379,9 +379,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
   const file_source<Reader> source_;
   const random_engine initial_;
   random_engine random_;
-  file_share share_{source_.rank, source_.world_size};  // of another, while its state is read
-  file_order order_;                                    // of this epoch
-  std::uint64_t epoch_ = 0;                             // epochs that have begun
+  world_rank world_ = source_.world;  // of another, while its state is read
+  file_order order_;                  // of this epoch
+  std::uint64_t epoch_ = 0;           // epochs that have begun
   source_files<Reader> open_;
   std::size_t closed_ = open_.size();        // of these
   std::size_t turn_ = 0;                     // whose turn it is

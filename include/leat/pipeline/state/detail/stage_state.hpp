@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/base/random.hpp"
+#include "leat/base/world_rank.hpp"
 
 namespace leat::detail {
 
@@ -109,8 +110,7 @@ struct stage_state {
   std::string kind;  ///< "shuffle"
   std::string name;
   std::vector<setting> settings = {};
-  std::uint64_t rank = 0;  ///< for which the elements are that stages hold or leave out
-  std::uint64_t world_size = 1;
+  world_rank world = {};  ///< for which the elements are that stages hold or leave out
   std::optional<files_state> files = {};
   std::vector<files_state> rank_files = {};  ///< not empty: of so many, that others go on for
   std::optional<buffer_state> buffer = {};
