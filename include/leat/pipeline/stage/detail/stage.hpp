@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "leat/async/task.hpp"
 #include "leat/pipeline/element/detail/input_block.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/origin_log.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/state/detail/batch_numbers.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
@@ -27,9 +27,10 @@ namespace leat::detail {
 ///
 /// Blocks are numbered from 0. A stage keeps its position at the beginning of each block until
 /// forget(). So the stages before may run ahead, and the pipeline can be saved at the position of
-/// its consumer. Origins describe what a block was made of, if a later stage needs them.
+/// its consumer. Origins describe what a block was made of, if a later stage needs them: see
+/// origin_log.
 template <class Block>
-class stage : public any_stage {
+class stage : public any_stage, public origin_log<Block> {
  public:
   using block_type = Block;
 
@@ -55,27 +56,12 @@ class stage : public any_stage {
   /// of which the stages behind need elements again. Precondition: no block of these is forgotten.
   virtual void save(block_position before, batch_numbers& batches,
                     std::vector<stage_state>& stages) const = 0;
-  /// Drops the positions before the beginning of a block.
-  virtual void forget(std::uint64_t block) noexcept = 0;
 
   /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
   /// have changed; those of the source; what functions throw. Then rewind().
   [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
   /// Back to the beginning, before start().
   virtual void rewind() noexcept = 0;
-
-  /// From now on origins are asked for; false: there are none.
-  [[nodiscard]] virtual bool enable_origins() = 0;
-  /// True: elements are made of batches, and origins are of these.
-  [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
-  /// Moves the origins of the elements of a delivered block to `all`, once for each block.
-  /// Precondition: the block was not forgotten.
-  virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
-
-  /// Takes elements that were made again, and their origins.
-  using sink = std::function<void(Block& block, std::span<const origin> origins)>;
-  /// Makes all elements again that come of some records, or batches, which are in order, each once.
-  [[nodiscard]] virtual task<void> replay(std::span<const origin> records, sink to) = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// What a stage remembers of the blocks that it has delivered: its position at the beginning of
+/// each block and, if a later stage asks for them, the origins of the elements. A state saves
+/// origins instead of elements; a restore makes the elements again.
+///
+/// A later stage uses the four functions in this order:
+///
+///   1. enable_origins(), once, when it is constructed
+///   2. take_origins(), after each next() that delivered a block
+///   3. forget(), when no state can begin before a block any more
+///   4. replay(), at a restore, with the origins that a state has
+template <class Block>
+class origin_log {
+ public:
+  /// From now on origins are recorded; false: there are none.
+  [[nodiscard]] virtual bool enable_origins() = 0;
+  /// True: elements are made of batches, and origins are of these.
+  [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
+
+  /// Moves the origins of the elements of a delivered block to `all`, once for each block.
+  /// Precondition: the block was not forgotten.
+  virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
+
+  /// Drops the positions and origins before the beginning of a block.
+  virtual void forget(std::uint64_t block) noexcept = 0;
+
+  /// Takes elements that were made again, and their origins.
+  using sink = std::function<void(Block& block, std::span<const origin> origins)>;
+  /// Makes all elements again that come of some records, or batches, which are in order, each once.
+  [[nodiscard]] virtual task<void> replay(std::span<const origin> records, sink to) = 0;
+
+ protected:
+  origin_log() = default;
+  ~origin_log() = default;
+};
+
+}  // namespace leat::detail
