@@ -6,7 +6,8 @@
 namespace leat::detail {
 
 // True for well-formed UTF-8: no code in more bytes than it needs, no surrogate, none above
-// U+10FFFF. (Unicode 15, table 3-7.)
+// U+10FFFF. (Unicode 15, table 3-7.) The command, which sees public headers only, has its own in
+// tools/leat/terminal/text.cpp.
 [[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {

@@ -9,7 +9,8 @@ namespace tool {
 namespace {
 
 // Bytes of the well-formed UTF-8 character at the beginning; 0 where none stands.
-// Source: The Unicode Standard, table 3-7.
+// Source: The Unicode Standard, table 3-7. The library's is_utf8(), base/text/utf8.hpp, follows the
+// same table; it is private, and an escaped text needs the size of each character besides.
 std::size_t character_at(std::string_view bytes) noexcept {
   const auto byte = [bytes](std::size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
@@ -96,6 +97,7 @@ std::string escape_text(std::string_view bytes) { return escape_except(bytes, "\
 
 std::string escape_controls(std::string_view bytes) { return escape_except(bytes, {}); }
 
+// The library only decodes base64, in the private base/text/base64.hpp.
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
