@@ -94,9 +94,9 @@ leat::task<> check_ranks(const source_plan& source) {
 leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
   const double times = std::visit(
       [](const auto& from) {
-        return from.num_epochs
-                   ? static_cast<double>(*from.num_epochs) / static_cast<double>(from.world.world_size)
-                   : 0;
+        return from.num_epochs ? static_cast<double>(*from.num_epochs) /
+                                     static_cast<double>(from.world.world_size)
+                               : 0;
       },
       source.from);
   if (times == 0) co_return 0;
