@@ -80,6 +80,8 @@ ALSO = {
     'leat/train/pipeline_summary.hpp': ['leat/train/summary/add_fullness.hpp'],
     'leat/sync/queue_runner_registry.hpp': ['leat/coordination/enqueue_operation.hpp'],
 }
+# A program that includes a queue's own header and calls these includes completion_tokens.hpp as well.
+COMPLETION_TOKENS = re.compile(r'\basync_(?:push|pop)(?:_many|_up_to)?\s*\(')
 # Headers with a facade of their own, and names that show that a program which includes leat/leat.hpp needs it.
 TENSORFLOW = {'codec/compression/decode_compressed', 'coordination/queue_runner_def', 'coordination/queue_runner_resolver',
               'input/limit_epochs', 'io/reader/identity_reader', 'queue/queue_list', 'train/supervisor/session_manager'}
@@ -276,6 +278,9 @@ def upgrade_includes(text, facades, report):
             continue
         before, opening, path, closing, rest = match.groups()
         targets = [PATHS.get(path, path), *ALSO.get(path, [])]
+        tokens = 'leat/queue/completion_tokens.hpp'
+        if tokens not in text and COMPLETION_TOKENS.search(text) and any(t.startswith('leat/queue/') for t in targets):
+            targets.append(tokens)
         if path == 'leat/leat.hpp':
             targets += [header for header, used in NOT_IN_LEAT_HPP.items() if used.search(text)]
         elif path not in PATHS and re.match(r'leat/(core|sync)/|leat/codec/line_splitter\.hpp|leat/\w+/detail/', path):

@@ -20,6 +20,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
 namespace completion_memory_test {

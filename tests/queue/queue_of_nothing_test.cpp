@@ -21,6 +21,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "queue/queue_kinds.hpp"
 
 namespace queue_of_nothing_test {

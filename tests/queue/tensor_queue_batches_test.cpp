@@ -22,6 +22,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/element_byte_size.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/tensor_queue.hpp"

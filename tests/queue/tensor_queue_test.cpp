@@ -1,4 +1,5 @@
 #include "leat/queue/tensor_queue.hpp"
+#include "leat/queue/completion_tokens.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -23,6 +23,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 

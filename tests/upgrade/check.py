@@ -84,6 +84,11 @@ class UpgradeNames(unittest.TestCase):
         self.assertEqual(after, b'#include <leat/leat.hpp>\n#include <leat/sim.hpp>\n#include <leat/tensorflow.hpp>\n'
                                 b'leat::sim::delivery_log x; leat::queue_list<int>* y;\n')
 
+    def test_a_queue_is_joined_by_its_header_of_completion_tokens(self):
+        _, after = self.upgrade(b'#include <leat/sync/fifo_queue.hpp>\nvoid f() { q.async_pop(token); }\n', '--write')
+        self.assertEqual(after, b'#include <leat/queue/fifo_queue.hpp>\n#include <leat/queue/completion_tokens.hpp>\n'
+                                b'void f() { q.async_pop(token); }\n')
+
     def test_a_program_without_leat_is_left_alone(self):
         old = b'struct partial_push {}; void batch_columns();\n'
         done, after = self.upgrade(old, '--write')

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <asio/async_result.hpp>
+
 #include "leat/queue/blocking_operations.hpp"
-#include "leat/queue/detail/async_queue_operation.hpp"
+#include "leat/queue/detail/initiate.hpp"
 #include "leat/queue/detail/owned_items.hpp"
 #include "leat/queue/detail/queue_awaiter.hpp"
 #include "leat/queue/detail/queue_operations.hpp"

@@ -16,6 +16,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/blocking_operations.hpp"
+#include "leat/queue/detail/initiate.hpp"
 #include "leat/queue/detail/tensor_queue_operations.hpp"
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/stacking.hpp"

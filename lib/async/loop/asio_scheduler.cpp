@@ -3,6 +3,7 @@
 #include <atomic>
 #include <new>
 
+#include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 

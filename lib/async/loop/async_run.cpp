@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <asio/execution/outstanding_work.hpp>
+#include <asio/io_context.hpp>
 #include <asio/require.hpp>
 #include <asio/strand.hpp>
 

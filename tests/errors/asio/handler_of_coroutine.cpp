@@ -3,6 +3,7 @@
 #include <optional>
 #include <system_error>
 
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
 void use(leat::fifo_queue<int>& queue) {

@@ -26,6 +26,7 @@
 #include <asio/use_future.hpp>
 
 #include "leat/base/error.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/leat_test.hpp"

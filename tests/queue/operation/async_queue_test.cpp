@@ -18,11 +18,13 @@
 #include <asio/error.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
 #include "leat/base/error.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/leat_test.hpp"

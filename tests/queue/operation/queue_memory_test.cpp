@@ -10,6 +10,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/queue/basic_queue.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
 // Room in the storage: an operation asks for it when it begins, so that nothing has to be allocated

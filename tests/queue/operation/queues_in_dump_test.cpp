@@ -16,6 +16,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/padding_fifo_queue.hpp"
 #include "leat/queue/priority_queue.hpp"

@@ -24,6 +24,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"

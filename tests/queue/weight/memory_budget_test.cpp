@@ -1,4 +1,5 @@
 #include "leat/queue/memory_budget.hpp"
+#include "leat/queue/completion_tokens.hpp"
 
 #include <array>
 #include <asio/bind_cancellation_slot.hpp>

@@ -1,6 +1,7 @@
 // Capacity by weight: the contract that all queues share.
 
 #include "leat/queue/detail/queue_weight.hpp"
+#include "leat/queue/completion_tokens.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,7 @@
 
 #include <memory>
 
-#include <asio/execution_context.hpp>
-#include <asio/io_context.hpp>
+#include <asio/execution_context.hpp>  // declares asio::io_context and costs little
 
 #include "leat/async/scheduler.hpp"
 

@@ -12,7 +12,6 @@
 #include <asio/async_result.hpp>
 #include <asio/execution/executor.hpp>
 #include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
 
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
@@ -163,8 +162,8 @@ auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
 }
 
 /// The same on an io_context.
-template <class T, class CompletionToken>
-auto async_run(asio::io_context& io, task<T> t, CompletionToken&& token,
+template <class T, class CompletionToken, std::derived_from<asio::io_context> Context>
+auto async_run(Context& io, task<T> t, CompletionToken&& token,
                std::source_location where = std::source_location::current()) {
   return async_run(io.get_executor(), std::move(t), std::forward<CompletionToken>(token), where);
 }

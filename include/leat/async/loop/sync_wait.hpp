@@ -4,28 +4,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/io_context.hpp>
-
-#include "leat/async/condition_wait.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat {
 
 namespace detail {
 
-/// Requests a stop of a scope when its last task has finished. It reaches the scopes that those
-/// tasks made and that outlive them, such as that of a pipeline, so that the event loop ends.
-struct stop_when_idle : condition_wait {
-  stop_when_idle(root_scope& scope, const std::source_location& where) noexcept
-      : condition_wait(scope, root_scope::idle, no_deadline, where), owner(scope) {
-    run_ = [](work_item& item) noexcept {
-      static_cast<stop_when_idle&>(item).owner.request_scope_stop();
-    };
-    scope.when_idle(*this);
-  }
-  root_scope& owner;
-};
+/// Runs a task, and what it leaves behind, in an event loop made for the purpose. Throws its error.
+void run_in_own_loop(task<> t, const std::source_location& where);
 
 }  // namespace detail
 
@@ -41,14 +29,8 @@ template <class T>
 T sync_wait(task<T> t, std::source_location where = std::source_location::current()) {
   LEAT_ASSERT(scheduler::current() == nullptr,
               "sync_wait on a scheduler's own thread: co_await the task instead");
-  asio::io_context io(1);
   detail::result_slot<T> slot;
-  detail::root_scope scope("sync_wait");
-  scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}),
-                 detail::store_result(std::move(t), slot), "", where);
-  const detail::stop_when_idle at_end(scope, where);
-  io.run();
-  scope.rethrow_error();
+  detail::run_in_own_loop(detail::store_result(std::move(t), slot), where);
   return slot.take();
 }
 

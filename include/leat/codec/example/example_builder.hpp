@@ -3,10 +3,11 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "leat/base/detail/range_concepts.hpp"
 
 namespace leat {
 

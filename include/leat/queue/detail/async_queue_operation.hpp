@@ -4,17 +4,14 @@
 #include <exception>
 #include <source_location>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include <asio/associated_allocator.hpp>
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
-#include <asio/async_result.hpp>
 #include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 
-#include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/base/error.hpp"
@@ -157,21 +154,5 @@ class async_queue_operation final : private Operation,
   std::error_code begin_error_;  // of an operation that could not begin
   bool must_undo_ = false;       // if the handler is not called
 };
-
-/// Starts an operation with a completion token; `arguments` are what the operation is made of.
-template <class Operation, class Queue, class Token, class... Arguments>
-auto initiate(Queue& q, const std::source_location& where, Token&& token,
-              Arguments&&... arguments) {
-  using signature = void(std::error_code, operation_result<Operation>);
-  static_assert(completion_handler<std::decay_t<Token>, signature>::is_function);
-  return asio::async_initiate<Token, signature>(
-      [&q, where](auto&& handler, auto&&... values) {
-        using handler_type = std::decay_t<decltype(handler)>;
-        async_queue_operation<Queue, Operation, handler_type>::start(
-            q, std::forward<decltype(handler)>(handler), where,
-            std::forward<decltype(values)>(values)...);
-      },
-      token, std::forward<Arguments>(arguments)...);
-}
 
 }  // namespace leat::detail

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
+#include "leat/base/detail/range_concepts.hpp"
 #include "leat/train/checkpoint/detail/checkpoint_item.hpp"
 
 namespace leat {

@@ -2,9 +2,9 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
 #include <type_traits>
 
+#include "leat/base/detail/range_concepts.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"

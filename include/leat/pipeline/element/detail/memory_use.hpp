@@ -4,11 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "leat/base/detail/range_concepts.hpp"
 #include "leat/base/detail/thread_mutex.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 

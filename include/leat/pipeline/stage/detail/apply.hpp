@@ -4,13 +4,13 @@
 #include <exception>
 #include <new>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/range_concepts.hpp"
 #include "leat/pipeline/element/detail/row_positions.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 

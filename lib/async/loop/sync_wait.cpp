@@ -1,0 +1,36 @@
+#include "leat/async/loop/sync_wait.hpp"
+
+#include <asio/io_context.hpp>
+
+#include "leat/async/condition_wait.hpp"
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/task_scope.hpp"
+
+namespace leat::detail {
+namespace {
+
+// Requests a stop of a scope when its last task has finished. It reaches the scopes that those
+// tasks made and that outlive them, such as that of a pipeline, so that the event loop ends.
+struct stop_when_idle : condition_wait {
+  stop_when_idle(root_scope& scope, const std::source_location& where) noexcept
+      : condition_wait(scope, root_scope::idle, no_deadline, where), owner(scope) {
+    run_ = [](work_item& item) noexcept {
+      static_cast<stop_when_idle&>(item).owner.request_scope_stop();
+    };
+    scope.when_idle(*this);
+  }
+  root_scope& owner;
+};
+
+}  // namespace
+
+void run_in_own_loop(task<> t, const std::source_location& where) {
+  asio::io_context io(1);
+  root_scope scope("sync_wait");
+  scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}), std::move(t), "", where);
+  const stop_when_idle at_end(scope, where);
+  io.run();
+  scope.rethrow_error();
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,10 @@
+// expect: async_push(), async_pop() and their like need another header
+// expect: #include <leat/queue/completion_tokens.hpp>
+#include <optional>
+#include <system_error>
+
+#include "leat/queue/fifo_queue.hpp"
+
+void use(leat::fifo_queue<int>& queue) {
+  queue.async_pop([](std::error_code, std::optional<int>) {});
+}
