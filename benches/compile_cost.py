@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""What it costs to compile a file that includes leat, beside files with peers: processor time, user and system, of
+`g++ -O2 -c`. The programs take turns; the table shows medians.
+
+    compile_cost.py [--runs N] [--compiler g++] [--only TEXT]
+"""
+
+import argparse
+import pathlib
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+ASIO = ['-DASIO_STANDALONE', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=1']
+FOUR = ['leat/async/loop/sync_wait.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
+FACADES = ['base', 'tensor', 'async', 'codec', 'queue', 'coordination', 'io', 'input', 'pipeline', 'train', 'sim']
+ALL_OF_ASIO = ['asio.hpp', 'asio/experimental/concurrent_channel.hpp']
+PARTS_OF_ASIO = ['asio/awaitable.hpp', 'asio/co_spawn.hpp', 'asio/detached.hpp', 'asio/experimental/concurrent_channel.hpp',
+                 'asio/io_context.hpp', 'asio/use_awaitable.hpp']
+
+# A producer and a consumer, as in examples/queue.cpp.
+ASIO_PROGRAM = """
+using queue = asio::experimental::concurrent_channel<void(std::error_code, std::string)>;
+
+asio::awaitable<void> produce(queue& lines) {
+  for (int i = 1; i <= 3; ++i) {
+    co_await lines.async_send({}, "line " + std::to_string(i), asio::use_awaitable);
+  }
+  lines.close();
+}
+
+asio::awaitable<void> consume(queue& lines) {
+  for (;;) {
+    const std::string line = co_await lines.async_receive(asio::use_awaitable);
+    std::puts(line.c_str());
+  }
+}
+
+int main() {
+  asio::io_context io(1);
+  queue lines(io, 2);
+  asio::co_spawn(io, produce(lines), asio::detached);
+  asio::co_spawn(io, consume(lines), asio::detached);
+  io.run();
+}
+"""
+FIBER_PROGRAM = """
+int main() {
+  boost::fibers::buffered_channel<std::string> lines(4);
+  boost::fibers::fiber producer([&] {
+    for (int i = 1; i <= 3; ++i) lines.push("line " + std::to_string(i));
+    lines.close();
+  });
+  boost::fibers::fiber consumer([&] {
+    std::string line;
+    while (lines.pop(line) == boost::fibers::channel_op_status::success) std::puts(line.c_str());
+  });
+  producer.join();
+  consumer.join();
+}
+"""
+
+
+def program(headers, body=''):
+    includes = ['cstdio', 'string'] if body else []
+    return ''.join(f'#include <{header}>\n' for header in [*includes, *headers]) + body
+
+
+def subjects():
+    example = (PROJECT / 'examples/queue.cpp').read_text()
+    example = re.sub(r'^(#include .*|// \[.*\])\n', '', example, flags=re.MULTILINE)
+    yield 'leat/leat.hpp, a program', program(['leat/leat.hpp'], example)
+    yield 'asio.hpp and a channel, a program', program(ALL_OF_ASIO, ASIO_PROGRAM)
+    yield 'six headers of Asio, the same program', program(PARTS_OF_ASIO, ASIO_PROGRAM)
+    yield 'four headers of leat, a program', program(FOUR, example)
+    yield 'Boost.Fiber, a program', program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
+    yield 'leat/leat.hpp', program(['leat/leat.hpp'])
+    for layer in FACADES:
+        yield f'leat/{layer}.hpp', program([f'leat/{layer}.hpp'])
+    for header in [*FOUR, 'leat/coordination/coordinator.hpp', 'leat/queue/completion_tokens.hpp']:
+        yield header, program([header])
+
+
+def processor_seconds(compiler, source):
+    """Of one compilation; None if it fails, as where a peer is not installed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [compiler, '-std=c++20', '-O2', '-c', '-w', *ASIO, f'-I{PROJECT / "include"}', '-o', '/dev/null', str(source)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
+        return None
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--runs', type=int, default=5, help='compilations of each (default: 5)')
+    parser.add_argument('--compiler', default='g++')
+    parser.add_argument('--only', default='', metavar='TEXT', help='programs whose names match a regular expression')
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        times, sources = {}, {}
+        for number, (name, text) in enumerate(subjects()):
+            if re.search(arguments.only, name):
+                sources[name] = pathlib.Path(folder, f'{number}.cpp')
+                sources[name].write_text(text)
+                times[name] = []
+        for _ in range(arguments.runs):
+            for name, source in sources.items():
+                seconds = processor_seconds(arguments.compiler, source)
+                if seconds is not None:
+                    times[name].append(seconds)
+    medians = {name: statistics.median(each) for name, each in times.items() if each}
+    fiber = medians.get('Boost.Fiber, a program')
+    print(f'{"":44}{"seconds":>8}{"to Boost.Fiber":>16}')
+    for name in times:
+        if name not in medians:
+            print(f'{name:44}{"not built":>9}')
+        else:
+            ratio = f'{medians[name] / fiber:16.2f}' if fiber else ''
+            print(f'{name:44}{medians[name]:8.2f}{ratio}')
+    return 0 if medians else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
