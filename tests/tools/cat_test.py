@@ -2,12 +2,16 @@
 """leat cat and leat head."""
 
 import base64
+import fcntl
 import gzip
 import os
 import pathlib
 import resource
 import signal
+import struct
 import subprocess
+import termios
+import time
 import zlib
 
 from support import (LEAT, ToolTest, example, feature, field, framed, main, records_file,
@@ -344,6 +348,36 @@ class Ends(ToolTest):
         self.assertEqual(cat.wait(30), -signal.SIGINT)
         cat.stdin.close()
         cat.stdout.close()
+
+    def test_after_a_signal_the_records_printed_so_far_are_whole(self):
+        records = [f'{i} '.ljust(1000, 'x') for i in range(500)]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            cat = subprocess.Popen([LEAT, 'cat', '-'], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+            cat.stdin.write(records_file(*records))
+            cat.stdin.flush()  # all of it is taken, and the end does not come
+            first = cat.stdout.readline()
+            cat.send_signal(number)
+            text = (first + cat.stdout.read()).decode()
+            self.assertEqual(cat.wait(30), -number)
+            cat.stdin.close()
+            cat.stdout.close()
+            self.assertEqual(text, ''.join(r + '\n' for r in records[:text.count('\n')]))
+
+    def test_a_signal_ends_it_while_nobody_reads(self):
+        path = self.write('large', records_file(*('x' * 1000 for _ in range(2000))))
+        cat = subprocess.Popen([LEAT, 'cat', path], stdout=subprocess.PIPE)
+        before = held = 0
+        while held == 0 or held != before:  # until it cannot write any more
+            before, held = held, self.bytes_in(cat.stdout)
+            time.sleep(0.05)
+        cat.send_signal(signal.SIGTERM)
+        self.assertEqual(cat.wait(30), -signal.SIGTERM)
+        cat.stdout.close()
+
+    @staticmethod
+    def bytes_in(pipe):
+        return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, b'\0' * 4))[0]
 
 
 main()

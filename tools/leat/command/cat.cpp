@@ -1,13 +1,14 @@
 // leat cat, leat head: the records themselves.
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/task.hpp>
 #include <leat/base/error.hpp>
 #include <leat/io/index/tfrecord_file.hpp>
 #include <leat/io/index/tfrecord_index_file.hpp>
@@ -17,6 +18,7 @@
 #include "input/file_summary.hpp"
 #include "input/input_options.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/signals.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {
@@ -185,28 +187,42 @@ leat::task<> print_selected(const cat_options& options, std::vector<index_range>
   }
 }
 
+// Prints one file after the other. A file that cannot be read does not keep the next ones from
+// being printed; after a signal, the records that have been printed are written out.
+leat::task<> print_files(const cat_options& options, const std::vector<index_range>& ranges,
+                         const std::vector<std::string>& paths, program& p) {
+  printer to(p, options);
+  for (const std::string& path : paths) {
+    if (paths.size() > 1) to.heading(path, path == paths.front());
+    std::exception_ptr error;
+    try {
+      if (options.records.empty()) {
+        co_await print_in_order(options, path, to);
+      } else {
+        co_await print_selected(options, ranges, path, to);
+      }
+    } catch (const ended_by_signal&) {
+      throw;
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) continue;
+    if (leat::to_error_code(error) == leat::errc::cancelled) {
+      p.out.flush();
+      std::rethrow_exception(error);
+    }
+    p.report(path, describe(error));
+  }
+}
+
 void run_cat(const cat_options& options, program& p) {
   const std::vector<index_range> ranges =
       options.records.empty() ? std::vector<index_range>() : parse_ranges(options.records);
   if (options.raw && (options.example || p.json)) {
     throw usage_error("--raw shows the bytes as they are: not together with --example or --json");
   }
-  printer to(p, options);
   const std::vector<std::string> paths = expand_paths(options.files.names);
-  for (const std::string& path : paths) {
-    if (paths.size() > 1) to.heading(path, path == paths.front());
-    try {
-      if (options.records.empty()) {
-        leat::sync_wait(print_in_order(options, path, to));
-      } else {
-        leat::sync_wait(print_selected(options, ranges, path, to));
-      }
-    } catch (const ended_by_signal&) {
-      throw;
-    } catch (...) {
-      p.report(path, describe(std::current_exception()));
-    }
-  }
+  run_until_signal(1, [&] { return print_files(options, ranges, paths, p); });
 }
 
 void add_printing(CLI::App& command, cat_options& o) {

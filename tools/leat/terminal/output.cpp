@@ -1,5 +1,6 @@
 #include "terminal/output.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -15,6 +16,9 @@ namespace tool {
 namespace {
 
 constexpr std::size_t piece = std::size_t{64} << 10;
+
+// See write_in_progress(). relaxed: it is compared with itself, and guards nothing.
+std::atomic<std::uint64_t> current_write{0};
 
 // False: errno says why not.
 bool write_all(int descriptor, std::string_view text) noexcept {
@@ -49,10 +53,16 @@ void output::flush() {
   const std::string text = std::exchange(buffer_, {});
   if (text.empty()) return;
   hide_progress();
-  if (write_all(STDOUT_FILENO, text)) return;
+  static std::uint64_t writes = 0;  // only the thread that prints comes here
+  current_write.store(++writes, std::memory_order_relaxed);
+  const bool written = write_all(STDOUT_FILENO, text);
+  current_write.store(0, std::memory_order_relaxed);
+  if (written) return;
   if (errno == EPIPE) throw ended_by_signal{SIGPIPE};
   throw std::system_error(errno, std::generic_category(), "standard output: cannot write");
 }
+
+std::uint64_t write_in_progress() noexcept { return current_write.load(std::memory_order_relaxed); }
 
 palette::palette(colors when) : on_(when == colors::always) {
   if (when != colors::automatic) return;

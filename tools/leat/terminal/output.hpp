@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,10 @@ class output {
  private:
   std::string buffer_;
 };
+
+/// The number of the write to standard output that is in progress; 0 if there is none. Any thread
+/// may call it, to see whether a reader has stopped reading.
+[[nodiscard]] std::uint64_t write_in_progress() noexcept;
 
 /// Text that goes with a colour where standard output is a terminal and nobody objects.
 class palette {

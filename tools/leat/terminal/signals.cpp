@@ -16,6 +16,7 @@
 #include <leat/async/task_group.hpp>
 #include <leat/base/error.hpp>
 
+#include "terminal/output.hpp"
 #include "terminal/status.hpp"
 
 namespace tool {
@@ -64,8 +65,7 @@ class signal_watch {
     group.request_stop();
     // The next one finds this thread, which does nothing about it.
     ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
-    while (::poll(ends, 1, -1) < 0) {
-    }
+    end_if_unread(ends);
   }
 
   void finish() noexcept {
@@ -78,6 +78,19 @@ class signal_watch {
   [[nodiscard]] int caught() const noexcept { return caught_; }
 
  private:
+  // Waits for finish(). A stop does not reach a write to a pipe from which nobody reads: if the
+  // same one is in progress after half a second, the process ends at once.
+  void end_if_unread(pollfd* finished) const noexcept {
+    for (std::uint64_t before = 0;;) {
+      const int ready = ::poll(finished, 1, 500);
+      if (ready > 0) return;
+      if (ready < 0) continue;
+      const std::uint64_t now = write_in_progress();
+      if (now != 0 && now == before) end_by_signal(caught());
+      before = now;
+    }
+  }
+
   sigset_t set_;
   sigset_t before_;
   int signals_ = -1;   // readable when one has come

@@ -11,7 +11,8 @@ namespace tool {
 /// is thrown.
 ///
 /// SIGINT, SIGTERM and SIGHUP, where they are not ignored, stop the tasks, which clean up as for
-/// any other error: then ended_by_signal is thrown. A second signal ends the process at once.
+/// any other error: then ended_by_signal is thrown. A second signal ends the process at once, and
+/// so does the first one after half a second in which nobody reads what is being printed.
 void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make);
 
 /// The same of one task, on the first of `threads` threads, which has the others for its work.
