@@ -16,8 +16,9 @@
 #include <leat/version.hpp>
 
 #include "command/commands.hpp"
-#include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "option_names.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/signals.hpp"
 
 namespace tool {

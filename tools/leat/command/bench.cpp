@@ -19,9 +19,9 @@
 #include <leat/io/file/file.hpp>
 
 #include "command/commands.hpp"
-#include "input/input_options.hpp"
 #include "report/ring_probe.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

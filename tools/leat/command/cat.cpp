@@ -14,9 +14,11 @@
 #include <leat/io/index/tfrecord_index_file.hpp>
 
 #include "command/commands.hpp"
+#include "input/corruption_count.hpp"
 #include "input/example_text.hpp"
 #include "input/file_summary.hpp"
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"

@@ -19,8 +19,8 @@
 
 #include "command/commands.hpp"
 #include "input/checkpoint_info.hpp"
-#include "input/input_options.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

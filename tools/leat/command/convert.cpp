@@ -14,11 +14,15 @@
 #include <leat/io/reader/line_reader.hpp>
 
 #include "command/commands.hpp"
+#include "input/corruption_count.hpp"
 #include "input/csv_rows.hpp"
+#include "input/file_probe.hpp"
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "output/csv_sink.hpp"
 #include "output/record_sink.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"

@@ -8,6 +8,7 @@
 #include "input/file_summary.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

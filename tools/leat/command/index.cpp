@@ -10,8 +10,9 @@
 
 #include "command/commands.hpp"
 #include "input/for_each_file.hpp"
-#include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "output/record_sink.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

@@ -13,8 +13,12 @@
 #include <leat/io/writer/tfrecord_appender.hpp>
 
 #include "command/commands.hpp"
+#include "input/corruption_count.hpp"
+#include "input/file_probe.hpp"
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "output/record_sink.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"
@@ -110,7 +114,7 @@ leat::task<> copy_whole_records(std::string path, const repair_options& options,
     to.path = path = std::move(old.path);
     to.access = old.access;
   }
-  const auto compression = co_await detect_compression(path, options.files);
+  const auto compression = co_await options.files.compression_of(path);
   to.compression = compression.value_or(leat::compression::none);
   leat::tfrecord_reader_options how =
       options.files.make_reader_options(make_corruption_reporter(result.lost));

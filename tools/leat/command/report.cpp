@@ -12,11 +12,13 @@
 #include <leat/train/summary/event_reader.hpp>
 
 #include "command/commands.hpp"
+#include "input/corruption_count.hpp"
 #include "input/for_each_file.hpp"
-#include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "output/record_sink.hpp"
 #include "report/report_page.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"
 

@@ -20,11 +20,14 @@
 #include <leat/pipeline/metrics/stage_metrics.hpp>
 
 #include "command/commands.hpp"
-#include "input/input_options.hpp"
+#include "input/corruption_count.hpp"
+#include "input/file_probe.hpp"
+#include "input/paths.hpp"
 #include "plan/batch_sink.hpp"
 #include "plan/build_pipeline.hpp"
 #include "plan/run_report.hpp"
 #include "terminal/numbers.hpp"
+#include "terminal/option_types.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include "command/commands.hpp"
+#include "input/corruption_count.hpp"
+#include "input/file_probe.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/text.hpp"

@@ -88,7 +88,7 @@ leat::task<std::optional<leat::tfrecord_index>> find_index(std::string path) {
 leat::task<file_summary> summarize_file(std::string path, const input_options& how, bool use_index,
                                         bool sizes) {
   file_summary s;
-  const auto compression = co_await detect_compression(path, how);
+  const auto compression = co_await how.compression_of(path);
   s.compression = compression.value_or(leat::compression::none);
   if (compression != leat::compression::none) {
     s.source = "records";

@@ -1,7 +1,6 @@
 #include "output/record_sink.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -19,28 +18,11 @@
 #include <leat/io/writer/sharded_tfrecord_writer.hpp>
 #include <leat/io/writer/tfrecord_writer.hpp>
 
-#include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "terminal/status.hpp"
 
 namespace tool {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, leat::compression>, 3> compression_suffixes{{
-    {".gz", leat::compression::gzip},
-    {".zz", leat::compression::zlib},
-    {".zlib", leat::compression::zlib},
-}};
-
-constexpr std::array<std::pair<std::string_view, format>, 8> format_suffixes{{
-    {".tfrecord", format::tfrecord},
-    {".tfrecords", format::tfrecord},
-    {".tfr", format::tfrecord},
-    {".txt", format::lines},
-    {".jsonl", format::lines},
-    {".log", format::lines},
-    {".csv", format::csv},
-    {".bin", format::fixed},
-}};
 
 leat::tfrecord_writer_options writing(const sink_options& options) {
   leat::tfrecord_writer_options how;
@@ -317,20 +299,6 @@ leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, o
 }
 
 }  // namespace
-
-format_guess guess_format(std::string_view path) {
-  format_guess guess;
-  for (const auto& [suffix, compression] : compression_suffixes) {
-    if (!path.ends_with(suffix)) continue;
-    guess.compression = compression;
-    path.remove_suffix(suffix.size());
-    break;
-  }
-  for (const auto& [suffix, records] : format_suffixes) {
-    if (path.ends_with(suffix)) guess.records = records;
-  }
-  return guess;
-}
 
 void throw_if_replaced(const std::string& path, const sink_options& sink) {
   if (sink.path == "-") return;

@@ -13,20 +13,11 @@
 #include <leat/base/bytes.hpp>
 #include <leat/codec/compression/compression.hpp>
 
+#include "input/file_format.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress.hpp"
 
 namespace tool {
-
-/// How records lie in a file.
-enum class format { tfrecord, lines, fixed, csv };
-
-/// What the name of a file tells: "a.csv.gz" holds csv, compressed with gzip.
-struct format_guess {
-  std::optional<format> records;  ///< empty: the name does not tell
-  leat::compression compression = leat::compression::none;
-};
-[[nodiscard]] format_guess guess_format(std::string_view path);
 
 /// Whose a file is, and who may do what with it.
 struct file_access {

@@ -10,7 +10,7 @@
 #include <leat/pipeline/element/owned_batch.hpp>
 #include <leat/pipeline/pipeline.hpp>
 
-#include "input/input_options.hpp"
+#include "input/corruption_count.hpp"
 #include "plan/pipeline_plan.hpp"
 
 namespace tool {

@@ -9,7 +9,7 @@
 #include <leat/base/error.hpp>
 #include <leat/io/file/match_files.hpp>
 
-#include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "plan/pipeline_plan.hpp"
 #include "terminal/status.hpp"
 #include "terminal/text.hpp"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "input/input_options.hpp"
+#include "input/paths.hpp"
 #include "plan/pipeline_plan.hpp"
 
 namespace tool {

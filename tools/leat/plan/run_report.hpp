@@ -9,7 +9,7 @@
 #include <leat/base/clock.hpp>
 #include <leat/pipeline/metrics/stage_metrics.hpp>
 
-#include "input/input_options.hpp"
+#include "input/corruption_count.hpp"
 #include "plan/pipeline_plan.hpp"
 #include "program.hpp"
 
