@@ -131,7 +131,7 @@ LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits"
   INFO(what);
   CHECK(contains(
       what,
-      "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_runner_handle"));
+      "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_runner_state"));
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 
