@@ -1,7 +1,8 @@
 /// A message or a time limit, whatever comes first: 20,000 messages, and a receiver that waits for
 /// each 20 microseconds at most. With Asio's channel and its operator || up to a third is lost: it
 /// had been handed to a receive that the timer then beat. leat's queue loses none: in a select the
-/// winner is decided before anything moves, and what Asio's operator drops goes back.
+/// winner is decided before anything moves, and an item whose receive Asio drops goes back to the
+/// queue.
 ///
 /// With a number as its argument: so many messages, received by leat's select only.
 #include <atomic>

@@ -229,7 +229,7 @@ using fifos = decltype(std::tuple_cat(
 using other_orders = decltype(std::tuple_cat(
     with_every_verb<of_numbers<shuffled>>(), with_every_verb<of_numbers<prioritized>>(),
     with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
-// The verbs are the same code whatever the order, and to compile that takes a slow build long.
+// The verbs are the same code whatever the order, and slow builds take long to compile that.
 using matrix = decltype(std::tuple_cat(
     fifos(), std::conditional_t<leat_test::slow_build, std::tuple<>, other_orders>()));
 

@@ -131,7 +131,7 @@ class coordinator final : public task_scope {
 
   /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
   /// waits for: blocking operations on queues (blocking_operations) are ended by the stop without
-  /// it. What it throws is a stop request with that error; after the stop `cancelled` is none.
+  /// it. What it throws requests a stop with that error; after a stop, `cancelled` is not an error.
   /// Errors: invalid_argument without a body.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 
@@ -160,7 +160,7 @@ class coordinator final : public task_scope {
   }
 
   /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
-  /// Its own token is what it waits with. Costs a thread that waits for its end.
+  /// It must pass its own stop token to what it waits for. Costs a thread that waits for its end.
   void register_thread(std::jthread thread, std::string name);
 
   // ---- Stopping.
@@ -226,8 +226,8 @@ class coordinator final : public task_scope {
   /// and then requests a stop. The grace period begins when both this call and a stop request have
   /// been made.
   ///
-  /// Errors: the recorded error, and then secondary_errors() hold the stragglers_error if somebody
-  ///         is left after the grace; else that stragglers_error;
+  /// Errors: the recorded error; stragglers that are left after the grace then become a secondary
+  ///         error. Without a recorded error, the stragglers_error;
   ///         failed_precondition in a task of the coordinator, or in a thread that it started,
   ///         which would wait for itself. A registered thread is not known here: it waits until
   ///         the grace is over.
@@ -257,9 +257,8 @@ class coordinator final : public task_scope {
 
  private:
   struct thread_entry;
-  struct
-      // of a stop, wherever it comes from, to threads that have a token of their own
-      stop_forwarder {
+  // Forwards a stop, wherever it comes from, to the threads that have a token of their own.
+  struct stop_forwarder {
     coordinator* self;
     void operator()() const noexcept { self->stop_threads(); }
   };
@@ -320,8 +319,8 @@ using coordinator_task = typename coordinator_body<Body>::type;
 /// task of the coordinator it cannot join it. It need not be a coroutine: an exception that the
 /// call itself throws stops the coordinator, too.
 /// Cancellation: a stop of the caller stops the coordinator.
-/// Errors: as coordinator::join(). Who is late is told and waited for: nothing that the caller owns
-///         is used after this has ended.
+/// Errors: as coordinator::join(). Stragglers are named on standard error and waited for: nothing
+///         that the caller owns is used after this has ended.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(
     Body body, coordinator_options options, join_options joining,

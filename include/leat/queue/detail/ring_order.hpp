@@ -13,7 +13,7 @@ template <class T>
 class ring_order {
  public:
   static constexpr bool takes_whole_batches = false;
-  /// An item that would be alone in here and is wanted already need not come in.
+  /// An item for which a pop waits may go to it without being stored.
   static constexpr bool allows_direct_handoff = true;
 
   ring_order() = default;
