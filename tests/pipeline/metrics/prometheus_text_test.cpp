@@ -72,7 +72,7 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
         "# TYPE leat_stage_input_wait_seconds_total counter\n"
         "leat_stage_input_wait_seconds_total{stage=\"readers\"} 1.000000001\n"
         "# HELP leat_stage_room_wait_seconds_total Time for which tasks of the stage waited for "
-        "room for their output; the sum over them.\n"
+        "free space in their output; the sum over them.\n"
         "# TYPE leat_stage_room_wait_seconds_total counter\n"
         "leat_stage_room_wait_seconds_total{stage=\"readers\"} 5400.000000000\n");
 }
