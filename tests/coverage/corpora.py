@@ -60,7 +60,10 @@ TARGETS = {
         'codec/example/decode_json_example.cpp': ['decode_json_example'],
     },
     'line_splitter': {'codec/text/line_splitter.cpp': []},
-    'queue_runner_def': {'coordination/queue_runner_def.cpp': []},
+    'queue_runner_def': {
+        'coordination/queue_runner_def.cpp': ['checked_name', 'queue_of', 'options_of', 'queue_runner',
+                                              'definition'],
+    },
     'saved_state': {
         'io/index/indexed_reader_state.cpp': [],
         'io/index/reshard_epoch.cpp': [],
