@@ -23,7 +23,7 @@ inline constexpr std::size_t tfrecord_header_size = 12;
 inline constexpr std::size_t tfrecord_footer_size = 4;
 inline constexpr std::size_t tfrecord_overhead = tfrecord_header_size + tfrecord_footer_size;
 
-/// What a scan checks. Without the header's checksum a corrupt length goes unseen.
+/// The checksums that a scan verifies. Without the header's, a corrupt length is not detected.
 enum class tfrecord_checks { all, header_only, none };
 
 /// How a scan of a run of bytes ended.

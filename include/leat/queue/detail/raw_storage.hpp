@@ -12,8 +12,8 @@ template <class T>
 class raw_storage {
  public:
   raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
-  raw_storage(raw_storage&&) noexcept {
-  }  // of an operation that has not been tried: there is no value
+  // Moved only with an operation that has not been tried: there is no value.
+  raw_storage(raw_storage&&) noexcept {}
 
   [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
   /// Moves the value out and destroys it here.
