@@ -46,7 +46,7 @@ def main():
         for name in SOURCES:
             source = f'{prefix}/lib/{name}'
             command, = (e['command'] for e in entries
-                        if e['file'] == source and 'libleat.a' in e['output'])
+                        if e['file'] == source and e['output'].startswith('lib/libleat_'))
             one, other = (compiled(command, prefix, folder) for folder in folders)
             if one != other:
                 wrong.append(f'lib/{name}: not the same bytes in another folder')
