@@ -107,7 +107,7 @@ task_scope::task_scope(std::string_view kind, std::string_view name, const task_
 }
 
 task_scope::~task_scope() {
-  link_.reset();  // no stop can come from outside any more
+  link_ = {};  // no stop can come from outside any more
   if (!is_idle()) [[unlikely]]
     detail::scope_destroyed(*this);
   {

@@ -18,6 +18,7 @@
 
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 
@@ -190,7 +191,7 @@ class task_scope {
 
   std::stop_source stop_ LEAT_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_{false};
-  std::unique_ptr<link> link_;
+  detail::pimpl<link> link_;
 
   // The process-wide list of scopes that dump() walks; guarded by the registry's lock.
   friend class detail::scope_registry;

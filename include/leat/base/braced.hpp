@@ -118,15 +118,16 @@ class braced : public detail::braced_base<T> {
   using base::base;
   braced() noexcept = default;
 
-  template <std::convertible_to<T> U>
-    requires(!std::same_as<std::remove_cvref_t<U>, braced>)
+  template <class U>
+    requires(!std::same_as<std::remove_cvref_t<U>, braced> && std::convertible_to<U, T>)
   braced(U&& value) : base() {
     static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
     T::operator=(T(std::forward<U>(value)));
   }
 
-  template <detail::element_for<T>... U>
-    requires(sizeof...(U) > 0)
+  template <class... U>
+    requires(sizeof...(U) > 0 && (!std::same_as<std::remove_cvref_t<U>, braced> && ...) &&
+             (detail::element_for<U, T> && ...))
   braced(U&&... elements) : base() {
     using element = typename detail::element_of_list<T>::type;
     T::operator=(
@@ -139,7 +140,7 @@ class braced : public detail::braced_base<T> {
   braced& operator=(const braced& other) { return assign(other.original()); }
   braced& operator=(braced&& other) noexcept { return assign(std::move(other.original())); }
   template <class U>
-    requires(std::assignable_from<T&, U> && !std::same_as<std::remove_cvref_t<U>, braced>)
+    requires(!std::same_as<std::remove_cvref_t<U>, braced> && std::assignable_from<T&, U>)
   braced& operator=(U&& value) {
     static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
     return assign(std::forward<U>(value));

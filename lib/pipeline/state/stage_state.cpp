@@ -345,6 +345,20 @@ stage_state read_stage(pbf_reader from) {
 
 }  // namespace
 
+bool has_consistent_positions(const files_state& s) noexcept {
+  std::uint64_t ended = 0;
+  for (const file_position& p : s.positions) {
+    if (p.open && p.ended) return false;
+    if (p.ended) ++ended;
+  }
+  return s.closed == ended;
+}
+
+std::vector<begun_element> drop_first(std::vector<begun_element> all, std::size_t count) {
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+  return all;
+}
+
 std::string stages_to_bytes(const std::vector<stage_state>& stages) {
   std::string bytes;
   pbf_writer to(bytes);

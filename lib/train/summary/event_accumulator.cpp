@@ -88,6 +88,8 @@ void event_accumulator::add_values(const event_record& e, summary& s) {
   }
 }
 
+event_series event_accumulator::take() noexcept { return std::move(series_); }
+
 void event_accumulator::add(event_record e) {
   ++series_.events;
   if (const auto* const version = std::get_if<file_version>(&e.what)) {

@@ -110,6 +110,10 @@ task<event_run> read_events(std::string directory, event_reader_options options)
   co_return run;
 }
 
+task<event_run> read_events(std::string directory) {
+  return read_events(std::move(directory), event_reader_options());
+}
+
 task<std::vector<std::string>> find_event_runs(std::string directory) {
   std::vector<std::string> runs;
   std::vector<std::pair<std::string, int>> pending_directories;

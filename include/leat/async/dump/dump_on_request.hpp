@@ -3,12 +3,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "leat/async/dump/dump.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/pimpl.hpp"
 
 namespace leat {
 
@@ -58,8 +58,8 @@ class dump_on_request {
   class writer;
   class signal_handler;
 
-  std::unique_ptr<writer> writer_;
-  std::unique_ptr<signal_handler> handler_;
+  detail::pimpl<writer> writer_;
+  detail::pimpl<signal_handler> handler_;
 };
 
 }  // namespace leat

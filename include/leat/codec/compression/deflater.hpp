@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "leat/base/bytes.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 
 namespace leat {
@@ -86,7 +86,7 @@ class deflater {
   // Not of one that was moved from.
   [[nodiscard]] state& self() const noexcept;
 
-  std::unique_ptr<state> state_;
+  detail::pimpl<state> state_;
 };
 
 }  // namespace leat

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
 #include "leat/base/bytes.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/compression/compression.hpp"
 
@@ -115,7 +115,7 @@ class inflater {
   // Not of one that was moved from.
   [[nodiscard]] state& self() const noexcept;
 
-  std::unique_ptr<state> state_;
+  detail::pimpl<state> state_;
 };
 
 }  // namespace leat

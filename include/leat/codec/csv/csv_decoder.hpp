@@ -10,6 +10,7 @@
 
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/tensor.hpp"
@@ -122,7 +123,7 @@ class csv_decoder {
   class decode_call;
   explicit csv_decoder(std::unique_ptr<const plan> p) noexcept;
 
-  std::unique_ptr<const plan> plan_;
+  detail::pimpl<const plan> plan_;
 };
 
 }  // namespace leat

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string_view>
 
 #include "leat/base/bytes.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/codec/example/features.hpp"
 
@@ -64,7 +64,7 @@ class sequence_example_parser {
 
  private:
   struct plan;
-  std::unique_ptr<const plan> plan_;
+  detail::pimpl<const plan> plan_;
 };
 
 }  // namespace leat

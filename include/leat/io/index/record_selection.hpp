@@ -9,7 +9,6 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/aligned_bytes.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
 namespace leat {
@@ -53,19 +52,7 @@ class record_selection {
 
   /// `count` records from `first` on; they share the memory. Precondition: there are as many.
   /// Cost: O(count), two allocations.
-  [[nodiscard]] record_selection slice(std::size_t first, std::size_t count) const {
-    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end");
-    record_selection part;
-    const auto of = [&](const auto& all) {
-      return all.begin() + static_cast<std::ptrdiff_t>(first);
-    };
-    const auto n = static_cast<std::ptrdiff_t>(count);
-    part.records_.assign(of(records_), of(records_) + n);
-    part.entries_.assign(of(entries_), of(entries_) + n);
-    part.memory_ = memory_;
-    part.paths_ = paths_;
-    return part;
-  }
+  [[nodiscard]] record_selection slice(std::size_t first, std::size_t count) const;
 
   /// Forgets the records and lets go of their memory.
   void clear() noexcept {

@@ -9,6 +9,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/detail/output_buffer.hpp"
 #include "leat/io/file/file.hpp"
@@ -102,7 +103,7 @@ class tfrecord_appender {
   [[nodiscard]] task<void> commit_index();
 
   detail::exclusive_use in_use_;
-  std::unique_ptr<note> note_;
+  detail::pimpl<note> note_;
   file file_;
   detail::output_buffer output_;
   std::optional<detail::sidecar_index> index_;

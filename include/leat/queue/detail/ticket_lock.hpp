@@ -11,10 +11,10 @@ namespace leat::detail {
 class ticket_lock {
  public:
   /// For so many tasks, each with one ticket at a time.
-  explicit ticket_lock(std::size_t tasks) {
-    for (std::size_t i = 0; i < tasks; ++i) turns_.emplace_back(1, "the turn of a source's task");
-    static_cast<void>(turns_[0].try_push(turn()));
-  }
+  explicit ticket_lock(std::size_t tasks);
+  ~ticket_lock();
+  ticket_lock(const ticket_lock&) = delete;
+  ticket_lock& operator=(const ticket_lock&) = delete;
 
   /// A ticket behind all others.
   [[nodiscard]] std::size_t take_ticket() noexcept { return next_++; }
@@ -24,17 +24,13 @@ class ticket_lock {
   [[nodiscard]] auto lock(std::size_t ticket) { return turn_of(ticket).pop(); }
 
   /// Passes the lock to the next ticket.
-  void unlock(std::size_t ticket) noexcept {
-    static_cast<void>(turn_of(ticket + 1).try_push(turn()));  // not full: its turn was popped
-  }
+  void unlock(std::size_t ticket) noexcept;
 
  private:
   struct turn {};
 
   // Tickets that are out follow each other and are at most as many as tasks.
-  [[nodiscard]] fifo_queue<turn>& turn_of(std::size_t ticket) {
-    return turns_[ticket % turns_.size()];
-  }
+  [[nodiscard]] fifo_queue<turn>& turn_of(std::size_t ticket);
 
   std::deque<fifo_queue<turn>> turns_;
   std::size_t next_ = 0;

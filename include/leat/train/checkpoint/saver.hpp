@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
 
@@ -129,7 +130,7 @@ class saver {
   // The last restore left out entries: the state differs from that of the checkpoint.
   [[nodiscard]] bool restored_partly() const;
 
-  std::unique_ptr<state> state_;
+  detail::pimpl<state> state_;
 };
 
 }  // namespace leat

@@ -14,6 +14,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/train/monitored/named_values.hpp"
 #include "leat/train/monitored/run_context.hpp"
 #include "leat/train/monitored/session_hook.hpp"
@@ -210,7 +211,7 @@ class monitored_session {
   [[nodiscard]] task<void> end_hooks();
   [[nodiscard]] std::exception_ptr find_cause(const std::exception_ptr& error) const;
 
-  std::unique_ptr<state> state_;
+  detail::pimpl<state> state_;
 };
 
 }  // namespace leat

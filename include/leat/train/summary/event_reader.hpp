@@ -60,7 +60,8 @@ class event_accumulator {
   void add(event_record e);
 
   [[nodiscard]] const event_series& series() const noexcept { return series_; }
-  [[nodiscard]] event_series take() noexcept { return std::move(series_); }
+  /// Moves the series out; the accumulator must not be used afterwards.
+  [[nodiscard]] event_series take() noexcept;
 
  private:
   void add_values(const event_record& e, summary& s);
@@ -104,9 +105,7 @@ struct event_run {
 ///         lasts.
 /// Cancellation: before each read.
 [[nodiscard]] task<event_run> read_events(std::string directory, event_reader_options options);
-[[nodiscard]] inline task<event_run> read_events(std::string directory) {
-  return read_events(std::move(directory), event_reader_options());
-}
+[[nodiscard]] task<event_run> read_events(std::string directory);
 
 /// The runs below a directory: each directory, itself included, that holds such a file. Sorted.
 /// Errors: invalid_argument for an empty path; of the system. Follows directories 32 deep.

@@ -14,6 +14,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/event/event.hpp"
 
 namespace leat {
@@ -145,7 +146,7 @@ class event_writer {
   [[nodiscard]] task<void> add_now(std::int64_t step, event_record::content what);
   explicit event_writer(std::unique_ptr<core> c) noexcept;
 
-  std::unique_ptr<core> core_;
+  detail::pimpl<core> core_;
 };
 
 /// Opens a writer, runs the body with it and closes it, on every way out. The first error, of the

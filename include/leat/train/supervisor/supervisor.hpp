@@ -14,6 +14,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"
@@ -306,7 +307,7 @@ class supervisor {
   const supervisor_options options_;
   coordinator coord_;
   std::shared_ptr<session_manager> sessions_;
-  std::unique_ptr<state> state_;
+  detail::pimpl<state> state_;
   std::string logdir_;
   std::string save_path_;
   duration save_summaries_interval_{};

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string_view>
 
 #include "leat/async/task.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/codec/compression/inflater.hpp"
 #include "leat/io/file/file.hpp"
@@ -68,7 +68,7 @@ class decompressed_stream {
   }
 
   /// True once the file is known to be compressed.
-  [[nodiscard]] bool is_inflated() const noexcept { return inflation_ != nullptr; }
+  [[nodiscard]] bool is_inflated() const noexcept { return static_cast<bool>(inflation_); }
 
   /// Bytes of the stream, where that is known before its end.
   [[nodiscard]] std::uint64_t size() const noexcept {
@@ -108,8 +108,8 @@ class decompressed_stream {
   const decompressed_stream_options options_;
   const std::size_t headroom_;
   read_ahead source_;
-  std::optional<compression> type_;       // once it is known
-  std::unique_ptr<inflation> inflation_;  // where there is one
+  std::optional<compression> type_;  // once it is known
+  pimpl<inflation> inflation_;       // where there is one
   std::optional<record_corruption> fault_;
   std::optional<record_corruption> truncation_;
 };

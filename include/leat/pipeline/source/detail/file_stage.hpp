@@ -110,8 +110,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<void> replay(std::span<const origin> records, sink to) override {
     while (!records.empty()) {
       const std::uint32_t file = records.front().file;
-      const auto end = std::ranges::find_if(records, [&](origin o) { return o.file != file; });
-      const auto count = static_cast<std::size_t>(end - records.begin());
+      std::size_t count = 1;
+      while (count < records.size() && records[count].file == file) ++count;
       open_.require(file);
       const std::string& path = open_.files().path(file);
       position_reader<Reader> reader(path, source_.reader, records.first(count));
@@ -297,11 +297,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
       begin_order(world_);
     }
     closed_ = static_cast<std::size_t>(s.closed);
-    const auto ended = std::ranges::count_if(s.positions, &file_position::ended);
-    const auto is_both = [](const file_position& p) { return p.open && p.ended; };
     if (s.positions.size() != open_.size() || s.next_file > order_.files().size() ||
-        s.closed != static_cast<std::uint64_t>(ended) ||
-        std::ranges::any_of(s.positions, is_both)) {
+        !has_consistent_positions(s)) {
       throw_state_error(name, "its state does not go with its files");
     }
     order_.go_to(static_cast<std::size_t>(s.next_file));
@@ -326,7 +323,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
       left[i] = left_of_epoch();
       epochs.push_back(epoch_);
     }
-    const std::uint64_t last = std::ranges::max(epochs);
+    std::uint64_t last = 0;
+    for (const std::uint64_t epoch : epochs) last = std::max(last, epoch);
     for (std::size_t i = 0; i < rank_files.size(); ++i) {
       const std::string why = epoch_gap_error(i, rank_files.size(), last - epochs[i]);
       if (!why.empty()) throw_state_error(this->metrics().name(), why);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -184,12 +183,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     arity_counts counts;  // of each, up to the one that has failed
     std::exception_ptr error;
   };
-
-  [[nodiscard]] static std::vector<begun_element> drop_first(std::vector<begun_element> all,
-                                                             std::size_t count) {
-    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
-    return all;
-  }
 
   // The position after so many elements made of a block of the input; the last one may have failed.
   [[nodiscard]] input_position position_after(const log_entry& at, std::uint64_t elements) const {

@@ -11,11 +11,7 @@ namespace leat::detail {
 class batch_numbers {
  public:
   /// Where one stands among them, asked for now or before.
-  [[nodiscard]] std::uint64_t index_of(std::uint64_t number) {
-    const auto [at, is_new] = indexes_.try_emplace(number, numbers_.size());
-    if (is_new) numbers_.push_back(number);
-    return at->second;
-  }
+  [[nodiscard]] std::uint64_t index_of(std::uint64_t number);
 
   [[nodiscard]] const std::vector<std::uint64_t>& all() const noexcept { return numbers_; }
 

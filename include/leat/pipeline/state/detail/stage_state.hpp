@@ -79,6 +79,9 @@ struct files_state {
   friend bool operator==(const files_state&, const files_state&) = default;
 };
 
+/// Whether `closed` counts the positions that have ended, and none of them is open.
+[[nodiscard]] bool has_consistent_positions(const files_state& s) noexcept;
+
 /// What a shuffle buffer held, slot by slot, and how many numbers were drawn.
 struct buffer_state {
   std::uint64_t seed = 0;
@@ -96,6 +99,10 @@ struct begun_element {
 
   friend bool operator==(const begun_element&, const begun_element&) = default;
 };
+
+/// All but the first `count` of them.
+[[nodiscard]] std::vector<begun_element> drop_first(std::vector<begun_element> all,
+                                                    std::size_t count);
 
 /// One of the choices in a declaration on which the stream depends.
 struct setting {
