@@ -16,7 +16,8 @@ class pimpl {
   pimpl(std::unique_ptr<U> p) noexcept : p_(p.release()) {}
   pimpl(pimpl&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
   pimpl& operator=(pimpl&& other) noexcept {
-    pimpl(std::move(other)).swap(*this);
+    pimpl taken(std::move(other));
+    std::swap(p_, taken.p_);
     return *this;
   }
   ~pimpl() {
@@ -30,8 +31,6 @@ class pimpl {
   explicit operator bool() const noexcept { return p_ != nullptr; }
 
  private:
-  void swap(pimpl& other) noexcept { std::swap(p_, other.p_); }
-
   T* p_ = nullptr;
 };
 

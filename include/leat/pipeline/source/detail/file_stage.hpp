@@ -315,6 +315,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<void> redistribute_files(const std::vector<files_state>& rank_files) {
     std::vector<assigned_files> left(rank_files.size());
     std::vector<std::uint64_t> epochs;
+    std::uint64_t last = 0;
     for (std::size_t i = 0; i < rank_files.size(); ++i) {
       leave();
       world_ = {i, rank_files.size()};
@@ -322,9 +323,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
       co_await drop();
       left[i] = left_of_epoch();
       epochs.push_back(epoch_);
+      last = std::max(last, epoch_);
     }
-    std::uint64_t last = 0;
-    for (const std::uint64_t epoch : epochs) last = std::max(last, epoch);
     for (std::size_t i = 0; i < rank_files.size(); ++i) {
       const std::string why = epoch_gap_error(i, rank_files.size(), last - epochs[i]);
       if (!why.empty()) throw_state_error(this->metrics().name(), why);
