@@ -24,7 +24,7 @@ inline task_context::task_context(scheduler& s, task_scope& scope, std::string_v
                                   const std::source_location& spawned_at)
     : scheduler_(&s), scope_(&scope), spawned_at_(spawned_at) {
   if (name.empty()) return;
-  name_ = std::make_unique<char[]>(name.size() + 1);
+  name_ = detail::pimpl<char[]>(new char[name.size() + 1]());
   std::memcpy(name_.get(), name.data(), name.size());
 }
 

@@ -253,7 +253,7 @@ class indexed_stage final : public detail::stage<record_selection> {
 pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
                                         indexed_reader_options given, pipeline_options options) {
   indexed_reader_options reader = std::move(given);  // see braced
-  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  auto context = detail::make_pipeline_context(std::move(options));
   if (files.empty())
     context->throw_declaration_error(reader.name, "name at least one file or pattern");
   indexed_reader::check_options(reader);

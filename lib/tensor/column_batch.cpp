@@ -6,6 +6,10 @@
 
 namespace leat {
 
+std::span<const std::string> column_batch::names() const noexcept {
+  return layout_ ? std::span(layout_->names) : std::span<const std::string>();
+}
+
 std::size_t column_batch::dense_slot(std::size_t index) const {
   const auto& slot = layout_->slots[index];
   if (slot.sparse) throw_column_error(index, " is sparse: sparse() gives it");

@@ -63,6 +63,14 @@ tensor_tuple tensor_tuple::named(std::vector<named_tensor> components) {
           std::make_shared<const std::vector<std::string>>(checked_names(std::move(names)))};
 }
 
+std::span<const std::string> tensor_tuple::names() const noexcept {
+  return names_ ? std::span(*names_) : std::span<const std::string>();
+}
+
+bool operator==(const tensor_tuple& a, const tensor_tuple& b) noexcept {
+  return a.components_ == b.components_ && std::ranges::equal(a.names(), b.names());
+}
+
 std::size_t tensor_tuple::index_of(std::string_view name) const {
   const auto all = names();
   const auto found = std::find(all.begin(), all.end(), name);

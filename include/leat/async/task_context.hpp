@@ -13,6 +13,7 @@
 #include "leat/async/task_id.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/detail/pimpl.hpp"
 
 namespace leat {
 
@@ -83,7 +84,7 @@ class task_context : private work_item {
   detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
   task_context* previous_ = nullptr;                   // the scope's list of children
   task_context* following_ = nullptr;
-  std::unique_ptr<char[]> name_;
+  detail::pimpl<char[]> name_;
   std::source_location spawned_at_;
 };
 

@@ -15,6 +15,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
@@ -58,7 +59,7 @@ class pipeline {
   using value_type = typename Block::value_type;
 
   /// Made by read_files() and by the stages.
-  pipeline(std::unique_ptr<detail::pipeline_context> context,
+  pipeline(detail::pimpl<detail::pipeline_context> context,
            std::unique_ptr<detail::stage<Block>> last)
       : context_(std::move(context)), last_(std::move(last)) {}
   pipeline(pipeline&&) noexcept = default;
@@ -358,7 +359,7 @@ class pipeline {
   }
 
   detail::exclusive_use in_use_;
-  std::unique_ptr<detail::pipeline_context> context_;
+  detail::pimpl<detail::pipeline_context> context_;
   std::unique_ptr<detail::stage<Block>> last_;
   detail::input_block<Block> in_;
   bool ended_ = false;
@@ -372,7 +373,7 @@ class pipeline {
 template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> files, pipeline_options options = {}) {
   file_source<Reader> source = std::move(files);  // see braced
-  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  auto context = detail::make_pipeline_context(std::move(options));
   detail::check_file_source(source, *context);
   source.readers = detail::readers_of(source);
   context->wrap_report_handler(source.reader.corruption.on_report);

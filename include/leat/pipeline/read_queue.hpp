@@ -92,7 +92,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 /// The queue must outlive the pipeline. Errors: invalid_argument for a queue without a name.
 template <class Queue>
 [[nodiscard]] auto read_queue(Queue& queue, pipeline_options options = {}) {
-  auto context = std::make_unique<detail::pipeline_context>(std::move(options));
+  auto context = detail::make_pipeline_context(std::move(options));
   stage_metrics& metrics = context->add_stage(queue.name());
   using stage = detail::queue_stage<Queue>;
   using block = typename stage::block_type;

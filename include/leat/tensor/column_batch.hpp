@@ -66,9 +66,7 @@ class column_batch {
   [[nodiscard]] bool empty() const noexcept { return count() == 0; }
   [[nodiscard]] bool has_names() const noexcept { return !names().empty(); }
   /// One for each column, in rising order; none when they have no names.
-  [[nodiscard]] std::span<const std::string> names() const noexcept {
-    return layout_ ? std::span<const std::string>(layout_->names) : std::span<const std::string>();
-  }
+  [[nodiscard]] std::span<const std::string> names() const noexcept;
   /// Precondition: index < count().
   [[nodiscard]] bool is_sparse(std::size_t index) const noexcept {
     return layout_->slots[index].sparse;

@@ -53,9 +53,7 @@ class tensor_tuple {
 
   [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
   /// One for each component; none when they have no names.
-  [[nodiscard]] std::span<const std::string> names() const noexcept {
-    return names_ ? std::span<const std::string>(*names_) : std::span<const std::string>();
-  }
+  [[nodiscard]] std::span<const std::string> names() const noexcept;
 
   [[nodiscard]] auto begin() const noexcept { return components_.begin(); }
   [[nodiscard]] auto end() const noexcept { return components_.end(); }
@@ -70,9 +68,7 @@ class tensor_tuple {
   }
 
   /// Equal components in the same order, and equal names.
-  friend bool operator==(const tensor_tuple& a, const tensor_tuple& b) noexcept {
-    return a.components_ == b.components_ && same_names(a, b);
-  }
+  friend bool operator==(const tensor_tuple& a, const tensor_tuple& b) noexcept;
 
  private:
   friend class element_spec;
@@ -82,9 +78,6 @@ class tensor_tuple {
   tensor_tuple(std::vector<tensor> components, name_list names) noexcept
       : components_(std::move(components)), names_(std::move(names)) {}
   [[nodiscard]] std::size_t index_of(std::string_view name) const;
-  static bool same_names(const tensor_tuple& a, const tensor_tuple& b) noexcept {
-    return a.names_ == b.names_ || (a.names_ && b.names_ && *a.names_ == *b.names_);
-  }
 
   std::vector<tensor> components_;
   name_list names_;  // shared with the spec that the tuple was checked against

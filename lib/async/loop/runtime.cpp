@@ -54,7 +54,7 @@ struct runtime::worker {
 
 runtime::runtime(const runtime_options& options) : size_(options.threads) {
   if (size_ == 0) throw failure(errc::invalid_argument, "a runtime needs at least one thread");
-  workers_ = std::make_unique<worker[]>(size_);
+  workers_ = detail::pimpl<worker[]>(new worker[size_]);
   std::size_t i = 0;
   try {
     for (; i < size_; ++i) workers_[i].start(i, options);

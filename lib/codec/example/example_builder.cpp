@@ -62,6 +62,13 @@ void add_unless_empty(std::string& message, std::uint32_t field, const std::stri
 
 }  // namespace
 
+feature_values::feature_values(std::initializer_list<float> list) { set(std::span(list)); }
+feature_values::feature_values(std::initializer_list<double> list) { set(std::span(list)); }
+feature_values::feature_values(std::initializer_list<int> list) { set(std::span(list)); }
+feature_values::feature_values(std::initializer_list<std::string_view> list) {
+  set(std::span(list));
+}
+
 void feature_values::set(std::span<const float> values) { set_floats(feature_, values); }
 void feature_values::set(std::span<const double> values) {
   const auto narrow = [](double value) { return static_cast<float>(value); };

@@ -49,6 +49,10 @@ struct indexed_reader::batch_outcome {
 
 indexed_reader::~indexed_reader() { reads_->cancel_all(); }
 
+std::span<const std::unique_ptr<tfrecord_file>> indexed_reader::files() const noexcept {
+  return files_;
+}
+
 shard_counts indexed_reader::counts() const {
   epoch_order present = order_;
   begin_epoch(present, next_.epoch);

@@ -128,6 +128,23 @@ std::string many_busy(const std::vector<shares>& those, bool all) {
 
 }  // namespace
 
+duration detail::span_clock::total(std::optional<time_point> now) const noexcept {
+  const thread_lock lock(mutex_);
+  if (!now) return ended_;
+  const std::uint64_t lasting = open_ * ticks(now->time_since_epoch()) - begins_;
+  return ended_ + std::max(duration(static_cast<duration::rep>(lasting)), duration(0));
+}
+
+duration stage_metrics::waited_for_input(std::optional<time_point> now) const noexcept {
+  return input_.total(now);
+}
+duration stage_metrics::waited_for_output(std::optional<time_point> now) const noexcept {
+  return output_.total(now);
+}
+duration stage_metrics::work_time(std::optional<time_point> now) const noexcept {
+  return work_.total(now);
+}
+
 std::string describe_bottleneck(std::span<const stage_metrics* const> stages, duration elapsed,
                                 std::optional<time_point> now) {
   if (stages.empty()) return "There is no stage to judge.";

@@ -235,16 +235,19 @@ void pipeline_context::wrap_report_handler(
   };
 }
 
+pimpl<pipeline_context> make_pipeline_context(pipeline_options options) {
+  return std::make_unique<pipeline_context>(std::move(options));
+}
+
 void pipeline_context::destroy(void* context) noexcept {
   std::unique_ptr<pipeline_context> self(static_cast<pipeline_context*>(context));
   std::binary_semaphore* const destroyed = self->destroyed_;
-  self->last_.reset();  // before the metrics that it uses
+  self->last_ = {};  // before the metrics that it uses
   self.reset();
   if (destroyed) destroyed->release();
 }
 
-void pipeline_context::abandon(std::unique_ptr<pipeline_context> context,
-                               std::unique_ptr<any_stage> last) noexcept {
+void pipeline_context::abandon(pimpl<pipeline_context> context, pimpl<any_stage> last) noexcept {
   scheduler& sched = *context->scheduler_;
   task_group& group = *context->group_;
   context->last_ = std::move(last);

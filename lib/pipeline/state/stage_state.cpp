@@ -419,6 +419,10 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
   return stages;
 }
 
+void add_stage(std::vector<stage_state>& stages, stage_state stage) {
+  stages.push_back(std::move(stage));
+}
+
 void throw_state_error(std::string_view stage, std::string_view why) {
   throw failure(
       errc::failed_precondition,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
@@ -26,6 +27,15 @@ void detail::memory_item::commit() noexcept {
   if (!staged_.empty()) std::memcpy(bytes_.data(), staged_.data(), staged_.size());
   drop();
 }
+
+std::span<std::byte> detail::any_object_item::stage(std::size_t size) {
+  staged_.resize(size);
+  return std::as_writable_bytes(std::span(staged_));
+}
+
+void detail::any_object_item::drop() noexcept { std::string().swap(staged_); }
+
+std::string detail::any_object_item::take_staged() noexcept { return std::exchange(staged_, {}); }
 
 void checkpoint_registry::add(std::string name, std::string& text) {
   add_item(std::make_unique<detail::list_item<std::string>>(std::move(name), "string", 1, text));
@@ -52,6 +62,8 @@ void check_length(std::string_view what, const std::string& text) {
 checkpoint_registry::checkpoint_registry(std::string identity) : identity_(std::move(identity)) {
   check_length("an identity", identity_);
 }
+
+std::size_t checkpoint_registry::size() const noexcept { return items_.size(); }
 
 void checkpoint_registry::add_item(std::unique_ptr<detail::checkpoint_item> item) {
   if (item->name().empty()) {

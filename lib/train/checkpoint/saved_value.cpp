@@ -8,17 +8,15 @@
 
 namespace leat::detail {
 
-void saved_value::deleter::operator()(std::byte* memory) const noexcept {
-  ::operator delete(memory, std::align_val_t{alignment});
-}
-
 saved_value::saved_value(byte_view bytes, bool copy) : view_(bytes) {
   if (!copy || bytes.empty()) return;
   const bool large = bytes.size() >= huge_page_size;
   const std::size_t alignment = large ? huge_page_size : __STDCPP_DEFAULT_NEW_ALIGNMENT__;
   auto* const memory =
       static_cast<std::byte*>(::operator new(bytes.size(), std::align_val_t{alignment}));
-  copy_ = {memory, deleter{alignment}};
+  copy_ = std::shared_ptr<const void>(memory, [alignment](const void* p) noexcept {
+    ::operator delete(const_cast<void*>(p), std::align_val_t{alignment});
+  });
   // Where the system has none the small ones do.
   if (large) ::madvise(memory, bytes.size() / huge_page_size * huge_page_size, MADV_HUGEPAGE);
   std::memcpy(memory, bytes.data(), bytes.size());

@@ -6,12 +6,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/any_io_executor.hpp>
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/execution/executor.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/ts/netfwd.hpp>  // declares any_io_executor
 
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"

@@ -7,6 +7,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/pimpl.hpp"
 
 namespace leat {
 
@@ -58,7 +59,7 @@ class runtime {
 
  private:
   struct worker;
-  std::unique_ptr<worker[]> workers_;
+  detail::pimpl<worker[]> workers_;
   std::size_t size_;
 };
 

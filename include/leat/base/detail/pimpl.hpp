@@ -1,13 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 namespace leat::detail {
 
-/// Owns the private part of an object, for members in public headers: each std::unique_ptr<T> adds
-/// 10 ms to the compilation of every file that includes it, this almost nothing. T must be complete
-/// where the object is constructed, moved and destroyed.
+/// A std::unique_ptr for members in public headers: each std::unique_ptr<T> adds 10 ms to the
+/// compilation of every file that includes it, this almost nothing. T must be complete where the
+/// object is constructed, moved and destroyed.
 template <class T>
 class pimpl {
  public:
@@ -28,6 +29,27 @@ class pimpl {
   [[nodiscard]] T* get() const noexcept { return p_; }
   T* operator->() const noexcept { return p_; }
   T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  [[nodiscard]] T* release() noexcept { return std::exchange(p_, nullptr); }
+
+ private:
+  T* p_ = nullptr;
+};
+
+template <class T>
+class pimpl<T[]> {
+ public:
+  pimpl() noexcept = default;
+  explicit pimpl(T* array) noexcept : p_(array) {}
+  pimpl(pimpl&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  pimpl& operator=(pimpl&& other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+  ~pimpl() { delete[] p_; }
+
+  [[nodiscard]] T* get() const noexcept { return p_; }
+  T& operator[](std::size_t index) const noexcept { return p_[index]; }
   explicit operator bool() const noexcept { return p_ != nullptr; }
 
  private:

@@ -34,14 +34,14 @@ class feature_values {
  public:
   /// No kind.
   explicit feature_values() noexcept = default;
-  feature_values(std::initializer_list<float> list) { set(std::span(list)); }
-  feature_values(std::initializer_list<double> list) { set(std::span(list)); }
-  feature_values(std::initializer_list<int> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<float> list);
+  feature_values(std::initializer_list<double> list);
+  feature_values(std::initializer_list<int> list);
   template <detail::feature_integer Integer>
   feature_values(std::initializer_list<Integer> list) {
     set(std::span(list));
   }
-  feature_values(std::initializer_list<std::string_view> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<std::string_view> list);
   template <std::convertible_to<std::span<const float>> Range>
   feature_values(const Range& range) {
     set(std::span<const float>(range));

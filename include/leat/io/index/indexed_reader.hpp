@@ -173,9 +173,7 @@ class indexed_reader {
   void restore_ranks(std::span<const std::string> states);
 
   /// The files, for records that are wanted out of turn; not while an operation is under way.
-  [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept {
-    return files_;
-  }
+  [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept;
 
   [[nodiscard]] const indexed_reader_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }

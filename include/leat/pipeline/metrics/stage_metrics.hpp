@@ -75,22 +75,16 @@ class stage_metrics {
   /// Tasks that share the work; the times are their sum.
   [[nodiscard]] std::uint64_t tasks() const noexcept { return get(tasks_); }
   /// Time in which tasks of the stage waited for input.
-  [[nodiscard]] duration waited_for_input(std::optional<time_point> now = {}) const noexcept {
-    return input_.total(now);
-  }
+  [[nodiscard]] duration waited_for_input(std::optional<time_point> now = {}) const noexcept;
   /// Time in which they waited until they could put their output.
-  [[nodiscard]] duration waited_for_output(std::optional<time_point> now = {}) const noexcept {
-    return output_.total(now);
-  }
+  [[nodiscard]] duration waited_for_output(std::optional<time_point> now = {}) const noexcept;
   /// Returns true if the stage can wait to put its output, for example into a queue that is full. A
   /// stage without tasks of its own never does.
   [[nodiscard]] bool knows_output_wait() const noexcept { return output_.used(); }
   /// True: it is known how long they were there; see `stage_work_timer`.
   [[nodiscard]] bool knows_work_time() const noexcept { return work_.used(); }
   /// Time in which they were there, waiting or not.
-  [[nodiscard]] duration work_time(std::optional<time_point> now = {}) const noexcept {
-    return work_.total(now);
-  }
+  [[nodiscard]] duration work_time(std::optional<time_point> now = {}) const noexcept;
 
  private:
   friend class stage_work_timer;

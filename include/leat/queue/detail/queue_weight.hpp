@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/queue/queue_options.hpp"
 
 namespace leat::detail {
@@ -41,7 +42,7 @@ class weighed_push {
   template <class T, class WeighOne>
   void weigh(T* items, std::size_t count, WeighOne&& weigh_one) {
     if (weights_) return;
-    auto many = count > 1 ? std::make_unique_for_overwrite<std::size_t[]>(count) : nullptr;
+    pimpl<std::size_t[]> many(count > 1 ? new std::size_t[count] : nullptr);
     std::size_t* const weights = many ? many.get() : &one_;
     for (std::size_t i = 0; i < count; ++i) weights[i] = weigh_one(std::as_const(items[i]));
     many_ = std::move(many);
@@ -61,7 +62,7 @@ class weighed_push {
   void* values_ = nullptr;
   const std::size_t* weights_ = nullptr;  // null: not weighed yet
   std::size_t one_ = 0;
-  std::unique_ptr<std::size_t[]> many_;
+  pimpl<std::size_t[]> many_;
 };
 
 /// The same for a queue that does not weigh.

@@ -94,8 +94,8 @@ class checkpoint_registry {
   void add(std::string name, const T&& value) = delete;
 
   [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
-  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   // For the saver.
   [[nodiscard]] const std::vector<std::unique_ptr<detail::checkpoint_item>>& items()

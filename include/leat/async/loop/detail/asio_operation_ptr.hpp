@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include <asio/any_io_executor.hpp>
 #include <asio/associated_allocator.hpp>
 #include <asio/post.hpp>
+#include <asio/ts/netfwd.hpp>  // declares any_io_executor
 
 #include "leat/async/loop/detail/post_memory.hpp"
 #include "leat/async/loop/detail/posted_completion.hpp"

@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <typeinfo>
 
-#include <asio/any_io_executor.hpp>
 #include <asio/execution/context_as.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/query.hpp>
 #include <asio/system_executor.hpp>
+#include <asio/ts/netfwd.hpp>  // declares any_io_executor
 
 namespace leat::detail {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <asio/any_io_executor.hpp>
+#include <asio/ts/netfwd.hpp>  // declares any_io_executor
 
 #include "leat/async/loop/detail/post_memory.hpp"
 

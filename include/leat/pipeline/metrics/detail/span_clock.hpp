@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -40,12 +39,7 @@ class span_clock {
   }
 
   // The sum of all that have ended and, with `now`, of those that have not, up to then.
-  [[nodiscard]] duration total(std::optional<time_point> now) const noexcept {
-    const thread_lock lock(mutex_);
-    if (!now) return ended_;
-    const std::uint64_t lasting = open_ * ticks(now->time_since_epoch()) - begins_;
-    return ended_ + std::max(duration(static_cast<duration::rep>(lasting)), duration(0));
-  }
+  [[nodiscard]] duration total(std::optional<time_point> now) const noexcept;
 
  private:
   // Sums of points in time are taken modulo 2^64: what counts is their difference.

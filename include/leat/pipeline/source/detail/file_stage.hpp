@@ -73,7 +73,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   std::string save_error() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
-    stages.push_back(description());
+    add_stage(stages, description());
   }
   void save(block_position before, batch_numbers&,
             std::vector<stage_state>& stages) const override {
@@ -84,7 +84,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     if (from->assigned) s.files->assigned = *from->assigned;
     s.files->records = (at ? at->given : delivered_in_round() + to_drop_) + before.element;
     s.files->files = open_.files().versions();
-    stages.push_back(std::move(s));
+    add_stage(stages, std::move(s));
   }
   void forget(std::uint64_t block) noexcept override { replay_log_.forget(block); }
 

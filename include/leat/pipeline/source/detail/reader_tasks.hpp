@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,10 @@ struct reader_progress {
   std::uint64_t reports = 0;
   std::uint64_t left_over = 0;
 };
+
+/// A function that appends reports to the list, which must outlive it.
+[[nodiscard]] std::function<void(const corruption_report&)> append_to(
+    std::vector<corruption_report>& reports);
 
 template <class Reader>
 [[nodiscard]] reader_progress progress_of(const Reader& reader) {
@@ -191,7 +196,7 @@ class reader_tasks {
   // What cannot be told for want of memory is an error, as a log that cannot be written.
   [[nodiscard]] options options_for(report_list& reports) const {
     options o = options_without_report_;
-    o.corruption.on_report = [&reports](const corruption_report& r) { reports.push_back(r); };
+    o.corruption.on_report = append_to(reports);
     return o;
   }
 

@@ -45,7 +45,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
   void describe(std::vector<stage_state>& stages) const override {
     this->input().describe(stages);
-    stages.push_back(description());
+    add_stage(stages, description());
   }
   void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
@@ -54,7 +54,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       for (begun_element& b : s.begun) b.what.index = batches.index_of(b.what.index);
     }
     this->input().save(s.input, batches, stages);
-    stages.push_back(description());
+    add_stage(stages, description());
     stages.back().begun = std::move(s.begun);
   }
   void forget(std::uint64_t block) noexcept override {

@@ -71,7 +71,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
 
   void describe(std::vector<stage_state>& stages) const override {
     this->input().describe(stages);
-    stages.push_back(description());
+    add_stage(stages, description());
   }
   void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
@@ -83,7 +83,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
       for (origin& o : made_of.back()) o.index = input_batches.index_of(o.index);
     }
     this->input().save(position_at(before.block + before.element), input_batches, stages);
-    stages.push_back(description());
+    add_stage(stages, description());
     stages.back().batches = std::move(made_of);
   }
   void forget(std::uint64_t block) noexcept override {

@@ -18,6 +18,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/detail/assert.hpp"
+#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
@@ -144,8 +145,7 @@ class pipeline_context {
   [[nodiscard]] task<void> stop();
 
   /// Ends a pipeline that is destroyed while it runs; see ~pipeline(). `last` is the last stage.
-  static void abandon(std::unique_ptr<pipeline_context> context,
-                      std::unique_ptr<any_stage> last) noexcept;
+  static void abandon(pimpl<pipeline_context> context, pimpl<any_stage> last) noexcept;
 
  private:
   /// Of a stage, at some time.
@@ -180,15 +180,17 @@ class pipeline_context {
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
   std::exception_ptr stall_error_;
   // Of a pipeline that was destroyed while it ran.
-  std::unique_ptr<any_stage> last_;
+  pimpl<any_stage> last_;
   std::shared_ptr<bool> may_report_;
   std::optional<scope_handover> handover_;
   std::binary_semaphore* destroyed_ = nullptr;
 };
 
+/// Errors: invalid_argument for options that are out of range.
+[[nodiscard]] pimpl<pipeline_context> make_pipeline_context(pipeline_options options);
+
 /// Returns the context of a pipeline. Precondition: the pipeline was not moved from.
-[[nodiscard]] inline pipeline_context& checked_context(
-    const std::unique_ptr<pipeline_context>& context) {
+[[nodiscard]] inline pipeline_context& checked_context(const pimpl<pipeline_context>& context) {
   LEAT_ASSERT(context, "a pipeline is used that was moved to another place: use that one");
   return *context;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,57 +30,20 @@ class prefetch_throttle {
   [[nodiscard]] bool limited() const noexcept { return memory_ != nullptr; }
 
   /// Whether the next block may be asked for.
-  [[nodiscard]] bool has_space() const noexcept {
-    if (!memory_ || blocks_.load(std::memory_order_relaxed) == 0) return true;
-    const std::size_t largest = largest_.load(std::memory_order_relaxed);
-    return largest > 0 && memory_->has_space(largest);
-  }
+  [[nodiscard]] bool has_space() const noexcept;
   /// Waits until a block was taken out. Errors: cancelled.
-  [[nodiscard]] task<void> wait() { static_cast<void>(co_await freed_.pop()); }
+  [[nodiscard]] task<void> wait();
 
   /// Counts a block of so many bytes that enters, and the estimated size of its result. Returns the
   /// bytes counted. Errors: resource_exhausted; see memory_use.
-  [[nodiscard]] std::size_t enter(std::size_t bytes) {
-    if (!memory_) return 0;
-    blocks_.fetch_add(1, std::memory_order_relaxed);
-    const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
-    memory_->add(static_cast<std::int64_t>(all));
-    // What is made of this one is not known yet: needs do not depend on who is faster.
-    if (makes_) {
-      memory_->require(stage_, bytes);
-    } else {
-      grow(bytes);
-    }
-    return all;
-  }
+  [[nodiscard]] std::size_t enter(std::size_t bytes);
   /// Replaces the count `before` of a block, now that its result has `output` bytes.
-  [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output) {
-    if (!memory_) return 0;
-    memory_->add(static_cast<std::int64_t>(output) - static_cast<std::int64_t>(before));
-    std::size_t known = made_.load(std::memory_order_relaxed);
-    while (output > known && !made_.compare_exchange_weak(known, output)) {
-    }
-    grow(input + output);
-    return output;
-  }
+  [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output);
   /// Counts a block that is taken out.
-  void leave(std::size_t bytes) {
-    if (!memory_) return;
-    memory_->add(-static_cast<std::int64_t>(bytes));
-    blocks_.fetch_sub(1, std::memory_order_relaxed);
-    static_cast<void>(freed_.try_push(true));  // or it is told already
-  }
+  void leave(std::size_t bytes);
 
  private:
-  void grow(std::size_t bytes) {
-    std::size_t known = largest_.load(std::memory_order_relaxed);
-    if (bytes <= known) return;
-    const bool first = known == 0;
-    while (bytes > known && !largest_.compare_exchange_weak(known, bytes)) {
-    }
-    memory_->require(stage_, bytes);
-    if (first) static_cast<void>(freed_.try_push(true));  // who has waited for it looks again
-  }
+  void grow(std::size_t bytes);
 
   const std::string stage_;
   const bool makes_;

@@ -76,7 +76,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   }
   void describe(std::vector<stage_state>& stages) const override {
     this->input().describe(stages);
-    stages.push_back(description());
+    add_stage(stages, description());
   }
   void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
@@ -84,7 +84,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     this->input().save(at.input, batches, stages);
     stage_state s = description();
     s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
-    stages.push_back(std::move(s));
+    add_stage(stages, std::move(s));
   }
   void forget(std::uint64_t block) noexcept override {
     replay_log_.forget(block);

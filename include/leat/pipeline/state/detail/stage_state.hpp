@@ -133,6 +133,9 @@ struct stage_state {
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
 
+/// Appends a stage.
+void add_stage(std::vector<stage_state>& stages, stage_state stage);
+
 /// The state of a pipeline as bytes; the same bytes for the same state.
 [[nodiscard]] std::string stages_to_bytes(const std::vector<stage_state>& stages);
 

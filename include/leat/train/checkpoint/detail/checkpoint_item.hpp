@@ -135,22 +135,28 @@ class list_item final : public checkpoint_item {
   List staged_;
 };
 
+/// What an object_item has, whatever the object.
+class any_object_item : public checkpoint_item {
+ public:
+  explicit any_object_item(std::string name) : checkpoint_item(std::move(name), "object", 1) {}
+
+  [[nodiscard]] std::span<std::byte> stage(std::size_t size) final;
+  void drop() noexcept final;
+
+  [[nodiscard]] bool is_object() const noexcept final { return true; }
+  [[nodiscard]] std::string take_staged() noexcept final;
+
+ private:
+  std::string staged_;
+};
+
 /// An object with save() and restore().
 template <class T>
-class object_item final : public checkpoint_item {
+class object_item final : public any_object_item {
  public:
-  object_item(std::string name, T& object)
-      : checkpoint_item(std::move(name), "object", 1), object_(object) {}
+  object_item(std::string name, T& object) : any_object_item(std::move(name)), object_(object) {}
 
   [[nodiscard]] saved_value save(bool) override { return saved_value(std::string(object_.save())); }
-  [[nodiscard]] std::span<std::byte> stage(std::size_t size) override {
-    staged_.resize(size);
-    return std::as_writable_bytes(std::span(staged_));
-  }
-  void drop() noexcept override { std::string().swap(staged_); }
-
-  [[nodiscard]] bool is_object() const noexcept override { return true; }
-  [[nodiscard]] std::string take_staged() noexcept override { return std::exchange(staged_, {}); }
   void observe_steps(const std::shared_ptr<step_observer>& observer) override {
     if constexpr (requires { object_.observe_steps(observer); }) object_.observe_steps(observer);
   }
@@ -165,7 +171,6 @@ class object_item final : public checkpoint_item {
 
  private:
   T& object_;
-  std::string staged_;
 };
 
 }  // namespace leat::detail

@@ -22,12 +22,7 @@ class saved_value {
  private:
   // A copy is what the program waits for, and most of it is to get memory from the system: large
   // ones come in huge pages, a fault for each instead of for 512 small ones.
-  struct deleter {
-    std::size_t alignment;
-    void operator()(std::byte* memory) const noexcept;
-  };
-
-  std::unique_ptr<std::byte, deleter> copy_;
+  std::shared_ptr<const void> copy_;
   byte_view view_;
   std::string text_;
   bool is_text_ = false;
