@@ -47,9 +47,10 @@ SOURCES = [
 COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']
 SEED = 1
 GOAL = 0.9
-TARGETS = ['tests/test_queue', 'tests/test_coordination', 'tests/test_async', 'tests/test_base', 'tests/simulate']
+TARGETS = ['tests/test_queue', 'tests/test_queue_matrix', 'tests/test_coordination', 'tests/test_async', 'tests/test_base', 'tests/simulate']
 RUNS = [
     ['tests/test_queue', '--abort'],
+    ['tests/test_queue_matrix', '--abort'],
     ['tests/test_coordination', '--abort'],
     ['tests/test_async', '--abort', 'select*,sleep*,wait*,with*,time*'],
     ['tests/test_base', '--abort', 'biased*,parker*'],
