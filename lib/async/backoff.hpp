@@ -15,7 +15,7 @@ class backoff {
   /// Errors: invalid_argument for a policy without attempts, or with a delay below 0.
   explicit backoff(retry_policy policy);
 
-  /// Whether failures of this kind are tried again at all. Thread safety: shared-safe.
+  /// Whether failures of this kind are tried again at all. Thread safety: thread-safe.
   [[nodiscard]] bool is_retryable(const std::exception_ptr& error) const noexcept;
 
   /// After a failure: the delay before the next attempt, which on_retry is told. None: it leaves.

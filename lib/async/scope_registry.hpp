@@ -8,7 +8,7 @@
 namespace leat::detail {
 
 /// The scopes of the process, newest first, for dump().
-/// Thread safety: shared-safe; a walk holds mutex() as long as it lasts, which keeps scopes alive.
+/// Thread safety: thread-safe; a walk holds mutex() as long as it lasts, which keeps scopes alive.
 class scope_registry {
  public:
   static void add(task_scope& s) noexcept;

@@ -7,7 +7,7 @@
 namespace leat::detail {
 
 /// The records of the process's coordinated threads, newest first, for dump().
-/// Thread safety: shared-safe. A traversal holds mutex(), which keeps alive the records and the
+/// Thread safety: thread-safe. A traversal holds mutex(), which keeps alive the records and the
 /// operations that their threads are blocked on.
 class thread_registry {
  public:

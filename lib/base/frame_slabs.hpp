@@ -10,7 +10,7 @@ namespace leat::detail {
 /// too much of: slabs in huge pages, each of blocks of one class. A free slab keeps its addresses,
 /// up to 256 MiB of such, and the system may take its memory.
 ///
-/// A batch is a list of blocks of one class. Thread safety: shared-safe. Cost: one lock for a
+/// A batch is a list of blocks of one class. Thread safety: thread-safe. Cost: one lock for a
 /// batch.
 namespace frame_slabs {
 

@@ -35,7 +35,7 @@ inline constexpr std::size_t max_line_size = 4096;
 void mend(input_file& f, leat::random_engine& random);
 
 /// Counts each record where it goes into a queue and where it comes out.
-/// Thread safety: put() and got() are shared-safe.
+/// Thread safety: put() and got() are thread-safe.
 class ledger {
  public:
   explicit ledger(std::uint64_t records)

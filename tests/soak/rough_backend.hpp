@@ -24,7 +24,7 @@ struct rough_rates {
 };
 
 /// What a round's backends have broken for good: the beginnings of the messages that must follow.
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class injuries {
  public:
   void add(std::string message);

@@ -39,7 +39,7 @@ struct retry_policy {
 /// Errors:       what the last attempt failed with; others at once. invalid_argument for a policy
 ///               without attempts, or with a delay below 0.
 /// Cancellation: during an attempt as that one's; total between two.
-/// Source: the loop around tf.train.Supervisor, with a limit and pauses.
+/// TensorFlow: the loop around tf.train.Supervisor, with a limit and pauses.
 [[nodiscard]] task<void> retry(std::function<task<void>()> attempt, retry_policy policy);
 /// The same with the default policy.
 [[nodiscard]] task<void> retry(std::function<task<void>()> attempt);

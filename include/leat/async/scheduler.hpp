@@ -41,7 +41,7 @@ inline constexpr std::size_t service_slots = 1;
 /// for it.
 ///
 /// Thread safety: post(), now(), wall_time(), identity(), work_started() and work_finished() are
-/// shared-safe, all else is thread-bound to the thread in run_ready().
+/// thread-safe, all else is thread-bound to the thread in run_ready().
 class scheduler {
  public:
   scheduler() = default;
@@ -54,7 +54,7 @@ class scheduler {
   /// Runs `item` later on this scheduler, never inside the call. Real schedulers keep the order of
   /// what one thread posts; a simulation does not, so that nobody comes to depend on it.
   ///
-  /// Thread safety: shared-safe. Cost: O(1); from another thread the first item of a burst costs
+  /// Thread safety: thread-safe. Cost: O(1); from another thread the first item of a burst costs
   /// the driver's wake().
   void post(work_item& item) noexcept {
     if (current_ == this) {
@@ -73,11 +73,11 @@ class scheduler {
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
   /// The time of day. Simulated schedulers answer with that of their world, which may jump.
-  /// Thread safety: shared-safe for real schedulers.
+  /// Thread safety: thread-safe for real schedulers.
   [[nodiscard]] virtual wall_time_point wall_time() const noexcept;
 
   /// The name of the machine and the number of the process; in a simulation "sim" and 1, or what it
-  /// was told. Thread safety: shared-safe. Errors: std::bad_alloc.
+  /// was told. Thread safety: thread-safe. Errors: std::bad_alloc.
   [[nodiscard]] virtual process_identity identity() const;
 
   /// The time at which the present turn began: as good as now() for "since when", and free.
@@ -158,7 +158,7 @@ class scheduler {
   void clear_services() noexcept { services_ = {}; }
 
   /// Tells the driver that a task lives here: it must not return from its loop before
-  /// work_finished() was called as often. Thread safety: shared-safe.
+  /// work_finished() was called as often. Thread safety: thread-safe.
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
@@ -166,7 +166,7 @@ class scheduler {
   /// loop, and its destruction runs posted items until then. For what will be posted here without
   /// belonging to a task: a dump's question, the notice of a stop, a read that nobody awaits. Call
   /// add_hold() on the scheduler's thread, or while a task of the scheduler cannot end.
-  /// Thread safety: shared-safe.
+  /// Thread safety: thread-safe.
   void add_hold() noexcept {
     holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
     work_started();

@@ -32,7 +32,7 @@ namespace leat {
 ///       co_return n;
 ///     }
 ///
-/// Thread safety: distinct-safe; the coroutine itself is thread-bound to its scheduler.
+/// Thread safety: thread-compatible; the coroutine itself is thread-bound to its scheduler.
 /// Cost: one frame from a recycling allocator; 160 instructions for a child that ends at once.
 template <class T = void>
 class [[nodiscard]] task {

@@ -54,7 +54,7 @@ class task_context : private work_item {
   /// The operation on which the task waits; null while it runs or is ready to run.
   [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait.hpp
 
-  /// True when the task was asked to stop. Thread safety: shared-safe.
+  /// True when the task was asked to stop. Thread safety: thread-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
   static void* operator new(std::size_t size) { return detail::allocate_frame(size); }

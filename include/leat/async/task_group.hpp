@@ -51,7 +51,7 @@ inline constexpr shielded_t shielded{};
 /// with_task_group() sees to that. A group that is made in a task is stopped when that task is
 /// asked to stop.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class task_group final : public task_scope {
  public:
   /// Awaits the end of a group's tasks; see join().
@@ -150,7 +150,7 @@ class task_group final : public task_scope {
   void wait_join(std::source_location where = std::source_location::current());
 
   /// The error that join() throws when all have ended; null as long as there is none.
-  /// Thread safety: shared-safe.
+  /// Thread safety: thread-safe.
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
 
  private:

@@ -43,7 +43,7 @@ std::string to_text(const work_item& item);
 /// Every task has such an owner, and the owner outlives its tasks: nothing is detached. A stop
 /// request reaches every task of the scope, whatever it waits for.
 ///
-/// Thread safety: shared-safe, unless a member says otherwise.
+/// Thread safety: thread-safe, unless a member says otherwise.
 class task_scope {
  public:
   /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null

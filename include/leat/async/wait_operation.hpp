@@ -56,7 +56,7 @@ class wait_operation : public work_item {
   [[nodiscard]] scheduler* get_scheduler() const noexcept { return scheduler_; }
 
   /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
-  /// the operation may be gone afterwards. Thread safety: shared-safe.
+  /// the operation may be gone afterwards. Thread safety: thread-safe.
   void wake() noexcept {
     if (scheduler_) {
       scheduler_->post(*this);

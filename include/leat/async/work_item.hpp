@@ -17,7 +17,7 @@ struct work_item {
 };
 
 /// A first-in first-out list of work items; owns none of them.
-/// Thread safety: distinct-safe. Cost: O(1) each.
+/// Thread safety: thread-compatible. Cost: O(1) each.
 class work_list {
  public:
   work_list() = default;

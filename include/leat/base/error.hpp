@@ -35,7 +35,7 @@ enum class errc {
 };
 
 /// The category of `errc`: its name is "leat".
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 [[nodiscard]] const std::error_category& error_category() noexcept;
 
 /// The code of this category; found by argument-dependent lookup, as the standard wants it.

@@ -23,10 +23,10 @@ namespace leat {
 /// the columns are even in number lets odd permutations come out too. A number that comes out
 /// behind the end goes through again; the rectangle is larger than n by less than a row.
 ///
-/// A value type. Thread safety: distinct-safe; shared-safe where nobody assigns to it.
+/// A value type. Thread safety: thread-compatible; thread-safe where nobody assigns to it.
 /// Cost: 300 bytes; a number takes a division and 8 random numbers, 32 where n is below 256; see
 /// docs/shuffling.md.
-/// Source: Black and Rogaway, Ciphers with arbitrary finite domains, 2002.
+/// Reference: Black and Rogaway, Ciphers with arbitrary finite domains, 2002.
 class permutation {
  public:
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 63;

@@ -12,7 +12,7 @@ namespace leat {
 /// integer. The function is that of SplitMix64 (Steele, Lea, Flood 2014); it passes BigCrush. Not
 /// for secrets.
 ///
-/// A value type. Thread safety: distinct-safe. Cost: some ten instructions a number.
+/// A value type. Thread safety: thread-compatible. Cost: some ten instructions a number.
 class random_engine {
  public:
   using result_type = std::uint64_t;

@@ -21,7 +21,7 @@ struct shuffle_quality {
 /// stands there once is not checked. Fewer than two items are as the identity.
 ///
 /// Errors: invalid_argument for a position that is not below order.size().
-/// Thread safety: distinct-safe. Cost: O(n), no allocation.
+/// Thread safety: thread-compatible. Cost: O(n), no allocation.
 [[nodiscard]] shuffle_quality measure_shuffle(std::span<const std::uint64_t> order);
 
 }  // namespace leat

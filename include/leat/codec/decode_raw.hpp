@@ -27,11 +27,11 @@ struct raw_options {
 ///
 /// Records without a byte give [records.size(), 0].
 ///
-/// Thread safety: distinct-safe. Cost: O(bytes); one allocation.
+/// Thread safety: thread-compatible. Cost: O(bytes); one allocation.
 /// Errors: decode_error for a record of another size than the first, or no multiple of a value's
 ///         size; invalid_argument for strings as the type, or a fixed_length that cannot be.
-/// Source: tf.decode_raw. Otherwise than there: complex numbers keep their real part in front, and
-///         a bool is one.
+/// TensorFlow: tf.decode_raw. Otherwise than there: complex numbers keep their real part in front,
+///         and a bool is one.
 [[nodiscard]] tensor decode_raw(std::span<const byte_view> records, dtype type,
                                 const raw_options& options = {});
 /// The same of a tensor of strings: its shape, and one more dimension.

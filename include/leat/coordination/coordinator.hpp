@@ -86,8 +86,8 @@ struct thread_body {
 ///     ...
 ///     co_await coord.join();
 ///
-/// Thread safety: shared-safe.
-/// Source: tf.train.Coordinator.
+/// Thread safety: thread-safe.
+/// TensorFlow: tf.train.Coordinator.
 class coordinator final : public task_scope {
  public:
   explicit coordinator(coordinator_options options = {});

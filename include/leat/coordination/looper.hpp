@@ -43,7 +43,7 @@ struct looper_options {
 ///               When it was requested before the first call there is none; start_loop and
 ///               stop_loop run all the same.
 /// Cost:         a timer for each call.
-/// Source: tf.train.LooperThread, on a monotonic clock.
+/// TensorFlow: tf.train.LooperThread, on a monotonic clock.
 [[nodiscard]] task<void> looper(std::function<task<void>()> body, looper_options options = {});
 
 }  // namespace leat

@@ -59,9 +59,9 @@ struct queue_runner_options {
 ///
 /// When its producers have ended, a runner can be started again; the queue is the same.
 ///
-/// Thread safety: thread-bound until it was started; shared-safe afterwards. Lives at least as long
+/// Thread safety: thread-bound until it was started; thread-safe afterwards. Lives at least as long
 /// as its tasks: until the coordinator or group was joined. The queue outlives it.
-/// Source: tf.train.QueueRunner.
+/// TensorFlow: tf.train.QueueRunner.
 class queue_runner {
  public:
   /// One step of a producer. True: run me again. False: my input has ended.
@@ -74,7 +74,7 @@ class queue_runner {
   /// has no closed errors, out_of_range is one; close_op and cancel_op default as in the options.
   ///
   /// Errors: invalid_argument for no queue, no enqueue operation, or a closed error of no meaning;
-  ///         not_found for a name that `names` does not know. Source: QueueRunner.from_proto.
+  ///         not_found for a name that `names` does not know. TensorFlow: QueueRunner.from_proto.
   queue_runner(const queue_runner_def& def, const queue_runner_resolver& names);
 
   queue_runner(const queue_runner&) = delete;
@@ -120,7 +120,7 @@ class queue_runner {
   [[nodiscard]] const std::string& queue_name() const noexcept;
 
   /// What describes this runner: the names of the queue and of the operations, the closed errors.
-  /// Source: QueueRunner.to_proto.
+  /// TensorFlow: QueueRunner.to_proto.
   [[nodiscard]] queue_runner_def definition() const;
 
  private:

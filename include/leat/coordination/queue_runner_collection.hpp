@@ -20,8 +20,8 @@ namespace leat {
 /// Refers to the runners, which must outlive it. It is an object that one makes and passes; there
 /// is no list that everybody shares, and so none that keeps what others have left in it.
 ///
-/// Thread safety: distinct-safe.
-/// Source: tf.train.add_queue_runner, tf.train.start_queue_runners.
+/// Thread safety: thread-compatible.
+/// TensorFlow: tf.train.add_queue_runner, tf.train.start_queue_runners.
 class queue_runner_collection {
  public:
   /// The list for those who name none.

@@ -14,7 +14,7 @@ namespace leat {
 /// Its bytes are those of TensorFlow's message QueueRunnerDef (proto3): a definition that was
 /// written there is read here, and the other way round. Fields it does not know are skipped.
 ///
-/// Thread safety: distinct-safe. Source: tensorflow/core/protobuf/queue_runner.proto.
+/// Thread safety: thread-compatible. TensorFlow: tensorflow/core/protobuf/queue_runner.proto.
 struct queue_runner_def {
   std::string queue_name = {};                     ///< field 1
   std::vector<std::string> enqueue_op_names = {};  ///< field 2
@@ -37,11 +37,11 @@ struct queue_runner_def {
 
   /// The definition as seen from within `scope`: "a/q" is "q" in scope "a". Names of operations
   /// that are elsewhere stay. Nothing when the queue is not in that scope.
-  /// Source: to_proto(export_scope).
+  /// TensorFlow: to_proto(export_scope).
   [[nodiscard]] std::optional<queue_runner_def> without_scope(std::string_view scope) const;
 
   /// The definition as seen from outside: each name with `scope` in front of it.
-  /// Source: from_proto(import_scope).
+  /// TensorFlow: from_proto(import_scope).
   [[nodiscard]] queue_runner_def with_scope(std::string_view scope) const;
 };
 

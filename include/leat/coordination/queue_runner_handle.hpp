@@ -22,7 +22,7 @@ class queue_runner_state;
 /// runner already running, the returned handle is empty: it converts to false and has no producers
 /// and no errors.
 ///
-/// Thread safety: shared-safe. May live longer than the runner.
+/// Thread safety: thread-safe. May live longer than the runner.
 class queue_runner_handle {
  public:
   queue_runner_handle() = default;
@@ -36,7 +36,7 @@ class queue_runner_handle {
   [[nodiscard]] std::size_t running_producers() const noexcept;
 
   /// Errors of this start, in the order in which they came. Those of a start with a coordinator go
-  /// there: the list is empty then. Source: QueueRunner.exceptions_raised.
+  /// there: the list is empty then. TensorFlow: QueueRunner.exceptions_raised.
   [[nodiscard]] std::vector<std::exception_ptr> exceptions_raised() const;
 
   /// Waits until each producer has run its operation once: then the pipeline can be fed, and what

@@ -17,7 +17,7 @@ namespace leat {
 /// There is no registry but those that a program makes and passes. The queues must live as long as
 /// the runners that were made of it; the operations are copied.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class queue_runner_resolver {
  public:
   /// Adds a queue under its own name. Errors: already_exists; invalid_argument without a name.

@@ -89,7 +89,7 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
 /// item is missing unnoticed.
 ///
 /// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
-/// shared-safe.
+/// thread-safe.
 /// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's
 ///       all at once, of rows up to 64 and no more than the capacity.
 template <class T>
@@ -109,7 +109,7 @@ class basic_producer {
 
   [[nodiscard]] fifo_queue<T>& queue() noexcept { return *queue_; }
 
-  /// How full the queue is now. Thread safety: shared-safe.
+  /// How full the queue is now. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(*queue_); }
 
  protected:

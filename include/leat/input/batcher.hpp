@@ -65,7 +65,7 @@ struct shuffle_batcher_options {
 /// When the last operation has ended the queue closes, and what is left is drained.
 ///
 /// Lives until the coordinator or group was joined. Thread safety: as queue_runner; next() is
-/// shared-safe.
+/// thread-safe.
 template <class Queue>
 class basic_batcher {
  public:
@@ -122,7 +122,7 @@ class basic_batcher {
   [[nodiscard]] Queue& queue() noexcept { return queue_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
 
-  /// How full the queue is now. Thread safety: shared-safe.
+  /// How full the queue is now. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(queue_); }
 
  protected:
@@ -232,7 +232,7 @@ class basic_batcher {
   queue_runner runner_;
 };
 
-/// Batches in the order in which the items come. Source: tf.train.batch.
+/// Batches in the order in which the items come. TensorFlow: tf.train.batch.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
@@ -246,7 +246,7 @@ class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
                                             std::move(weigh)) {}
 };
 
-/// Batches of items drawn at random from those in the queue. Source: tf.train.shuffle_batch.
+/// Batches of items drawn at random from those in the queue. TensorFlow: tf.train.shuffle_batch.
 ///
 /// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
 template <class T, queue_weigher<T> Weigh = unweighed>

@@ -23,7 +23,7 @@ namespace leat {
 ///
 ///     co_return leat::filtered_element{std::move(line), is_wanted};
 ///
-/// Source: keep_input of tf.train.maybe_batch.
+/// TensorFlow: keep_input of tf.train.maybe_batch.
 struct filtered_element {
   tensor_tuple element;
   /// One for all of it, or, of a batch, a boolean tensor with one for each row.

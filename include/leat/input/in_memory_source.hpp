@@ -21,7 +21,7 @@ namespace leat {
 /// stands, on its own.
 ///
 /// Thread safety: thread-bound; any number of tasks of one scheduler may call it.
-/// Source: preloaded data, tf.train.slice_input_producer without shuffling.
+/// TensorFlow: preloaded data, tf.train.slice_input_producer without shuffling.
 class in_memory_source {
  public:
   /// `num_epochs`: none for no end.

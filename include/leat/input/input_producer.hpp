@@ -27,7 +27,7 @@ concept item_finder =
 ///
 /// For the rows of arrays see tensor_input_producer and slice_input_producer.
 ///
-/// Source: tf.train.input_producer.
+/// TensorFlow: tf.train.input_producer.
 template <class T>
   requires std::copy_constructible<T>
 class input_producer final : public basic_producer<T> {
@@ -67,7 +67,7 @@ class input_producer final : public basic_producer<T> {
   std::function<task<std::vector<T>>()> find_;
 };
 
-/// Produces strings, such as filenames. Source: tf.train.string_input_producer.
+/// Produces strings, such as filenames. TensorFlow: tf.train.string_input_producer.
 using string_input_producer = input_producer<std::string>;
 
 }  // namespace leat

@@ -15,7 +15,7 @@ namespace leat {
 
 namespace detail {
 
-// How many epochs there are, and which one comes next. Shared-safe.
+// How many epochs there are, and which one comes next. Thread-safe.
 class epoch_limit {
  public:
   // Errors: invalid_argument for a number below 1; the message begins with `owner`.
@@ -39,8 +39,8 @@ class epoch_limit {
 /// The count is part of the object, and of no checkpoint: who restores a model begins anew. Copies
 /// share it, so that several tasks together get the value no more often than that.
 ///
-/// Thread safety: shared-safe, also for copies. Cost: O(1), and a copy of the value.
-/// Source: tf.train.limit_epochs.
+/// Thread safety: thread-safe, also for copies. Cost: O(1), and a copy of the value.
+/// TensorFlow: tf.train.limit_epochs.
 template <std::copy_constructible T>
 class limit_epochs {
  public:

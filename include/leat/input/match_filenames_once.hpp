@@ -17,9 +17,9 @@ namespace leat {
 /// Nothing has to be initialised before it, and what comes and goes in the directories afterwards
 /// is not seen. A look-up that fails, or is cancelled, does not count: the next call tries again.
 ///
-/// A value; copies share what was found. Thread safety: shared-safe: who comes while another one
+/// A value; copies share what was found. Thread safety: thread-safe: who comes while another one
 /// looks them up waits for it.
-/// Source: tf.train.match_filenames_once.
+/// TensorFlow: tf.train.match_filenames_once.
 class match_filenames_once {
  public:
   explicit match_filenames_once(std::string pattern, match_options options = {});

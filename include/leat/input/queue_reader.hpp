@@ -78,8 +78,8 @@ struct keyed_record {
 /// identity_reader; `Queue` any queue of strings.
 ///
 /// Thread safety: thread-bound to one scheduler, one operation at a time; the counters are
-///                shared-safe and never wait.
-/// Source: ReaderBase.
+///                thread-safe and never wait.
+/// TensorFlow: ReaderBase.
 template <class Reader, class Queue = fifo_queue<std::string>>
 class queue_reader {
  public:

@@ -9,7 +9,7 @@ namespace leat {
 /// Produces the numbers 0 to limit - 1, epoch by epoch; see basic_producer.
 ///
 /// Cost: no memory for the numbers unless they are shuffled.
-/// Source: tf.train.range_input_producer.
+/// TensorFlow: tf.train.range_input_producer.
 class range_input_producer final : public basic_producer<std::int32_t> {
  public:
   /// Errors: invalid_argument for a limit below 1 or above 2^31, and as basic_producer.

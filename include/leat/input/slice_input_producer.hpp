@@ -15,7 +15,7 @@ namespace leat {
 /// An element has the names of the columns.
 ///
 /// Cost: the columns are shared with those who gave them; an element is a copy of its rows.
-/// Source: tf.train.slice_input_producer.
+/// TensorFlow: tf.train.slice_input_producer.
 class slice_input_producer final : public basic_producer<tensor_tuple> {
  public:
   /// Errors: invalid_argument for no columns or no rows, for a column without dimension 0 or with

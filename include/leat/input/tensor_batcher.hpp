@@ -76,7 +76,7 @@ struct tensor_shuffle_batcher_options {
 /// Fed by hand it is pushed to and closed by the program.
 ///
 /// Lives until the coordinator or group was joined. Thread safety: thread-bound until it was
-/// started; then next(), pushes and close() are shared-safe.
+/// started; then next(), pushes and close() are thread-safe.
 /// Cost: an element is allocated when it enters and freed when its batch is made, one allocation
 ///       for each component; a batch is one for each component and one pass over the values.
 template <class Batcher>
@@ -199,7 +199,7 @@ class basic_tensor_batcher {
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return batcher_.batch_size(); }
   [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
-  /// How full the queue is now, under TensorFlow's tag. Thread safety: shared-safe.
+  /// How full the queue is now, under TensorFlow's tag. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return batcher_.fullness(); }
   /// The queue between the sources and the batches: for its statistics, to close or to fail it.
   [[nodiscard]] queue_base& queue() noexcept { return batcher_.queue(); }
@@ -340,7 +340,7 @@ class basic_tensor_batcher {
 ///     leat::batch_spec spec({{.type = leat::dtype::int64, .shape = {}}});
 ///     leat::tensor_batcher numbers(spec, {.batch_size = 32});
 ///
-/// Source: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
+/// TensorFlow: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
 class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, element_byte_size>> {
  public:
   /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
@@ -361,7 +361,7 @@ class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, e
 /// Recommended capacity: min_after_dequeue + (tasks + a few) * batch_size. With a seed and one task
 /// in all the order is the same each time.
 ///
-/// Source: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
+/// TensorFlow: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
 /// maybe_shuffle_batch_join; dynamic_pad is leat's.
 class tensor_shuffle_batcher final
     : public basic_tensor_batcher<shuffle_batcher<tensor_tuple, element_byte_size>> {

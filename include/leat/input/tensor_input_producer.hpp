@@ -13,7 +13,7 @@ namespace leat {
 /// Produces the rows of a tensor, along its dimension 0, epoch by epoch; see basic_producer.
 ///
 /// Cost: the tensor is shared with those who gave it; a row is a copy.
-/// Source: tf.train.input_producer.
+/// TensorFlow: tf.train.input_producer.
 class tensor_input_producer final : public basic_producer<tensor> {
  public:
   /// Errors: invalid_argument for a scalar or no rows, and as basic_producer.

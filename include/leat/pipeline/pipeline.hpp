@@ -52,7 +52,7 @@ namespace leat {
 /// With ordering::deterministic, elements come in an order that is a function of the input and the
 /// seeds, whatever the number of workers; an error comes where its element would have been.
 ///
-/// Movable until it runs. Thread safety: thread-bound, one call at a time; metrics: shared-safe.
+/// Movable until it runs. Thread safety: thread-bound, one call at a time; metrics: thread-safe.
 template <class Block>
 class pipeline {
  public:

@@ -55,7 +55,7 @@ namespace leat {
 /// item, none is added. Items that a waiting batch holds no longer count in the queue, also by
 /// weight; if the batch returns them, they may exceed all limits.
 ///
-/// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
+/// Thread safety: thread-safe. A waiter is resumed on its own scheduler, never inside the call that
 /// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
 /// the popping task ends.
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
@@ -86,7 +86,7 @@ class basic_queue
   /// Errors:       cancelled; the error passed to fail(); std::bad_alloc. With a weigher also
   ///               resource_exhausted for an item that is too heavy, and the weigher's exceptions.
   /// Cancellation: total: a cancelled push added nothing and moved nothing.
-  /// Source:       QueueBase.enqueue.
+  /// TensorFlow:   QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
     return awaiter<push_operation>(*this, where, &value);
   }
@@ -104,7 +104,7 @@ class basic_queue
   ///
   /// Errors:       cancelled; after the last item, the error passed to fail().
   /// Cancellation: total: a cancelled pop removed nothing.
-  /// Source:       QueueBase.dequeue.
+  /// TensorFlow:   QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
     return awaiter<detail::pop_operation<T>>(*this, where);
   }
@@ -165,7 +165,7 @@ class basic_queue
   /// Errors:       cancelled, as a partial_push_error with the number of items added; the error
   ///               passed to fail(), as a partial_push_error if some items were added before.
   /// Cancellation: partial: items added before remain in the queue, and no more are added.
-  /// Source:       QueueBase.enqueue_many.
+  /// TensorFlow:   QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
     return awaiter<push_many_operation>(*this, where, items);
@@ -193,7 +193,7 @@ class basic_queue
   /// Errors:       cancelled; the error passed to fail(); std::bad_alloc for a batch too large.
   /// Cancellation: total: the items that it holds return to their positions in the queue, above the
   ///               capacity if others have filled the queue meanwhile.
-  /// Source:       QueueBase.dequeue_many.
+  /// TensorFlow:   QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
     return awaiter<pop_many_operation>(*this, where, count);
@@ -202,7 +202,7 @@ class basic_queue
   /// Like pop_many(), but after close() it returns the remaining items, so the last batch may be
   /// smaller. Returns an empty optional if the queue is closed and drained.
   ///
-  /// Source: QueueBase.dequeue_up_to.
+  /// TensorFlow: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
     return awaiter<pop_up_to_operation>(*this, where, count);

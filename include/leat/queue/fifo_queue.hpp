@@ -17,7 +17,7 @@ namespace leat {
 ///
 /// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
-/// Source: FIFOQueue.
+/// TensorFlow: FIFOQueue.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class fifo_queue final
     : public basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh> {

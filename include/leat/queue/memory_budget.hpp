@@ -48,7 +48,7 @@ struct budget_statistics {
 /// Who holds the budget's lock may take the locks of several of its queues; who holds a queue's
 /// lock alone takes no other. So operations on queues of one budget come one after the other.
 ///
-/// Thread safety: shared-safe. Cost: a second lock for each operation on its queues, O(queues)
+/// Thread safety: thread-safe. Cost: a second lock for each operation on its queues, O(queues)
 /// where somebody waits. A queue without a budget costs nothing more.
 class memory_budget {
  public:

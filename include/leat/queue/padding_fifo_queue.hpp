@@ -27,7 +27,7 @@ namespace leat {
 /// Elements weigh what element_byte_size says: the bytes of their values, without the padding.
 /// See tensor_queue for the operations and their contract.
 ///
-/// Source: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
+/// TensorFlow: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
 class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, element_byte_size>> {
  public:
   static constexpr const char* kind = "padding_fifo_queue";  ///< for messages

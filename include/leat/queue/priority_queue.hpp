@@ -34,7 +34,7 @@ namespace leat {
 ///
 /// Errors: invalid_argument, thrown by a batch pop of more items than the capacity, or with a
 /// budget.
-/// Source: PriorityQueue; equal priorities in order of entry.
+/// TensorFlow: PriorityQueue; equal priorities in order of entry.
 template <class T, class Less = std::less<T>, queue_weigher<T> Weigh = unweighed>
 class priority_queue final
     : public basic_queue<

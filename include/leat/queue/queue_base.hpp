@@ -39,7 +39,7 @@ struct pop_batch_operation;
 /// afterwards, on their own schedulers. Each change serves pushes from the head of their wait
 /// queue, then pops from the head of theirs, until nothing moves.
 ///
-/// Thread safety: shared-safe. Cost: O(1), and O(waiting) for what ends them all.
+/// Thread safety: thread-safe. Cost: O(1), and O(waiting) for what ends them all.
 class queue_base {
  public:
   queue_base(const queue_base&) = delete;
@@ -57,11 +57,11 @@ class queue_base {
   [[nodiscard]] queue_statistics statistics() const noexcept;
 
   /// No more input. Takes effect when every push that waits now is done; what is inside drains.
-  /// False: the queue is closed, or a close waits already. Source: QueueBase.close.
+  /// False: the queue is closed, or a close waits already. TensorFlow: QueueBase.close.
   bool close() noexcept;
 
   /// No more input, at once: waiting pushes end as cancelled; items that are in stay and drain, and
-  /// pops that find nothing end empty. Source: QueueBase.close(cancel_pending_enqueues=True).
+  /// pops that find nothing end empty. TensorFlow: QueueBase.close(cancel_pending_enqueues=True).
   void close_and_cancel() noexcept;
 
   /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the

@@ -23,10 +23,10 @@ struct fullness {
 ///
 /// The value of an unbounded queue is 0, and its tag says "unbounded". The value is at most 1, even
 /// if batches that returned items have put more into a queue than its capacity.
-/// Source: the summaries of input_producer, batch and shuffle_batch.
+/// TensorFlow: the summaries of input_producer, batch and shuffle_batch.
 [[nodiscard]] fullness queue_fullness(std::string_view scope, const queue_statistics& s);
 
-/// Returns the current fullness of a queue, with its name as the scope. Thread safety: shared-safe.
+/// Returns the current fullness of a queue, with its name as the scope. Thread safety: thread-safe.
 [[nodiscard]] fullness queue_fullness(const queue_base& queue);
 
 }  // namespace leat

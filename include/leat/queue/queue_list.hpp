@@ -20,8 +20,8 @@ namespace leat {
 /// capacities of the queues may differ. Kinds may not, as they may in TensorFlow: an operation is
 /// compiled for its kind of queue.
 ///
-/// The queues must outlive it. A value type. Thread safety: distinct-safe, shared-safe for reading.
-/// Source: QueueBase.from_list.
+/// The queues must outlive it. A value type. Thread safety: thread-compatible, thread-safe for
+/// reading. TensorFlow: QueueBase.from_list.
 template <class Queue>
 class queue_list {
  public:

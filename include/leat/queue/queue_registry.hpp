@@ -84,8 +84,8 @@ const element_spec* spec_of(const Queue& q) {
 /// A queue lives as long as the registry or anybody else holds it. Once closed it stays closed:
 /// erase() makes its name free for a fresh one.
 ///
-/// Thread safety: shared-safe. Cost: a lock and a look-up; meant for the beginning of a program.
-/// Source: shared_name.
+/// Thread safety: thread-safe. Cost: a lock and a look-up; meant for the beginning of a program.
+/// TensorFlow: shared_name.
 class queue_registry {
  public:
   queue_registry() = default;

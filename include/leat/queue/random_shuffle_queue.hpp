@@ -36,7 +36,7 @@ struct shuffle_options {
 ///
 /// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
-/// Source: RandomShuffleQueue.
+/// TensorFlow: RandomShuffleQueue.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class random_shuffle_queue final
     : public basic_queue<T, detail::shuffle_order<detail::stored_item<T, Weigh>>, Weigh> {

@@ -30,7 +30,7 @@ struct priority_less {
 /// See tensor_queue for the operations, and priority_queue for how batches are taken, by weight and
 /// with a budget too.
 ///
-/// Source: PriorityQueue.
+/// TensorFlow: PriorityQueue.
 class tensor_priority_queue final
     : public tensor_queue<priority_queue<tensor_tuple, priority_less, element_byte_size>> {
  public:

@@ -47,7 +47,7 @@ namespace leat {
 ///
 /// The contract is that of basic_queue: order of service, cancellation, close, thread safety.
 /// Errors, of all that is pushed: invalid_argument, thrown by the call.
-/// Source: QueueBase with dtypes, shapes and names.
+/// TensorFlow: QueueBase with dtypes, shapes and names.
 template <class Queue>
 class tensor_queue
     : public blocking_operations<tensor_queue<Queue>, tensor_tuple, tensor_tuple, tensor_tuple> {

@@ -40,7 +40,7 @@ struct column_spec {
 /// as parsed_features::take() gives them: it has no other place, from which it could leak. Columns
 /// with names stand in the order of their names, whatever the order in which they are given here.
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 class batch_spec {
  public:
   /// Errors: invalid_argument without a column, with names for some only or one name twice, or for
@@ -77,7 +77,7 @@ class batch_spec {
   ///
   /// Errors: invalid_argument for what does not match this spec, or columns or `keep` that differ
   ///         in the number of rows; the message begins with `owner`. std::bad_alloc.
-  /// Source: enqueue_many.
+  /// TensorFlow: enqueue_many.
   [[nodiscard]] std::vector<tensor_tuple> rows(
       tensor_tuple batch, std::optional<std::span<const bool>> keep = std::nullopt,
       std::string_view owner = {}) const;
@@ -112,7 +112,7 @@ class batch_spec {
 ///
 /// Errors: invalid_argument for no spec, or for specs that differ in number, names, types or
 ///         sparseness of their columns, or whose shapes contradict each other; the message says
-///         how, and lists both. Source: the shapes and types of tf.train.batch_join.
+///         how, and lists both. TensorFlow: the shapes and types of tf.train.batch_join.
 [[nodiscard]] batch_spec intersect_specs(std::span<const batch_spec> joined);
 [[nodiscard]] batch_spec intersect_specs(std::initializer_list<batch_spec> joined);
 

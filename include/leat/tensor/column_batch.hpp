@@ -41,7 +41,8 @@ struct column_layout {
 ///       const leat::sparse_tensor words = batch->sparse("words");
 ///     }
 ///
-/// Made by batch_spec::stack(). A value type; moved from it is empty. Thread safety: distinct-safe.
+/// Made by batch_spec::stack(). A value type; moved from it is empty. Thread safety:
+/// thread-compatible.
 class column_batch {
  public:
   /// No column.

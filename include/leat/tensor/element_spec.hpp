@@ -30,7 +30,7 @@ struct component_spec {
 ///     leat::element_spec spec({{.type = dtype::uint8, .shape = {28, 28}, .name = "image"},
 ///                              {.type = dtype::int64, .shape = {}, .name = "label"}});
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 class element_spec {
  public:
   /// Errors: invalid_argument without a component, with names for some only, or one name twice.

@@ -12,7 +12,7 @@ namespace leat {
 /// splits[i + 1] of the level below it. So [[1, 2], [], [3]] has the splits [0, 2, 2, 3] and the
 /// values [1, 2, 3].
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 struct ragged_tensor {
   /// Of each level, the outermost first: int32 or int64 [rows + 1], from 0, never falling, to the
   /// number of items of the level below.

@@ -14,7 +14,7 @@ namespace leat {
 /// How many values a tensor has in each dimension; without a dimension it is a scalar.
 ///
 /// A value type; moved from it is of count 0 and may only be assigned to. Thread safety:
-/// distinct-safe. Cost: no allocation up to rank 4.
+/// thread-compatible. Cost: no allocation up to rank 4.
 class shape {
  public:
   /// A scalar: [].
@@ -65,7 +65,7 @@ inline constexpr std::int64_t unknown_dimension = -1;
 
 /// What is known of a shape: some dimensions, or not even how many there are.
 ///
-/// A value type; moved from it may only be assigned to. Thread safety: distinct-safe.
+/// A value type; moved from it may only be assigned to. Thread safety: thread-compatible.
 class partial_shape {
  public:
   using value_type = std::int64_t;  ///< a dimension

@@ -6,7 +6,7 @@ namespace leat {
 
 /// The values of a tensor that is mostly empty, and where each of them stands.
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 struct sparse_tensor {
   tensor indices;      ///< int64 [n, rank]: the indices of each value, in rising order
   tensor values;       ///< [n]

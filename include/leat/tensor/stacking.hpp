@@ -11,7 +11,7 @@
 namespace leat {
 
 // Between elements and batches. These are functions of their arguments alone; thread safety:
-// shared-safe for reading. Errors of all: std::bad_alloc.
+// thread-safe for reading. Errors of all: std::bad_alloc.
 
 /// One tensor [n, ...] of n tensors of the same type and shape, one behind the other.
 ///
@@ -27,7 +27,7 @@ namespace leat {
 ///         there is no row or they differ.
 [[nodiscard]] tensor stack(std::span<const tensor> rows, const component_spec& spec);
 
-/// A batch of elements: stacks each component. Source: PaddingFIFOQueue, dequeue_many.
+/// A batch of elements: stacks each component. TensorFlow: PaddingFIFOQueue, dequeue_many.
 [[nodiscard]] tensor_tuple stack(std::span<const tensor_tuple> elements, const element_spec& spec);
 
 /// The tensor at the low end of a larger one of shape `to`; the rest is 0, false or "".
@@ -43,7 +43,7 @@ namespace leat {
 [[nodiscard]] tensor unstack_row(const tensor& batch, std::size_t index);
 
 /// The elements of a batch. Errors: invalid_argument for components that differ in the first
-/// dimension, or for a scalar. Source: enqueue_many.
+/// dimension, or for a scalar. TensorFlow: enqueue_many.
 [[nodiscard]] std::vector<tensor_tuple> unstack(const tensor_tuple& batch);
 
 }  // namespace leat

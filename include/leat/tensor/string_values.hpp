@@ -14,7 +14,7 @@ namespace leat {
 /// That is Arrow's large_binary. A batch of them is made by copying bytes, without an allocation
 /// for each string, which a column of std::string would need.
 ///
-/// Lives no longer than the tensor. Thread safety: distinct-safe.
+/// Lives no longer than the tensor. Thread safety: thread-compatible.
 class string_values {
  public:
   using value_type = std::string_view;

@@ -22,7 +22,7 @@ using named_tensor = std::pair<std::string, tensor>;
 ///     auto named = leat::tensor_tuple::named({{"image", image}, {"label", label}});
 ///     use(pair[0], named["image"]);
 ///
-/// A value type; moved from it is empty. Thread safety: distinct-safe.
+/// A value type; moved from it is empty. Thread safety: thread-compatible.
 class tensor_tuple {
  public:
   /// No component.

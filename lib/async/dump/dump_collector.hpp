@@ -12,7 +12,7 @@ namespace leat::detail {
 
 /// Finds out where everyone is: each scheduler reports on its own tasks, in its next turn.
 ///
-/// Thread safety: shared-safe; from within a task too.
+/// Thread safety: thread-safe; from within a task too.
 class dump_collector {
  public:
   /// `only`: the scope to report, which comes first, with those that its tasks have created; null:

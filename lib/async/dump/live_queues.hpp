@@ -14,7 +14,7 @@ namespace leat::detail {
 /// A dump holds mutex() while it takes the locks of queues, so nobody may wait for mutex() while
 /// holding the lock of a queue: no queue is made or destroyed there, since no user code runs there.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class live_queues {
  public:
   /// The queues whose locks the calling thread owns. Errors: std::bad_alloc.

@@ -9,7 +9,7 @@
 namespace leat::detail {
 
 /// Memory slots for handlers that wait in an io_context, so that waiting does not allocate. The
-/// heap is used if all slots are taken or a handler is too large. Thread safety: shared-safe.
+/// heap is used if all slots are taken or a handler is too large. Thread safety: thread-safe.
 template <std::size_t count>
 class handler_memory {
  public:

@@ -10,7 +10,7 @@ namespace leat::detail {
 
 /// Cuts records of comma-separated values into their fields. The grammar is that of csv_decoder.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class csv_splitter {
  public:
   /// `limit`: looks for so many fields at most.

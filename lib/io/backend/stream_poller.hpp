@@ -18,7 +18,7 @@ class worker_pool;
 ///
 /// Belongs to the worker pool and is never destroyed either: the thread ends with the process.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class stream_poller {
  public:
   /// Passes requests whose stream is ready to `workers`; a cancelled request is posted to its

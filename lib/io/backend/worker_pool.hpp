@@ -15,7 +15,7 @@ namespace leat::detail {
 /// The process's worker threads, started when they are needed. They take requests in order of
 /// arrival, execute them with plain system calls and then post them to their schedulers.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class worker_pool {
  public:
   /// Made on first use, anew in a child of fork(), which has none of its parent's threads.

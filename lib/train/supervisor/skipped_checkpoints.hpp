@@ -8,7 +8,7 @@ namespace leat::detail {
 
 /// The checkpoints that a restore skipped, for one warning per reason.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class skipped_checkpoints {
  public:
   /// Adds a checkpoint with the error of its restore.

@@ -29,7 +29,7 @@ class status_line {
 
 /// A line that says how many bytes are done, and after a second how much time is left.
 ///
-/// Thread safety: add() is shared-safe.
+/// Thread safety: add() is thread-safe.
 class progress {
  public:
   /// `total`: bytes of all files; 0 if that is not known, as of compressed files. Shows nothing

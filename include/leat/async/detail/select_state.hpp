@@ -21,7 +21,7 @@ class select_state : public wait_operation {
   static constexpr int stop = -2;   // the task was asked to stop
   static constexpr int error = -3;  // an operation could not be begun
 
-  /// True: operation `index` may complete, no other one will. Thread safety: shared-safe.
+  /// True: operation `index` may complete, no other one will. Thread safety: thread-safe.
   [[nodiscard]] bool claim(int index) noexcept {
     int expected = nobody;
     // Relaxed: it decides who wins and says nothing of what the winner moves; the wake does that.

@@ -13,7 +13,7 @@ namespace leat::detail {
 /// ends its waits.
 ///
 /// Only the thread itself records the beginning and the end of a blocking operation.
-/// Thread safety: distinct-safe; the members that thread_registry reads are shared-safe.
+/// Thread safety: thread-compatible; the members that thread_registry reads are thread-safe.
 class thread_record {
  public:
   /// `id`: counted like a task of the scope that waits for the thread. `started_elsewhere`: the

@@ -27,7 +27,7 @@ struct timer {
 };
 
 /// Timers, earliest first: a binary heap of pointers.
-/// Thread safety: distinct-safe. Cost: O(log n); allocates only when it grows.
+/// Thread safety: thread-compatible. Cost: O(log n); allocates only when it grows.
 class timer_heap {
  public:
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }

@@ -31,7 +31,7 @@ struct work_item;
 /// unless no other task could end the waits.
 ///
 /// Errors: std::bad_alloc; those of `out`.
-/// Thread safety: shared-safe; from within a task too, and while contexts with schedulers are
+/// Thread safety: thread-safe; from within a task too, and while contexts with schedulers are
 /// destroyed: a scheduler that a dump asks is destroyed after it has answered.
 /// Cost: a post to each scheduler that has tasks; text of about 200 bytes for each task and each
 ///       operation. Queues are not constructed or destroyed while it reads them. A queue that only

@@ -34,7 +34,7 @@ struct dump_on_request_options {
 /// The signal's handler of before is put back by the destructor, unless somebody has set another
 /// one meanwhile. One object at a time can have a signal. The thread has all signals blocked.
 ///
-/// Thread safety: request() and written() are shared-safe.
+/// Thread safety: request() and written() are thread-safe.
 /// Cost: a thread that sleeps, and an eventfd.
 class dump_on_request {
  public:

@@ -28,7 +28,7 @@ struct asio_scheduler_options {
 ///     asio::io_context io;
 ///     leat::scheduler& s = leat::get_scheduler(io);
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 [[nodiscard]] scheduler& get_scheduler(asio::io_context& io);
 
 /// The same with options; they count only when this call makes the scheduler.

@@ -143,7 +143,7 @@ class async_run_operation final : private task_scope {
 ///                error the value is T().
 /// Errors:        what left the task.
 /// Cancellation:  terminal, partial or total: a stop request of the task, which ends as it likes.
-/// Thread safety: shared-safe. The handler runs on its associated executor, by default `executor`,
+/// Thread safety: thread-safe. The handler runs on its associated executor, by default `executor`,
 ///                never inside the scheduler's turn and never inside this call.
 /// Cost:          one allocation with the handler's associated allocator, one post.
 template <class T, class Executor, class CompletionToken>

@@ -44,7 +44,7 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   ///
   /// Level and edge triggered watching both work: each of these is a new edge, and so is a turn
   /// that leaves work. One call of run_ready() for each event is enough. Not to be read, written
-  /// or closed by anybody else. Thread safety: shared-safe.
+  /// or closed by anybody else. Thread safety: thread-safe.
   [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
 
   /// What a turn has left behind. A loop that watches the descriptor need not look at it.

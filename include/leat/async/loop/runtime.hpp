@@ -30,7 +30,7 @@ struct runtime_options {
 /// Every task must have ended when the runtime is destroyed; its destructor waits for those that
 /// have not, and after ten seconds prints on standard error who they are.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 class runtime {
  public:
   /// Errors: invalid_argument for 0 threads; std::system_error when a thread cannot be started.

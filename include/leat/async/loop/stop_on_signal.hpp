@@ -66,7 +66,7 @@ class stop_on_signal {
   stop_on_signal& operator=(const stop_on_signal&) = delete;
   ~stop_on_signal();
 
-  /// Returns the signal that requested the stop, or 0. Thread safety: shared-safe.
+  /// Returns the signal that requested the stop, or 0. Thread safety: thread-safe.
   [[nodiscard]] int signal() const noexcept;
 
  private:

@@ -24,7 +24,7 @@ void run_in_own_loop(task<> t, const std::source_location& where);
 ///
 ///     int main() { return leat::sync_wait(run()); }
 ///
-/// Thread safety: shared-safe. Cost: an io_context.
+/// Thread safety: thread-safe. Cost: an io_context.
 template <class T>
 T sync_wait(task<T> t, std::source_location where = std::source_location::current()) {
   LEAT_ASSERT(scheduler::current() == nullptr,

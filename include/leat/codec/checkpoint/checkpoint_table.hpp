@@ -29,7 +29,7 @@ struct checkpoint_entry {
 /// docs/formats/checkpoint.md.
 ///
 /// The values lie behind the table, one behind the other in its order, up to the end of the file.
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 struct checkpoint_table {
   static constexpr std::uint32_t version = 1;
   static constexpr std::size_t header_size = 40;

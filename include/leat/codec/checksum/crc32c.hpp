@@ -10,7 +10,7 @@ namespace leat {
 ///
 /// The reflected polynomial 0x82F63B78, initial and final value inverted, as in RFC 3720.
 ///
-/// Thread safety: distinct-safe. Cost: from 1 KiB on about 1/20 ns a byte with PCLMULQDQ,
+/// Thread safety: thread-compatible. Cost: from 1 KiB on about 1/20 ns a byte with PCLMULQDQ,
 /// less with VPCLMULQDQ; see docs/benchmarks.md.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 
@@ -19,7 +19,7 @@ namespace leat {
                                           std::span<const std::byte> bytes) noexcept;
 
 /// The form in which a checksum is stored next to its data: a checksum of a text that itself
-/// contains checksums would be weak. Source: TFRecord, LevelDB's log format.
+/// contains checksums would be weak. Reference: TFRecord, LevelDB's log format.
 [[nodiscard]] constexpr std::uint32_t mask_crc32c(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
 }

@@ -25,8 +25,8 @@ namespace leat {
 /// or under another's key. That is for accidents: who chooses the records himself can find sums
 /// that are equal with far less work than 2^128, and the hash is no cryptographic one.
 ///
-/// A value type. Thread safety: distinct-safe.
-/// Source: Clarke and others, Incremental multiset hash functions, 2003 (MSet-Add-Hash).
+/// A value type. Thread safety: thread-compatible.
+/// Reference: Clarke and others, Incremental multiset hash functions, 2003 (MSet-Add-Hash).
 class epoch_fingerprint {
  public:
   /// Of no record.

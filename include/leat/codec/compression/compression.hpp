@@ -20,8 +20,8 @@ enum class compression : std::uint8_t {
 
 /// The compression of that name; "" means none as well.
 /// Errors: invalid_argument for anything else, with what it may be.
-/// Source: TFRecordOptions.get_compression_type_string; FixedLengthRecordReader's encoding, where
-///         an unknown name is taken for none.
+/// TensorFlow: TFRecordOptions.get_compression_type_string; FixedLengthRecordReader's encoding,
+///         where an unknown name is taken for none.
 [[nodiscard]] compression parse_compression(std::string_view text);
 
 /// So many bytes of a file, or all of a smaller one, tell all that detect_compression() can know.

@@ -17,10 +17,10 @@ namespace leat {
 ///
 /// Compressed by name: leat::parse_compression("GZIP").
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 /// Errors: decode_error, data_loss for a string that is corrupt or cut off, resource_exhausted for
 ///         one above a limit; invalid_argument for a tensor that has no strings; std::bad_alloc.
-/// Source: tf.decode_compressed. Otherwise than there: what is cut off is an error.
+/// TensorFlow: tf.decode_compressed. Otherwise than there: what is cut off is an error.
 [[nodiscard]] tensor decode_compressed(const tensor& strings, compression type,
                                        const inflate_options& options = {});
 

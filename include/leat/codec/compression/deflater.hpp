@@ -55,9 +55,9 @@ struct deflate_result {
 ///       input = input.subspan(r.consumed);
 ///     } while (!r.done);
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 /// Cost: 2^(window_bits + 2) + 2^(mem_level + 9) bytes, with the defaults 384 KiB, taken once.
-/// Source: zlib; ZlibOutputBuffer, ZlibCompressionOptions.
+/// Reference: zlib; ZlibOutputBuffer, ZlibCompressionOptions.
 class deflater {
  public:
   /// Errors: invalid_argument for compression::none and for an option out of range, with its name.

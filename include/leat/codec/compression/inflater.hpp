@@ -78,11 +78,11 @@ struct inflate_options {
 ///     ...
 ///     r = inflater.finish();                      // the input has ended
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 /// Cost: about 85 KiB, taken once. Speed as ISA-L's; rooms of 256 KiB and more are best, since the
 ///       first 32 KiB of each are copied.
-/// Source: RFC 1950, 1951, 1952; ZlibInputStream, without its defects: all members are read, and a
-///         stream that is cut off is never a clean end.
+/// Reference: RFC 1950, 1951, 1952. Unlike TensorFlow's ZlibInputStream, it reads all members, and
+///            a truncated stream is always an error.
 class inflater {
  public:
   /// Errors: invalid_argument for compression::none or a limit of 0.

@@ -68,8 +68,8 @@ struct csv_options {
 /// has them whatever the locale, spaces around them; infinite when too large. Strings: all bytes,
 /// spaces too.
 ///
-/// Thread safety: shared-safe.
-/// Source: tf.decode_csv. Otherwise than there: a float may have more than 31 bytes, and one of
+/// Thread safety: thread-safe.
+/// TensorFlow: tf.decode_csv. Otherwise than there: a float may have more than 31 bytes, and one of
 /// spaces is an error.
 class csv_decoder {
  public:

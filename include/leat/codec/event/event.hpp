@@ -42,7 +42,7 @@ struct event_limits {
 ///     s.add_scalar("loss", 0.5);
 ///     s.add_histogram("weights", weights);
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 struct summary {
   braced<std::vector<summary_value>> values = {};
 
@@ -63,7 +63,7 @@ struct summary {
 };
 
 /// The values of all, in order. Errors: invalid_argument for a tag that comes twice, unless it is
-/// empty. Source: tf.summary.merge.
+/// empty. TensorFlow: tf.summary.merge.
 [[nodiscard]] summary merge_summaries(std::span<const summary> parts);
 
 /// What a file of events begins with: "brain.Event:2".
@@ -120,7 +120,7 @@ struct tagged_run_metadata {
 /// The bytes are those of protobuf for the same message; fields it does not know are skipped.
 /// Numbers that have no name among the enumerators are kept.
 ///
-/// Thread safety: distinct-safe. Source: tensorflow/core/util/event.proto, summary.proto.
+/// Thread safety: thread-compatible. TensorFlow: tensorflow/core/util/event.proto, summary.proto.
 struct event_record {
   using content = std::variant<std::monostate, file_version, serialized_graph, summary, log_message,
                                session_log, tagged_run_metadata, serialized_meta_graph>;

@@ -27,8 +27,8 @@ struct histogram_data {
 
 /// Counts values in buckets, for a summary.
 ///
-/// Thread safety: distinct-safe. Cost: 12 KiB each with the default limits.
-/// Source: TensorFlow, core/lib/histogram; where a value at the last limit is counted outside.
+/// Thread safety: thread-compatible. Cost: 12 KiB each with the default limits.
+/// TensorFlow: core/lib/histogram; where a value at the last limit is counted outside.
 class histogram {
  public:
   /// The limits of TensorFlow's histograms: 1551 of them, growing by a tenth each from 1e-12 to

@@ -19,10 +19,10 @@ namespace leat {
 /// has not is an error, and so is a name that stands twice in an object. Features stand in the
 /// order of the text.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 /// Errors: decode_error, which says what is wrong, for text that is no JSON with the byte, from 1;
 ///         invalid_argument for a tensor that has no strings; std::bad_alloc.
-/// Source: tf.io.decode_json_example. Otherwise than there: strings in single quotes are no
+/// TensorFlow: tf.io.decode_json_example. Otherwise than there: strings in single quotes are no
 /// JSON, and a name that stands twice in an object is refused.
 [[nodiscard]] tensor decode_json_example(const tensor& texts);
 

@@ -87,7 +87,7 @@ class feature_values {
 /// Features stand in the order in which they were added. The bytes are those of protobuf for the
 /// same order: lists of numbers packed.
 ///
-/// Thread safety: distinct-safe. Errors: std::bad_alloc.
+/// Thread safety: thread-compatible. Errors: std::bad_alloc.
 class example_builder {
  public:
   /// Adds a feature. A key is added once; of one that comes again readers take the last.
@@ -108,7 +108,7 @@ class example_builder {
 ///     example.context("id", {7});
 ///     example.list("words").step({"the"}).step({"whole", "text"});
 ///
-/// Thread safety: distinct-safe. Errors: std::bad_alloc.
+/// Thread safety: thread-compatible. Errors: std::bad_alloc.
 class sequence_example_builder {
  public:
   /// Adds a feature of the whole.

@@ -253,7 +253,7 @@ template <auto Member>
 /// example_parser, which makes columns of many records at once. Bytes are read, and refused, as
 /// there.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 template <class T>
 class example_fields {
  public:

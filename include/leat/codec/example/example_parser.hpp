@@ -25,8 +25,8 @@ namespace leat {
 /// Bytes are read as protobuf reads them: lists packed or not or both, entries of the map in any
 /// order, unknown fields skipped.
 ///
-/// Thread safety: shared-safe.
-/// Source: tf.parse_example, tf.parse_single_example. Otherwise than there: indices of a sparse
+/// Thread safety: thread-safe.
+/// TensorFlow: tf.parse_example, tf.parse_single_example. Otherwise than there: indices of a sparse
 /// feature are checked against its size; packed floats that are cut short are an error; no message
 /// has the record in it.
 class example_parser {

@@ -96,7 +96,7 @@ using feature_map = std::map<std::string, feature, std::less<>>;
 
 /// What was read: a tensor, a sparse or a ragged one for each feature that was asked for.
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 class parsed_features {
  public:
   using value = std::variant<tensor, sparse_tensor, ragged_tensor>;

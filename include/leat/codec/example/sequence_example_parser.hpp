@@ -12,7 +12,7 @@ namespace leat {
 
 /// What was read of SequenceExamples.
 ///
-/// A value type. Thread safety: distinct-safe.
+/// A value type. Thread safety: thread-compatible.
 struct parsed_sequences {
   parsed_features context;
   parsed_features sequences;
@@ -34,9 +34,9 @@ struct parsed_sequences {
 ///
 /// What holds for an example_parser holds here too.
 ///
-/// Thread safety: shared-safe.
-/// Source: tf.io.parse_sequence_example, tf.io.parse_single_sequence_example. Otherwise than there:
-/// a context feature without a kind takes its default here too.
+/// Thread safety: thread-safe.
+/// TensorFlow: tf.io.parse_sequence_example, tf.io.parse_single_sequence_example. Otherwise than
+/// there: a context feature without a kind takes its default here too.
 class sequence_example_parser {
  public:
   /// `sequences`: fixed_len_sequence_feature, of which a list may be missing only where it says

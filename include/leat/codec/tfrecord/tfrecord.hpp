@@ -18,7 +18,7 @@ namespace leat {
 ///     12      n     payload
 ///     12+n    4     masked CRC-32C of the payload
 ///
-/// Source: TensorFlow, core/lib/io/record_writer.
+/// TensorFlow: core/lib/io/record_writer.
 inline constexpr std::size_t tfrecord_header_size = 12;
 inline constexpr std::size_t tfrecord_footer_size = 4;
 inline constexpr std::size_t tfrecord_overhead = tfrecord_header_size + tfrecord_footer_size;
@@ -51,13 +51,13 @@ struct tfrecord_scan {
 /// their payloads to `records`, at most `max_records` of them.
 ///
 /// Never reads beyond `bytes` and never allocates by a length that it read; `records` grows by what
-/// was found. Thread safety: distinct-safe. Cost: a few ns a record, plus the checksum.
+/// was found. Thread safety: thread-compatible. Cost: a few ns a record, plus the checksum.
 tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
                              std::size_t max_records, std::uint64_t max_record_size,
                              tfrecord_checks checks = tfrecord_checks::all);
 
 /// True when `frame` is one whole record and its checksums are right.
-/// Thread safety: distinct-safe. Cost: the checksums.
+/// Thread safety: thread-compatible. Cost: the checksums.
 [[nodiscard]] bool is_tfrecord(byte_view frame, tfrecord_checks checks) noexcept;
 
 /// Returns the first offset in `bytes` at which the header of a record can begin: its checksum
@@ -68,7 +68,7 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
 /// payload proves that it is a record. The last tfrecord_header_size - 1 bytes may begin a header:
 /// if nothing is found, search them again together with the bytes that follow.
 ///
-/// Thread safety: distinct-safe. Cost: linear, a checksum of 8 bytes only where a length is
+/// Thread safety: thread-compatible. Cost: linear, a checksum of 8 bytes only where a length is
 /// possible; no allocation.
 [[nodiscard]] std::optional<std::size_t> find_tfrecord(byte_view bytes,
                                                        std::uint64_t max_record_size) noexcept;

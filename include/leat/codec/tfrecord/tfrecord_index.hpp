@@ -32,7 +32,7 @@ inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n"
 /// they differ from it, in as many bits as the largest difference takes: records of one size take
 /// 0.2 bytes each, records of 100 to 1000 bytes 2 bytes.
 ///
-/// A value type. Thread safety: distinct-safe; shared-safe where nobody assigns to it.
+/// A value type. Thread safety: thread-compatible; thread-safe where nobody assigns to it.
 class tfrecord_index {
  public:
   /// The position of a record.
@@ -129,7 +129,7 @@ class tfrecord_index {
 ///     builder.add(payload.size());  // for each record that is written
 ///     co_await leat::save_tfrecord_index(path, std::move(builder));
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class tfrecord_index_builder {
  public:
   /// Adds the record that comes next in the file, by the size of its payload.
@@ -162,7 +162,7 @@ class tfrecord_index_builder {
 ///
 /// Ends with need_more at a header that is not whole in `bytes`, or at a record that is not whole
 /// in the file: then scan::needed is above `left` - scan::consumed. Else as scan_tfrecords().
-/// Thread safety: distinct-safe. Cost: a few ns a record.
+/// Thread safety: thread-compatible. Cost: a few ns a record.
 tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_index_builder& to);
 
 }  // namespace leat

@@ -11,7 +11,7 @@ namespace leat::detail {
 inline constexpr std::chrono::seconds patience_for_start(60);
 
 /// The entry of a producer in the list of all producers of the process. By the list, the error of a
-/// wait can name those that were never started. Thread safety: shared-safe.
+/// wait can name those that were never started. Thread safety: thread-safe.
 class producer_list_entry {
  public:
   /// The producer's runner, and the queue that it fills; both outlive this.

@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// Who feeds a batcher. Thread safety: shared-safe, as starvation() needs it.
+/// Who feeds a batcher. Thread safety: thread-safe, as starvation() needs it.
 struct feed_state {
   std::atomic<std::size_t> operations = 0;  ///< none: the program does, by hand
   std::atomic<bool> started = false;

@@ -148,7 +148,7 @@ enum class file_backend_choice {
 
 /// Why `automatic` chose as it did, in one sentence: "io_uring", or "threads: io_uring is refused:
 /// Operation not permitted"; where only some schedulers of the process were refused a ring, as for
-/// want of descriptors, how many. Thread safety: shared-safe.
+/// want of descriptors, how many. Thread safety: thread-safe.
 [[nodiscard]] std::string file_backend_reason();
 
 }  // namespace leat

@@ -26,7 +26,7 @@ struct match_options {
 /// Errors:       not_found when the directory before the first wildcard does not exist; others of
 ///               the system. What is no directory, or must not be read, is left out.
 /// Cancellation: before each directory and each file.
-/// Source: matching_files, tf.io.gfile.glob.
+/// TensorFlow: matching_files, tf.io.gfile.glob.
 [[nodiscard]] task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patterns,
                                                          match_options options = {});
 

@@ -70,7 +70,7 @@ struct shard_counts {
 /// those of earlier epochs. Its positions count through these parts, one after the other. In such
 /// an epoch ranks take turns, by files too.
 ///
-/// A value type. Thread safety: distinct-safe; shared-safe where nobody calls begin().
+/// A value type. Thread safety: thread-compatible; thread-safe where nobody calls begin().
 class epoch_order {
  public:
   /// A record, and where it stands.

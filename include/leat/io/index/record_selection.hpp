@@ -20,7 +20,7 @@ namespace leat {
 /// used again where nobody else has it. May be moved to another thread and outlive the file. A copy
 /// shares the memory.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class record_selection {
  public:
   using value_type = byte_view;
@@ -84,7 +84,7 @@ class record_selection {
 
 /// One record, with the memory that it lies in.
 ///
-/// A value type; a copy shares the memory. May outlive the file. Thread safety: distinct-safe.
+/// A value type; a copy shares the memory. May outlive the file. Thread safety: thread-compatible.
 class owned_record {
  public:
   [[nodiscard]] byte_view payload() const noexcept { return payload_; }

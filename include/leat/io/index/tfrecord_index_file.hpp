@@ -32,7 +32,7 @@ namespace leat {
 ///               size, as one in /proc; those of the system.
 /// Cancellation: total.
 /// Cost:         see docs/benchmarks.md; memory for the index and 2 MiB.
-/// Source:       TensorFlow's RecordReader, GetMetadata.
+/// TensorFlow:   RecordReader, GetMetadata.
 [[nodiscard]] task<tfrecord_index> build_tfrecord_index(
     std::string path, std::source_location where = std::source_location::current());
 

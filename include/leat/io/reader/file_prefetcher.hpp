@@ -39,7 +39,7 @@ struct file_prefetcher_options {
 /// A file that was read, or why it could not be.
 ///
 /// The contents live as long as this object or a copy of it, and may be moved to another thread.
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class loaded_file {
  public:
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -83,7 +83,7 @@ class loaded_file {
 /// its own. Where descriptors are short, fewer files than `depth` are under way.
 ///
 /// Thread safety: thread-bound to the scheduler on which it is first used.
-/// Source: WholeFileReader.
+/// TensorFlow: WholeFileReader.
 class file_prefetcher {
  public:
   /// Gives the next path, or none at the end.

@@ -67,7 +67,7 @@ class fixed_length_framing {
 ///
 /// Views of records overlap where hop_size is below record_size.
 ///
-/// Source: FixedLengthRecordReader.
+/// TensorFlow: FixedLengthRecordReader.
 using fixed_length_reader = basic_record_reader<detail::fixed_length_framing>;
 extern template class basic_record_reader<detail::fixed_length_framing>;
 

@@ -22,7 +22,7 @@ struct identity_reader_options {
 ///
 /// For a queue_reader whose names are all that a pipeline needs.
 ///
-/// Thread safety: thread-bound. Source: IdentityReader.
+/// Thread safety: thread-bound. TensorFlow: IdentityReader.
 class identity_reader {
  public:
   using options_type = identity_reader_options;

@@ -41,7 +41,7 @@ struct record_position {
 /// state. May be moved to another thread and outlive the reader; holding on to many batches holds
 /// on to their chunks of the file. A copy shares the memory.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 template <class View>
 class basic_record_batch {
  public:

@@ -87,7 +87,7 @@ class tfrecord_framing {
 /// A cut-off record is an error, also where only a part of its header is there, and no length that
 /// was read decides an allocation before it was checked against what the file holds.
 ///
-/// Source: TFRecordReader.
+/// TensorFlow: TFRecordReader.
 using tfrecord_reader = basic_record_reader<detail::tfrecord_framing>;
 extern template class basic_record_reader<detail::tfrecord_framing>;
 

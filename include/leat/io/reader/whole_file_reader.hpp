@@ -57,7 +57,7 @@ class whole_file_framing {
 ///     leat::record_batch batch;
 ///     if (co_await reader->read_batch(batch)) use(batch[0]);
 ///
-/// Source: WholeFileReader.
+/// TensorFlow: WholeFileReader.
 using whole_file_reader = basic_record_reader<detail::whole_file_framing>;
 extern template class basic_record_reader<detail::whole_file_framing>;
 

@@ -36,7 +36,7 @@ struct sharded_tfrecord_writer_options {
 
 /// The name of a file that is one of a set: "data-00003-of-00010.tfrecord", with five digits or
 /// more. In the order of their names the files are in the order of their numbers.
-/// Source: TensorFlow Datasets, Beam, and most of what writes TFRecord files.
+/// Reference: TensorFlow Datasets, Beam, and most of what writes TFRecord files.
 [[nodiscard]] std::string shard_path(std::string_view prefix, std::size_t index, std::size_t count,
                                      std::string_view suffix);
 

@@ -57,7 +57,7 @@ struct tfrecord_writer_options {
 ///                one operation at a time.
 /// Cost: compresses on the scheduler's thread, in steps of 256 KiB of records; with zlib's default
 ///       level that is about 5 ms each.
-/// Source: TensorFlow's TFRecordWriter; whose file is there from the beginning on, and finished by
+/// TensorFlow: TFRecordWriter; whose file is there from the beginning on, and finished by
 ///         the destructor: so the file of a program that failed looks like one that did not.
 class tfrecord_writer {
  public:

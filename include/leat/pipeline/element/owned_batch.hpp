@@ -19,8 +19,8 @@ namespace leat {
 ///     for (const leat::byte_view record : rows) use(record);
 ///     const auto features = parser.parse(rows.views());
 ///
-/// A value type. Thread safety: distinct-safe. Cost: no allocation for a row but the growth of the
-/// whole.
+/// A value type. Thread safety: thread-compatible. Cost: no allocation for a row but the growth of
+/// the whole.
 template <class View>
 class basic_owned_batch {
  public:

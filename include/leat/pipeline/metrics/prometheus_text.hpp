@@ -26,7 +26,7 @@ inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.
 /// With `now` waits that last count up to then, see stage_metrics. A queue's numbers are those of
 /// one moment.
 ///
-/// Thread safety: shared-safe. Errors: std::bad_alloc. Cost: O(stages + queues).
+/// Thread safety: thread-safe. Errors: std::bad_alloc. Cost: O(stages + queues).
 [[nodiscard]] std::string prometheus_text(std::span<const stage_metrics* const> stages,
                                           std::span<const queue_base* const> queues,
                                           std::optional<time_point> now = {});

@@ -19,7 +19,7 @@ namespace leat {
 /// Times come in two forms: of what has ended, and, given the time now, of what lasts as well: a
 /// task that has waited since the beginning would not be seen otherwise.
 ///
-/// Thread safety: shared-safe; to read never waits for the stage.
+/// Thread safety: thread-safe; to read never waits for the stage.
 class stage_metrics {
  public:
   explicit stage_metrics(std::string name) : name_(std::move(name)) {}

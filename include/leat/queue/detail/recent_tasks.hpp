@@ -11,7 +11,7 @@ namespace leat::detail {
 
 /// The last few tasks that did something. One that comes again right after itself or after one
 /// other is not noted anew, so two that take turns do not make the others forgotten.
-/// Thread safety: distinct-safe. Cost: a few instructions, no allocation.
+/// Thread safety: thread-compatible. Cost: a few instructions, no allocation.
 class recent_tasks {
  public:
   static constexpr std::size_t limit = 8;

@@ -27,7 +27,7 @@ struct checkpoint_state_options {
 ///
 /// Errors: invalid_argument for a state file without model_checkpoint_path, such as an empty one;
 ///         of the system. Cancellation: total.
-/// Source: TensorFlow, get_checkpoint_state.
+/// TensorFlow: get_checkpoint_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> get_checkpoint_state(
     std::string directory, std::string latest_filename = "checkpoint",
     braced<std::function<void(const std::string&)>> on_warning = {});
@@ -38,7 +38,7 @@ struct checkpoint_state_options {
 /// Errors: invalid_argument for a file name with a slash in it, for a checkpoint of the same name,
 ///         and for another number of timestamps than paths; of the system.
 /// Cancellation: as an error; what stood there stays.
-/// Source: TensorFlow, update_checkpoint_state.
+/// TensorFlow: update_checkpoint_state.
 [[nodiscard]] task<void> update_checkpoint_state(std::string directory, checkpoint_state state,
                                                  checkpoint_state_options options);
 [[nodiscard]] task<void> update_checkpoint_state(std::string directory, checkpoint_state state);

@@ -40,8 +40,8 @@ concept checkpointable =
 ///
 /// Errors, of all add(): already_exists for a name that was added before; invalid_argument for an
 ///                       empty one, and for one of more than 65,535 bytes.
-/// Thread safety: distinct-safe; the values are read and written by the saver's task.
-/// Source: the var_list of TensorFlow's Saver, and its trackable objects.
+/// Thread safety: thread-compatible; the values are read and written by the saver's task.
+/// TensorFlow: the var_list of TensorFlow's Saver, and its trackable objects.
 class checkpoint_registry {
  public:
   /// `identity`: whose values these are, such as the model and its shape. A checkpoint of another

@@ -29,7 +29,7 @@ namespace leat {
 /// savers do not see each other's files.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
-/// Source: TensorFlow's Saver and CheckpointManager. Unlike there, what was saved is on the device,
+/// TensorFlow: Saver and CheckpointManager. Unlike there, what was saved is on the device,
 /// a corrupt checkpoint is found out before any value has changed, and the one before is taken.
 class saver {
  public:

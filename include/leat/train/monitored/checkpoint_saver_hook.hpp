@@ -32,7 +32,7 @@ struct checkpoint_saver_hook_options {
 ///
 /// Errors: failed_precondition where steps are unknown; invalid_argument for an interval in time
 ///         with saver_options::rank_directories; those of save_between_steps().
-/// Source: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
+/// TensorFlow: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
 class checkpoint_saver_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval in both, or not above 0.

@@ -26,7 +26,7 @@ struct function_hook_options {
 ///     };
 ///     hooks.push_back(std::make_shared<leat::function_hook>(o));
 ///
-/// Source: FeedFnHook, FinalOpsHook.
+/// TensorFlow: FeedFnHook, FinalOpsHook.
 class function_hook final : public session_hook {
  public:
   explicit function_hook(function_hook_options options) : f_(std::move(options)) {}

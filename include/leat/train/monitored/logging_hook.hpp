@@ -20,7 +20,7 @@ struct logging_hook_options {
 /// Tells results of the first run, and then of one at each interval: "step 100: loss = 0.25".
 ///
 /// Errors: failed_precondition where steps are unknown; not_found for a run without a result that
-///         is named. Source: LoggingTensorHook.
+///         is named. TensorFlow: LoggingTensorHook.
 class logging_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval in both or neither, or not above 0.

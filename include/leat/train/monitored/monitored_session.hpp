@@ -75,9 +75,9 @@ struct monitored_session_options {
 /// restored, and the same step run. What the step takes has to go back with the state: input that
 /// is registered is opened in supervised.sessions.open. See docs/monitored_session.md.
 ///
-/// Used once. Thread safety: request_stop() and should_stop() are shared-safe, all else is
+/// Used once. Thread safety: request_stop() and should_stop() are thread-safe, all else is
 /// thread-bound to the scheduler of open(), one operation at a time.
-/// Source: tf.train.MonitoredSession and MonitoredTrainingSession; with a limit, and delays.
+/// TensorFlow: tf.train.MonitoredSession and MonitoredTrainingSession; with a limit, and delays.
 class monitored_session {
  public:
   /// Errors: invalid_argument for options that make no sense, or a hook that is none.

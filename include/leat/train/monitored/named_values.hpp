@@ -20,7 +20,7 @@ namespace leat {
 ///
 /// A text is kept as a std::string. Names are few: they are searched one after the other.
 ///
-/// Thread safety: distinct-safe.
+/// Thread safety: thread-compatible.
 class named_values {
  public:
   /// Errors: already_exists for a name that is there; invalid_argument for an empty one.

@@ -20,7 +20,7 @@ struct nan_hook_options {
 ///
 /// Errors: invalid_argument, with the step, when it is none; not_found for a step without such a
 ///         result, and invalid_argument for one that is no number.
-/// Source: NanTensorHook.
+/// TensorFlow: NanTensorHook.
 class nan_hook final : public session_hook {
  public:
   explicit nan_hook(nan_hook_options options = {}) : options_(std::move(options)) {}

@@ -18,7 +18,7 @@ namespace leat {
 /// Made by monitored_session::run(), or to test a hook without one. Refers to supervisor and
 /// session, and lives as long as the run: a hook that keeps a result copies it.
 /// Thread safety: thread-bound.
-/// Source: SessionRunContext, SessionRunArgs and SessionRunValues in one.
+/// TensorFlow: SessionRunContext, SessionRunArgs and SessionRunValues in one.
 class run_context {
  public:
   run_context(supervisor& sv, session& s, named_values inputs = named_values(),

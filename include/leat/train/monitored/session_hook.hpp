@@ -23,7 +23,7 @@ namespace leat {
 /// Thread safety: thread-bound to the scheduler of the session, which calls one at a time.
 /// Cancellation:  a stop at once, such as one by an error of a service, cancels what a hook waits
 ///                for, but not in end().
-/// Source: SessionRunHook.
+/// TensorFlow: SessionRunHook.
 class session_hook {
  public:
   session_hook() = default;

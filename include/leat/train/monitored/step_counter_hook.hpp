@@ -22,7 +22,7 @@ struct step_counter_hook_options {
 /// times at most.
 ///
 /// Errors: failed_precondition where steps are unknown, or without a summary writer.
-/// Source: StepCounterHook.
+/// TensorFlow: StepCounterHook.
 class step_counter_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval in both or neither, or not above 0.

@@ -17,7 +17,7 @@ struct step_interval {
 /// Says at which steps something is due: at the first of which it is asked, and then when the
 /// interval has gone by since the last. Never twice at one step.
 ///
-/// Thread safety: distinct-safe. Source: SecondOrStepTimer.
+/// Thread safety: thread-compatible. TensorFlow: SecondOrStepTimer.
 class step_timer {
  public:
   /// `who` appears in the message. Errors: invalid_argument unless the interval has either steps or

@@ -13,7 +13,7 @@ namespace leat {
 /// is. Asks again after each interval; a stop of either kind ends the wait.
 ///
 /// Errors: failed_precondition where steps are unknown; cancelled.
-/// Source: GlobalStepWaiterHook.
+/// TensorFlow: GlobalStepWaiterHook.
 class step_waiter_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval that is not above 0.

@@ -16,7 +16,8 @@ struct stop_at_step_hook_options {
 /// Requests a stop behind the run that reaches a step.
 ///
 /// Errors: failed_precondition where steps are unknown.
-/// Source: StopAtStepHook. Unlike there, a job that is there already when it begins runs no more.
+/// TensorFlow: StopAtStepHook. Unlike there, a job that is there already when it begins runs no
+/// more.
 class stop_at_step_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for both or neither, or a num_steps below 0.

@@ -20,7 +20,7 @@ struct summary_saver_hook_options {
 /// so that nothing is computed twice, nor beside the step. An empty one is not written.
 ///
 /// Errors: failed_precondition where steps are unknown, or without a summary writer.
-/// Source: SummarySaverHook; the START of a session is written by the supervisor.
+/// TensorFlow: SummarySaverHook; the START of a session is written by the supervisor.
 class summary_saver_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval in both or neither, or not above 0.

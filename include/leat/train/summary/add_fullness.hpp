@@ -9,7 +9,7 @@
 namespace leat {
 
 /// Adds the current fullness of queues to a summary, each under the tag of queue_fullness().
-/// Thread safety: shared-safe for the queues.
+/// Thread safety: thread-safe for the queues.
 void add_fullness(summary& to, std::span<const queue_base* const> queues);
 
 /// Adds one value, such as that of stage_fullness().

@@ -49,7 +49,7 @@ struct event_series {
 /// what was read of that step and later ones is discarded. In older files, which have no `start`, a
 /// step that is smaller than the last one means it for the tags of its summary.
 ///
-/// Thread safety: distinct-safe. Source: TensorBoard, event_accumulator.
+/// Thread safety: thread-compatible. Reference: TensorBoard, event_accumulator.
 class event_accumulator {
  public:
   /// Errors: resource_exhausted for more than `max_points` values.

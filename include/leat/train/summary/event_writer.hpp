@@ -62,11 +62,11 @@ struct event_writer_options {
 ///                after close(); what the last write has failed with; cancelled.
 /// Cancellation:  an add that is cancelled has added nothing. A stop of the task that opened the
 ///                writer does not stop the writer: what was added is written.
-/// Thread safety: adds and flush() are shared-safe, from tasks of any scheduler; open(), close()
+/// Thread safety: adds and flush() are thread-safe, from tasks of any scheduler; open(), close()
 ///                and reopen() are thread-bound to the scheduler of open(), one at a time, and no
 ///                add is under way during a reopen().
 /// Cost:          an add serializes the event, and one trip through a queue.
-/// Source:        TensorFlow's FileWriter and EventsWriter; where a second file within one second
+/// TensorFlow:   FileWriter and EventsWriter; where a second file within one second
 ///                takes the place of the first.
 class event_writer {
  public:
@@ -132,10 +132,10 @@ class event_writer {
 
   /// As it was opened.
   [[nodiscard]] const std::string& directory() const noexcept;
-  /// Of the file that was made last; empty before the first. Thread safety: shared-safe.
+  /// Of the file that was made last; empty before the first. Thread safety: thread-safe.
   [[nodiscard]] std::string path() const;
   /// Events that were taken, and that were dropped: the writer was closed, or there was no memory.
-  /// Thread safety: shared-safe.
+  /// Thread safety: thread-safe.
   [[nodiscard]] std::uint64_t events_added() const noexcept;
   [[nodiscard]] std::uint64_t events_dropped() const noexcept;
 

@@ -25,7 +25,7 @@ namespace leat {
 /// A supervisor does so for supervisor_options::stages. The second of two stages of one name is
 /// "NAME#2", and so on, as the consumers of two pipelines are.
 ///
-/// Thread safety: distinct-safe; the stages may be at work. They must outlive it.
+/// Thread safety: thread-compatible; the stages may be at work. They must outlive it.
 class stage_rates {
  public:
   stage_rates(std::span<const stage_metrics* const> stages, time_point now);

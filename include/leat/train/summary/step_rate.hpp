@@ -15,7 +15,7 @@ namespace leat {
 ///     ... each two minutes:
 ///     co_await writer.add_summary(rate.sample(scheduler.now(), step), step);
 ///
-/// Thread safety: distinct-safe. Source: SVStepCounterThread.
+/// Thread safety: thread-compatible. TensorFlow: SVStepCounterThread.
 class step_rate {
  public:
   /// Begins to count. `name`: of the step, to which "/sec" is added.

@@ -30,7 +30,7 @@ struct restore_source {
 
 /// Opens sessions whose state is ready: restored, made anew, or made by somebody else.
 ///
-/// Thread safety: thread-bound, one operation at a time. Source: tf.train.SessionManager.
+/// Thread safety: thread-bound, one operation at a time. TensorFlow: tf.train.SessionManager.
 class session_manager {
  public:
   /// Errors: invalid_argument for ready_for_local_init without local_init, and for a wait of 0.

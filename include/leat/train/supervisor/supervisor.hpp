@@ -67,8 +67,8 @@ struct stop_options {
 ///
 /// Use one at a time; it can be used again, unless its event loop was destroyed before it had
 /// stopped: then it can only be destroyed. Thread safety: request_stop(), should_stop() and
-/// wait_for_stop() are shared-safe, all else is thread-bound to the scheduler where it is prepared.
-/// Source: tf.train.Supervisor. What is decided otherwise: docs/supervisor.md.
+/// wait_for_stop() are thread-safe, all else is thread-bound to the scheduler where it is prepared.
+/// TensorFlow: tf.train.Supervisor. What is decided otherwise: docs/supervisor.md.
 class supervisor {
  public:
   /// Errors: invalid_argument for options that make no sense, such as a worker that can never be

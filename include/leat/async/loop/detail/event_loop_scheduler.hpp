@@ -64,7 +64,7 @@ class event_loop_scheduler : public scheduler {
   }
 
   /// Tells `object` when the scheduler ends, unless it is removed before. Thread safety:
-  /// shared-safe.
+  /// thread-safe.
   void add(listening_object& object) noexcept;
   void remove(listening_object& object) noexcept;
 

@@ -55,7 +55,7 @@ class pending_operation {
 /// the context end, then the handlers are destroyed: a handler may own what a task uses, and the
 /// frame of a task may contain a queue on which an operation waits.
 ///
-/// Thread safety: shared-safe; as for everything of Asio, nothing may be started in a context that
+/// Thread safety: thread-safe; as for everything of Asio, nothing may be started in a context that
 /// is being destroyed. Operations may end meanwhile, on any thread.
 class pending_operations final : public asio::execution_context::service {
  public:

@@ -55,7 +55,7 @@ class chunk : public file_request, public awaited_read {
   bool own_memory_ = false;
 };
 
-/// Keeps a chunk alive. A value type; shared-safe across threads like std::shared_ptr.
+/// Keeps a chunk alive. A value type; thread-safe across threads like std::shared_ptr.
 class chunk_reference {
  public:
   chunk_reference() = default;

@@ -11,7 +11,7 @@ namespace leat::detail {
 /// Used blocks, kept for their memory: a task that passes a block to another one takes one of these
 /// for the next. So there are no more blocks than were in use at one time.
 ///
-/// Thread safety: shared-safe.
+/// Thread safety: thread-safe.
 template <class Block>
 class block_recycler {
  public:

@@ -27,7 +27,7 @@ concept positioned = requires(const Block& block) {
 ///
 /// Each block of a file has its own copy of the path, and files may take turns. So one copy of each
 /// path is kept here for all rows, and an object that keeps several paths alive is kept once.
-/// Thread safety: distinct-safe; what it keeps is shared-safe.
+/// Thread safety: thread-compatible; what it keeps is thread-safe.
 template <class Block>
 class row_positions {
  public:

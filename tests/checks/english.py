@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Finds sentences that a reader has to parse twice, in the documents, the manual page and the comments of public headers.
+
+    english.py ROOT                     the check: no file has more findings than english_counts.txt allows
+    english.py ROOT FILE...             prints the findings of these files
+    english.py ROOT --all               prints all findings
+    english.py ROOT --record            lowers the allowed counts to the present ones; never raises one
+
+Each paragraph, list item and table cell is joined to one line and split into sentences first, because phrases cross line
+breaks. Code, headings and quotations are left out. A sentence that a pattern finds by mistake is listed in
+english_allowed.txt as `FILE: PATTERN: part of the sentence`; an entry that matches nothing is an error.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+COUNTS = HERE / 'english_counts.txt'
+ALLOWED = HERE / 'english_allowed.txt'
+MAX_ALLOWED = 80
+MAX_WORDS = 40
+TOP_LEVEL = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+
+# Name, what to write instead, and the pattern, which is matched against one sentence.
+PHRASES = [
+    ('R01', 'silently',
+     r'without a word'),
+    ('R02', 'during, in the middle of',
+     r'in (the|its|their|your) midst'),
+    ('R03', 'again, from the start',
+     r'(^|[^a-z])anew([^a-z]|$)'),
+    ('R04', 'out of memory, lack of',
+     r'(for|or|of) want of|want of (memory|descriptors)'),
+    ('R05', 'obtained, read',
+     r'(be|been|was|were) had([.,;: ]|$)'),
+    ('R06', 'indefinitely, permanently',
+     r'(^|[^a-z])for ever([^a-z]|$)'),
+    ('R07', 'release',
+     r'(is|be|was|are|were) let (go|in|through)|lets? (it|them|its lock|the [a-z]+) go'),
+    ('R08', 'n, the given number',
+     r'(after|for|at most|most|counts|with|in|on|of|to|Show|Lists?|Deal|Decode|Draw) so (many|much|long)([ .,;]|$)|^So many'),
+    ('R09', 'Like x(), but',
+     r'(^|[.:;] )[Tt]he same (of|for|with|until|as|in|by|without|but|after|on|to|from)([ ,]|$)'),
+    ('R10', 'repeat the noun',
+     r'(^|[,;:(] ?| and | or | as | is | are | by | to )(that|those) of (a|an|the|its|one|each|all|what|this|these|others?|that)([ .,;]|$)'),
+    ('R11', 'is reported, on_warning is called',
+     r'(is|are|was|were|be|been) told([ .,;:)]|$)'),
+    ('R12', 'reports, describes, determines',
+     r'(^|[ (])tells? (of|who|what|which|where|how|whether|nothing|everything|all|no|it|its|the same|them|others)([ .,;:]|$)'),
+    ('R13', 'reports it, states it',
+     r'(^|[^a-z])says? so([ .,;:]|$)'),
+    ('R14', 'continue, resume',
+     r'(^|[^a-z])(go|goes|going|went|gone) on([ .,;:)]|$)'),
+    ('R15', 'is, is stored, is located',
+     r'(^| )(stands?|stood) (in|on|at|behind|before|there|one|beside|as|within|side|under|between|below|by|among)([ .,;:]|$)'),
+    ('R16', 'free capacity, is full',
+     r'(wait|waits|waiting|waited|asks?|blocking) for room|(no|enough|makes?|more|has|is) room([ .,;:]|$)'),
+    ('R17', 'wait queue, block',
+     r'(puts?|lines?|stands?|back|first|place|behind (it|them)) (up )?in line|head of (a|the|their|its) line|overtakes? a line|two lines of|serves? the lines|(hold|holds|held|holding) up (the|those|others|all|nobody|by)'),
+    ('R18', 'returns, delivers',
+     r'(^|[.;:] |, |It )[Gg]ives (the|a|an|how|what|true|false|its|up|nothing|each|all|them|it|one|no|this|these|exactly|out|back|him|whatever|as|some|any)([ .,;:]|$)'),
+    ('R19', 'name the subject',
+     r'(^|[.:;] |[Aa]nd |[Bb]ut |[Oo]r |so |for |by |of |to |if )([Ww]ho) (is|has|had|waits?|gives|asks|calls|reads|wants|knows|pops|joins|goes|may|does|finds|opens|writes|comes|hears|gets|edits|lets|awaits|would|could|holds|computes|makes|declares|takes|adds|looks|uses|loses|serves|learns|cannot|must|needs)([ .,;]|$)'),
+    ('R20', 'any caller, the task that',
+     r'(^|[^a-z])([Ww]hoever)([ ,]|$)'),
+    ('R21', 'noun phrase, or function name and verb',
+     r'^What [a-z]'),
+    ('R22', 'no task, another process',
+     r"(^|[^a-z])([Nn]obody|[Ss]omebody)([ .,;']|$)"),
+    ('R23', 'after, following',
+     r'(^| )behind (a|an|the|it|its|this|that|these|those|each|all|which|them|every|one|what|him|others?|some|whose|damage|such|`[a-z_:]+\(\)`)([ .,;:)]|$)'),
+    ('R24', 'instead of, replaces',
+     r'in (the|its|their) place of'),
+    ('R25', 'if there is no x; not a x',
+     r'(that|what|it|they|which|record|error|stop|cancelled.) (is|are|was|were) none([.:;,)]|$)|of none([.:;,) ]|$)|(^|[;,] )none:'),
+    ('R26', 'is not a',
+     r'(that|which|what|it|they|this|who|one|tasks|threads|registry|record|end|ends|files?) (is|are|was|were) no ([a-z]+ )?(error|errors|task|records?|failure|integer|number|index|checkpoint|operation|scheduler|file|text|compression|string|header|member|table|state|one|UTF-8|barrier|event|stream)([ .,;:)]|$)'),
+    ('R27', 'repeat the noun',
+     r'(^|[.;:] )One (that|which|who|whose|with|without|of those)([ ,]|$)'),
+    ('R28', 'any, regardless of',
+     r'(whatever|whichever|wherever) (it|they|comes?|is|was|else|has|does|goes|stands)([ .,;:]|$)'),
+    ('R29', 'default: n',
+     r'unasked|(unless|until|is not|not) told (otherwise|so)|unless (told|said)'),
+    ('R30', 'still, anyway',
+     r'all the same([.,;:)]|$| )'),
+    ('R31', 'immediately, temporarily, later',
+     r'(^|[^a-z])on the spot|for the occasion|in (its|their) turn([.,;: ]|$)'),
+    ('R32', 'the error of, the result of',
+     r'(befell|(what|of what) (becomes|became|comes|came) of)([ .,;]|$)'),
+    ('R33', 'receives, refers to, has',
+     r'(hears?|heard) (of|that|a stop)|(speaks?|spoke) of|(knows?|knew) (of|nothing|no)([ .,;]|$)'),
+    ('R34', 'Differences from TensorFlow',
+     r'[Oo]ther(wise)? than (in|there|TensorFlow)([ .,;:]|$)'),
+    ('R35', 'treated as, withdrawn',
+     r'(is|are|was|were|be|been) taken (for|back)([ .,;]|$)'),
+    ('R36', 'otherwise',
+     r'(^|[,;:.] )[Ee]lse (the|it|its|a|an|what|there|they|one|as|no|all|those|by|that|about|who|ends?|not)([ ,]|$)'),
+    ('R37', 'Returns true if; if not set',
+     r'(^|[.;:] )(True|False|Empty|Null|None|Without|No error): [a-z]'),
+    ('R38', 'CPU time',
+     r"(the|its) processor's time|of the processor([ .,;']|$)"),
+    ('R39', 'consecutively, concurrently',
+     r'one (behind|beside) (the other|another)|side by side'),
+    ('R40', 'with a diagnostic',
+     r'with a sentence|in a sentence'),
+    ('R41', 'succeeds, returns normally',
+     r'(went|goes|go|gone|ends?|ended) well([ .,;:)]|$)'),
+    ('R42', 'in one call',
+     r'in one go|at one go'),
+    ('R43', 'intact, valid',
+     r'(is|are|be|been|was|were) (whole|right|in order)([ .,;:)]|$)|whole and right'),
+    ('R44', 'from a seed, crafted',
+     r'made of a seed|made of seeds|be had again|(somebody|who) (made|makes) (it |them |records )?up'),
+]
+# Words that docs/glossary.md replaces.
+WORDS = {
+    'laggard': 'straggler', 'laggards': 'stragglers', 'distinct-safe': 'thread-compatible', 'shared-safe': 'thread-safe',
+    'weigher': 'weight function', 'weighers': 'weight functions',
+}
+WORD = re.compile(r'(?<![\w`.])(' + '|'.join(WORDS) + r')(?![\w`])', re.IGNORECASE)
+# The label of the TensorFlow symbol that a declaration is modelled on.
+SOURCE = re.compile(r'^Source: ')
+
+COMPILED = [(name, write, re.compile(pattern)) for name, write, pattern in PHRASES]
+SENTENCE_END = re.compile(r'(?<=[.!?])[)"*]*\s+(?=[A-Z`"(*\[0-9])')
+ABBREVIATION = re.compile(r'\b(e\.g|i\.e|etc|vs|cf)\.$')
+LABEL = re.compile(r'^(Returns|Errors[^:]{0,20}|Cancellation|Thread safety|Cost|Completion|Result|Precondition|Lifetime|Closing): +')
+
+
+def sentences_of(text):
+    text = re.sub(r'\s+', ' ', text).strip()
+    start = 0
+    for end in SENTENCE_END.finditer(text):
+        part = text[start:end.start() + 1].strip()
+        if ABBREVIATION.search(part):
+            continue
+        yield part
+        start = end.end()
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def paragraphs_of_markdown(lines):
+    """Pairs of the number of the first line and the text of a paragraph, list item or table cell."""
+    text, first, in_code, in_comment = [], 0, False, False
+    for number, line in enumerate([*lines, ''], 1):
+        stripped = line.strip()
+        fence = stripped.startswith(('```', '~~~'))
+        comment = stripped.startswith('<!--') or in_comment
+        if comment:
+            in_comment = '-->' not in stripped
+        item = re.match(r'(\s*)([-*+]|\d+\.)\s+(.*)', line)
+        ends = (not stripped or fence or comment or item or stripped.startswith(('#', '|', '>')) or
+                (not text and line.startswith('    ')))
+        if ends and text:
+            yield first, ' '.join(text)
+            text = []
+        if fence:
+            in_code = not in_code
+        if fence or in_code or comment or not stripped or stripped.startswith(('#', '>')):
+            continue
+        if stripped.startswith('|'):
+            if not re.fullmatch(r'[|\s:-]+', stripped):
+                for cell in re.split(r'(?<!\\)\|', stripped.strip('|')):
+                    yield number, cell.strip()
+            continue
+        if not text and line.startswith('    ') and not item:
+            continue
+        if not text:
+            first = number
+        text.append(item[3] if item else stripped)
+
+
+def paragraphs_of_header(lines):
+    """The same of `///` comments, and of those behind a member."""
+    text, first = [], 0
+    for number, line in enumerate([*lines, ''], 1):
+        member = re.search(r'\S.*///< ?(.*)', line)
+        comment = re.match(r'\s*///(?!/)<?(.*)', line)
+        content = comment[1] if comment else ''
+        code = content.startswith('     ')
+        body = content.strip()
+        continued = comment and text and content.startswith('  ') and not code
+        label = LABEL.match(body)
+        if text and (not comment or not body or label or body.startswith(('- ', '|')) or (code and not continued and not in_label)):
+            yield first, ' '.join(text)
+            text = []
+        if member:
+            yield number, member[1]
+            continue
+        if not comment or not body or body.startswith(('@', '\\', '```')):
+            continue
+        if code and not (text and in_label):
+            continue  # an example
+        if not text:
+            first = number
+            in_label = bool(label)
+        text.append(LABEL.sub('', body) if label else body.removeprefix('- '))
+
+
+def paragraphs_of_manual(lines):
+    """The same of a page in troff."""
+    text, first = [], 0
+    in_code = False
+    for number, line in enumerate([*lines, '.PP'], 1):
+        if line.startswith(('.nf', '.EX')):
+            in_code = True
+        if line.startswith(('.fi', '.EE')):
+            in_code = False
+        request = re.match(r"[.'](\S*)\s*(.*)", line)
+        if request and request[1] in ('B', 'I', 'BR', 'IR', 'RB', 'RI', 'BI', 'IB'):
+            line = request[2].replace('"', '')
+            request = None
+        if (request or in_code) and text:
+            yield first, ' '.join(text)
+            text = []
+        if request or in_code:
+            continue
+        if not text:
+            first = number
+        text.append(re.sub(r'\\f.|\\&', '', line).replace('\\-', '-'))
+
+
+def paragraphs_of(path):
+    lines = path.read_text().split('\n')
+    if path.suffix == '.md':
+        return paragraphs_of_markdown(lines)
+    if path.suffix == '.hpp':
+        return paragraphs_of_header(lines)
+    return paragraphs_of_manual(lines)
+
+
+def findings_of(path):
+    """Line, name of the pattern, advice, sentence."""
+    for line, text in paragraphs_of(path):
+        for sentence in sentences_of(text):
+            for name, write, pattern in COMPILED:
+                if pattern.search(sentence):
+                    yield line, name, write, sentence
+            without_code = re.sub(r'`[^`]*`|\[[^\]]*\]\([^)]*\)', 'x', sentence)
+            for match in WORD.finditer(without_code):
+                yield line, 'word', WORDS[match[1].lower()], sentence
+            if path.suffix == '.hpp' and SOURCE.match(sentence):
+                yield line, 'label', 'TensorFlow: ...', sentence
+            if len(without_code.split()) > MAX_WORDS:
+                yield line, 'long', f'sentences of at most {MAX_WORDS} words', sentence
+            if len(re.findall(r':(?= )', without_code)) > 1:
+                yield line, 'colons', 'one colon in a sentence', sentence
+
+
+def files_of(root):
+    yield from (root / name for name in TOP_LEVEL)
+    yield from sorted((root / 'docs').rglob('*.md'))
+    yield from sorted((root / 'tools').rglob('*.1'))
+    yield from sorted(p for p in (root / 'include').rglob('*.hpp') if 'detail' not in p.parts)
+
+
+def read_counts():
+    if not COUNTS.exists():
+        return {}
+    return {name: int(count) for name, count in
+            (line.rsplit(' ', 1) for line in COUNTS.read_text().splitlines() if line)}
+
+
+def read_allowed():
+    lines = ALLOWED.read_text().splitlines() if ALLOWED.exists() else []
+    return [tuple(part.strip() for part in line.split(': ', 2)) for line in lines if line and not line.startswith('#')]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    arguments = sys.argv[2:]
+    allowed = read_allowed()
+    used, findings = set(), collections.defaultdict(list)
+    for path in files_of(root):
+        name = str(path.relative_to(root))
+        for line, pattern, write, sentence in findings_of(path):
+            entry = next((a for a in allowed if a[:2] == (name, pattern) and a[2] in sentence), None)
+            if entry:
+                used.add(entry)
+            else:
+                findings[name].append((line, pattern, write, sentence))
+    wanted = [str(pathlib.Path(a)) for a in arguments if not a.startswith('--')]
+    if wanted or '--all' in arguments:
+        for name in wanted or findings:
+            for line, pattern, write, sentence in findings[name]:
+                print(f'{name}:{line}: {pattern}: write: {write}\n    {sentence}')
+            print(f'{name}: {len(findings[name])} findings')
+        return 0
+    counts = read_counts()
+    if '--record' in arguments:
+        present = {name: len(found) for name, found in findings.items() if found}
+        if COUNTS.exists():
+            present = {name: min(count, counts.get(name, 0)) for name, count in present.items()}
+        COUNTS.write_text(''.join(f'{name} {count}\n' for name, count in sorted(present.items()) if count))
+        return 0
+    problems = []
+    for name, found in findings.items():
+        limit = counts.get(name, 0)
+        if len(found) > limit:
+            problems.append(f'{name}: {len(found)} findings, at most {limit} are allowed:')
+            problems += [f'  {name}:{line}: {pattern}: write: {write}\n      {sentence}' for line, pattern, write, sentence in found]
+    problems += [f'{ALLOWED.name}: matches no sentence: {": ".join(a)}' for a in allowed if a not in used]
+    if len(allowed) > MAX_ALLOWED:
+        problems.append(f'{ALLOWED.name}: {len(allowed)} entries, at most {MAX_ALLOWED} are allowed')
+    print('\n'.join(problems), end='\n' if problems else '')
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
