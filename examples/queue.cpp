@@ -24,7 +24,7 @@ leat::task<> run() {
   co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
     group.spawn(produce(lines), "producer");
     co_await consume(lines);
-  });  // everything has ended here; the first error is thrown
+  });  // all tasks have finished here; rethrows the first error
 }
 
 int main() { leat::sync_wait(run()); }
