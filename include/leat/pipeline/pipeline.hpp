@@ -36,7 +36,7 @@
 
 namespace leat {
 
-/// A stream of elements, declared stage by stage from its source on, and read by its consumer.
+/// A stream of elements, declared stage by stage from its source and read by one consumer.
 ///
 ///     auto batches = leat::read_files<leat::tfrecord_reader>({.files = {"data/*.tfrecord"}})
 ///                        .shuffle({.capacity = 10'000, .seed = 1})
@@ -45,20 +45,23 @@ namespace leat {
 ///                        .prefetch(2);
 ///     co_await batches.for_each([&](leat::tensor_tuple batch) { learn(batch); });
 ///
-/// `Block`: how the stage before gives elements: a batch of views, rows, or a vector. What a
-/// declaration gets wrong is refused at once, before anything is opened. Nothing runs before the
-/// first next(); then the tasks of the stages are tasks of the consumer's: its stop is theirs.
+/// `Block` is the type in which the last stage passes elements: a batch of views, a batch of owned
+/// rows, or a vector. An invalid declaration fails immediately, before any file is opened. Nothing
+/// runs before the first next(). From then on the tasks of the stages belong to the consumer's
+/// task, and a stop of that task stops them too.
 ///
-/// With ordering::deterministic, elements come in an order that is a function of the input and the
-/// seeds, whatever the number of workers; an error comes where its element would have been.
+/// With ordering::deterministic, the order of the elements is a function of the input and the
+/// seeds, for any number of workers. An error is thrown instead of the element that caused it.
 ///
-/// Movable until it runs. Thread safety: thread-bound, one call at a time; metrics: thread-safe.
+/// A pipeline can be moved until it runs.
+///
+/// Thread safety: thread-bound, one call at a time; the metrics are thread-safe.
 template <class Block>
 class pipeline {
  public:
   using value_type = typename Block::value_type;
 
-  /// Made by read_files() and by the stages.
+  /// Called by read_files(), by similar functions, and by the stages.
   pipeline(detail::pimpl<detail::pipeline_context> context,
            std::unique_ptr<detail::stage<Block>> last)
       : context_(std::move(context)), last_(std::move(last)) {}
@@ -73,14 +76,14 @@ class pipeline {
     detail::pipeline_context::abandon(std::move(context_), std::move(last_));
   }
 
-  // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
-  // Errors, of all: invalid_argument for an option out of range, or a name that is there already;
-  // resource_exhausted for a memory_budget that is too small. The message says what to change.
+  // ---- Stages. Each function consumes the pipeline and returns it with the new stage at its end.
+  // Errors of all: invalid_argument if an option is out of range or a name is already in use;
+  // resource_exhausted if the memory_budget is too small. The message states what to change.
 
-  /// Applies `f` to each element: f(element) gives one of the output; with std::optional one or
-  /// none. A function that throws ends the pipeline: the error comes where the element would have.
-  /// With workers it is called from several threads at a time. A coroutine does not compile: await
-  /// it in for_each(), or in producers of a queue that read_queue() reads.
+  /// Applies `f` to each element: f(element) returns one output element, or with std::optional at
+  /// most one. If `f` throws, the pipeline ends with that error in place of the element. With
+  /// workers, several threads call `f` concurrently. A coroutine does not compile: await it in
+  /// for_each(), or in producers of a queue that read_queue() reads.
   template <class Function>
   [[nodiscard]] auto map(std::string name, Function f, const map_stage_options& options = {}) && {
     detail::require_function<Function, value_type>();
@@ -89,7 +92,7 @@ class pipeline {
         std::move(name), std::move(f), options);
   }
 
-  /// The same for a function that gives a range of any number of elements.
+  /// Like map(), but `f` returns a range of any number of output elements.
   template <class Function>
   [[nodiscard]] auto flat_map(std::string name, Function f,
                               const map_stage_options& options = {}) && {
@@ -99,9 +102,10 @@ class pipeline {
         std::move(name), std::move(f), options);
   }
 
-  /// Mixes the elements: each one comes at random out of a buffer that is full as long as the input
-  /// lasts. Elements that are no records or lines must be default constructible.
-  /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
+  /// Mixes the elements: draws each one at random from a buffer, which stays full while the input
+  /// lasts. Elements other than records and lines must be default constructible.
+  ///
+  /// Cost: the buffer, and a copy of each record or line into memory that the buffer already has.
   [[nodiscard]] auto shuffle(const shuffle_stage_options& options) && {
     if (options.capacity == 0)
       context().throw_declaration_error(options.name, "give a capacity of 1 or more");
@@ -112,8 +116,8 @@ class pipeline {
                                                  options.capacity, options.seed));
   }
 
-  /// Puts elements together: each batch is an element from here on; of records owned_record_batch,
-  /// of lines owned_line_batch, of others a std::vector.
+  /// Combines elements into batches, each of which is one element for the stages that follow.
+  /// Records become an owned_record_batch, lines an owned_line_batch, others a std::vector.
   [[nodiscard]] auto batch(const batch_stage_options& options) && {
     if (options.batch_size == 0)
       context().throw_declaration_error(options.name, "give a batch_size of 1 or more");
@@ -123,7 +127,7 @@ class pipeline {
         std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.remainder));
   }
 
-  /// Runs what stands before in a task of its own, up to `blocks` blocks of elements ahead.
+  /// Runs the preceding stages in a task of their own, up to `blocks` blocks of elements ahead.
   [[nodiscard]] auto prefetch(std::size_t blocks, std::string name = "prefetch") && {
     return std::move(*this).prefetch(
         prefetch_stage_options{.blocks = blocks, .name = std::move(name)});
@@ -142,24 +146,24 @@ class pipeline {
 
   // ---- Consumption.
 
-  /// Calls `body`, a function or a coroutine that takes an element by value, for each element. The
-  /// pipeline has ended when for_each() returns, whatever the reason: the end of the input, an
+  /// Calls `body`, a function or a coroutine that takes an element by value, for each element. When
+  /// for_each() returns or throws, the pipeline has ended. The reason is the end of the input, an
   /// error, a stop, or an exception of `body`.
   ///
   /// A supervisor whose state contains the pipeline saves and stops between two elements, and not
   /// while a coroutine processes one: see docs/supervisor.md, "Where a checkpoint may be taken".
   ///
-  /// Errors: those of next(), and what `body` throws.
+  /// Errors: the errors of next(), and exceptions of `body`.
   template <class Body>
   [[nodiscard]] task<void> for_each(Body body) {
     return detail::for_each(*this, std::move(body), context(), ended_);
   }
 
-  /// The next element. Empty: the input has ended. At the end, and with an error, no task of the
-  /// pipeline lives any more.
+  /// Returns the next element, or an empty optional if the input has ended. At the end of the
+  /// input, and after an error, all tasks of the pipeline have finished.
   ///
-  /// Errors: those of the stages; after one the pipeline has ended.
-  /// Cancellation: cancelled; the pipeline has ended then.
+  /// Errors:       the errors of the stages; the pipeline has then ended.
+  /// Cancellation: fails with `cancelled`; the pipeline has then ended.
   [[nodiscard]] task<std::optional<value_type>> next() {
     static_assert(
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
@@ -172,72 +176,74 @@ class pipeline {
     co_return detail::counted(context_->consumer(), in_.take());
   }
 
-  /// Stops the pipeline early and waits for its tasks, also for those that wait for I/O.
-  /// Precondition: no call of next() is in progress; a stop of its task ends such a call.
+  /// Stops the pipeline early and waits for its tasks, including the tasks that wait for I/O.
+  ///
+  /// Precondition: no call of next() is in progress. To end such a call, stop its task.
   [[nodiscard]] task<void> stop() {
     const detail::exclusive_use::guard guard(in_use_);
     co_await end();
   }
 
-  /// For the supervisor that saves this pipeline.
+  /// Sets the observer of the supervisor that saves this pipeline.
   void observe_steps(std::shared_ptr<detail::step_observer> observer) noexcept {
     context().observe_steps(std::move(observer));
   }
 
-  // ---- To go on elsewhere.
+  // ---- Saving and restoring.
 
-  /// Where the pipeline stands: behind the last element that next() gave. What is saved and
-  /// restored goes on with the next one, as if nothing had happened: save when that last one is
-  /// done with. Also when the pipeline has ended, and while another task waits in next().
+  /// Returns the state of the pipeline after the last element that next() returned. A pipeline that
+  /// restores it continues with the next element, as if nothing had happened. Call save() when the
+  /// program has finished with the last element. You may also call it after the pipeline has ended,
+  /// and while another task waits in next().
   ///
-  /// Positions in files, counters, and where the elements of shuffle buffers come from, never their
-  /// bytes: some hundred bytes, 17 for each file and 10 for each slot of a buffer; and for each
-  /// element of a batch of which flat_map() has given a part.
+  /// The state has positions in files, counters, and the origins of elements in shuffle buffers,
+  /// never their bytes. It takes a few hundred bytes, 17 for each file, 10 for each slot of a
+  /// buffer, and 10 for each element of a batch that flat_map() has delivered in part.
   ///
-  /// Errors: failed_precondition, with the reason, for a pipeline that cannot be saved: one that
-  ///         begins with a queue, whose workers give elements as they get ready, that shuffles
-  ///         batches, or has its source on a worker.
+  /// Errors: failed_precondition, with the reason, if the pipeline cannot be saved: it begins with
+  ///         a queue, has workers with ordering::free, shuffles batches, or runs its source on a
+  ///         worker.
   /// Cost:   20 ns for each slot of a buffer.
   [[nodiscard]] std::string save() const {
     context().require_savable(last_ ? last_->save_error() : save_error_);
     return last_ ? state() : end_;
   }
 
-  /// Goes on where a pipeline stood that was declared in the same way. What was in a shuffle
-  /// buffer, and that of which flat_map() has given a part, is read, and made, again. Workers,
-  /// readers, names of pipelines, prefetch() and num_epochs may be others than there; functions
-  /// must give the same for the same elements. A seed that is not given is that of the state.
+  /// Resumes from the state of a pipeline that was declared in the same way. Elements of shuffle
+  /// buffers, and elements that flat_map() has delivered in part, are read and made again, so
+  /// functions must return the same for the same element. Workers, readers, the name of the
+  /// pipeline, prefetch() and num_epochs may differ. A seed that is not set is taken from `state`.
   ///
-  /// Before the first next(), on the consumer's scheduler. An error changes nothing.
+  /// Call it before the first next(), on the consumer's scheduler. An error changes nothing.
   ///
-  /// Errors:       invalid_argument for the state of a pipeline that was declared otherwise, and
-  ///               for bytes that are none; data_loss; failed_precondition for files that were read
-  ///               and have changed in size or time, other seeds or ranks, what else is in the way
-  ///               of the input, and after the first next(); those of the system and of corrupt
-  ///               files. The message says what differs.
-  /// Cancellation: cancelled, after a few records; the pipeline is as it was declared then.
-  /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
-  ///               called for these here, whatever their workers; other tasks run meanwhile.
+  /// Errors:       invalid_argument if the pipeline was declared differently or `state` is not a
+  ///               state; data_loss if it is corrupt. Throws failed_precondition if files that were
+  ///               read have changed in size or time, if seeds or ranks differ, for other obstacles
+  ///               in the input, and after the first next(). Errors of the system and of corrupt
+  ///               files. The message states what differs.
+  /// Cancellation: fails with `cancelled` within a few records; the pipeline is then as declared.
+  /// Cost:         reads each record that a shuffle buffer held, and calls the functions for it in
+  ///               this task, for any number of workers. Other tasks run meanwhile.
   [[nodiscard]] task<void> restore(std::string state) {
     return restore_from({std::move(state)}, &detail::match_own_state);
   }
 
-  /// The same for any number of ranks: each is given the states of all that there were, wherever
-  /// those stood. What they and their stages had left is dealt out anew, each element to one rank;
-  /// as many ranks as before go on as they were.
+  /// Like restore(), but for any number of ranks. Pass the states of all former ranks, saved at any
+  /// position, to each rank. The elements that those ranks and their stages had left are
+  /// distributed, each to one rank. If the number of ranks is unchanged, each resumes its own work.
   ///
-  /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
-  ///         1,024 epochs apart.
-  /// Cost:   for each former rank, up to `interleave` * `block_length` records or a batch of its
-  ///         reader; and a restore() of a share.
+  /// Errors: also failed_precondition if `states` are not those of all former ranks, or if these
+  ///         are more than 1,024 epochs apart.
+  /// Cost:   for each former rank, reads up to `interleave` * `block_length` records or one batch
+  ///         of its reader; then a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
     return restore_from(std::move(states), &detail::reshard_states);
   }
 
-  /// From the source to the last one and the consumer, for describe_bottleneck() and
-  /// prometheus_text().
+  /// Returns the metrics of the stages from the source to the last one, then of the consumer, for
+  /// describe_bottleneck() and prometheus_text().
   [[nodiscard]] auto stages() const { return context().stages(); }
-  /// Elements at the end that filled no batch, and were dropped.
+  /// Returns the number of elements that were dropped because they did not fill the last batch.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return context().dropped(); }
 
  private:
@@ -367,9 +373,9 @@ class pipeline {
   std::string save_error_;  // why there is none
 };
 
-/// A pipeline that begins with the records of files; see file_source.
+/// Returns a pipeline that begins with the records of files; see file_source.
 ///
-/// Errors: invalid_argument for no file and for options out of range, the reader's too.
+/// Errors: invalid_argument if there is no file or an option is out of range, also of the reader.
 template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> files, pipeline_options options = {}) {
   file_source<Reader> source = std::move(files);  // see braced

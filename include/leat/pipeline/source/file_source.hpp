@@ -11,36 +11,37 @@
 
 namespace leat {
 
-/// Which files a pipeline reads, how often and in which order.
+/// The files that a pipeline reads, how often, and in which order.
 ///
-/// `interleave` files are read side by side, `block_length` records of each in turn, which is an
-/// order as fixed as that of one after the other: it does not depend on speed. When a file ends,
-/// the next one continues in the same turn. An epoch is read to its end before the next one begins.
-/// The order of the files in epoch e is a function of (seed, e).
+/// The pipeline reads `interleave` files concurrently and delivers `block_length` records of each
+/// in turn. Like sequential reading, this order does not depend on speed. When a file ends, the
+/// next one continues in the same turn. An epoch is read to its end before the next one begins. The
+/// order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
-  /// Files, or patterns as match_files() takes them: each has to match a file. All are sorted, and
-  /// each is read once, however often it is named.
+  /// Paths or patterns of match_files(); each must match at least one file. The files are sorted,
+  /// and an epoch reads each file once, even if it is named several times.
   braced<std::vector<std::string>> files;
-  std::optional<std::uint64_t> num_epochs = 1;  ///< none: again and again
-  bool shuffle = false;                         ///< the files, another order in each epoch
-  std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
+  std::optional<std::uint64_t> num_epochs = 1;  ///< if not set, the epochs never end
+  bool shuffle = false;                         ///< if true, shuffles the files in each epoch
+  std::optional<std::uint64_t> seed = {};       ///< of the orders; if not set, different each time
   std::size_t interleave = 1;
   std::size_t block_length = 64;
-  /// Tasks that read files, on pipeline_options::workers in turn; a number from 1 to `interleave`
-  /// means `interleave`, since the order does not depend on it. So many
-  /// files are open: those whose turns it is, and the next ones of the epoch's order; each is read,
-  /// verified and inflated in a task of its own, up to two batches ahead. The order is the same for
-  /// any number of them, and so are states and the order of reports, which are told where their
-  /// records are asked for. 0: none, files are read there.
+  /// The number of tasks that read files, on pipeline_options::workers in turn. A number from 1 to
+  /// `interleave` means `interleave`. If 0, the task that requests the records reads the files.
+  ///
+  /// As many files are open: the interleaved ones and the next ones in the epoch's order. Each is
+  /// read, verified and inflated in a task of its own, up to two batches ahead. The order of
+  /// records, the states and the order of reports are the same for any number of readers. Reports
+  /// are made in the task that requests the records.
   std::size_t readers = 0;
-  /// Which of several processes that share the files this is: it reads the files rank, rank +
-  /// world_size, ... of each epoch's order. Such processes need a seed to shuffle. Shares by
-  /// records, and of equal size, take an index, which read_indexed() has; see
-  /// pipeline::restore_ranks() to go on with another number of ranks.
+  /// The rank of this process among the processes that share the files. It reads the files rank,
+  /// rank + world_size, ... of each epoch's order. Processes that shuffle need a seed. Shares of
+  /// records, or of equal size, need an index, so use read_indexed() for these. To resume with a
+  /// different number of ranks, see pipeline::restore_ranks().
   world_rank world = {};
   typename Reader::options_type reader = {};
-  braced<std::string> name = "files";  ///< of the stage
+  braced<std::string> name = "files";  ///< name of the stage
 };
 
 }  // namespace leat

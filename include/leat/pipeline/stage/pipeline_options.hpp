@@ -16,38 +16,40 @@ namespace leat {
 enum class ordering {
   /// Input order, for any number of workers. A finished element waits for all earlier ones.
   deterministic,
-  /// The order in which elements are finished: none waits for a slower one.
+  /// The order in which elements are finished. No element waits for a slower one.
   free
 };
 
-/// How a pipeline runs.
+/// Options of a pipeline.
 struct pipeline_options {
-  braced<std::string> name = "pipeline";  ///< for messages, reports and dumps
+  braced<std::string> name = "pipeline";  ///< the name in messages, reports and dumps
   ordering order = ordering::deterministic;
-  /// Where the workers of its stages run, dealt out in turn over all stages; none: on the
-  /// consumer's scheduler. They outlive the pipeline.
+  /// Schedulers on which the workers of all stages run, assigned in turn. If empty, the workers run
+  /// on the consumer's scheduler. The schedulers must outlive the pipeline.
   braced<std::vector<scheduler*>> workers = {};
-  /// How long the consumer waits for an element before next() fails with deadline_exceeded, and
-  /// names the stage for which all wait: one that nobody feeds, or whose input does not come. It
-  /// may take twice as long until that is noticed. A function that does not return cannot be ended,
-  /// and the pipeline still waits for it; dump() shows it. None: no limit, except 60 s for a
-  /// producer that was never started; see read_queue().
+  /// The time that the consumer waits for an element before next() fails with deadline_exceeded.
+  /// The message names the stage for which all others wait, because it has no input or its input
+  /// does not arrive. Noticing this may take twice as long. A function that does not return cannot
+  /// be stopped: the pipeline still waits for it, and dump() shows it. If not set, there is no
+  /// limit, except 60 s for a producer that was never started; see read_queue().
   ///
   /// A pipeline with a limit has a hidden prefetch stage at its end: a task of the pipeline calls
   /// the last stage, and reads one block ahead, so that next() can fail while that task still
-  /// waits. The stage is in no report or metric.
+  /// waits. No report or metric contains this stage.
   std::optional<time_span> patience = {};
-  /// Bytes that the stages may hold together: readers, shuffle buffers, and all blocks of elements
-  /// on their way to the consumer. Stages run ahead only as far as the budget allows, by at least
-  /// one block each, which does not change the order. What a function makes is taken to be as large
-  /// as the largest that it has made before: who grows suddenly is above it for once, by as much
-  /// for each worker. A pipeline that cannot do with it is refused, when it is declared or as soon
-  /// as the sizes of its records tell, with resource_exhausted and the sum. What the consumer has
-  /// got is its own. None: as much as follows from the other options.
+  /// The number of bytes that all stages together may hold: readers, shuffle buffers, and blocks of
+  /// elements on their way to the consumer. Stages run ahead only as far as the budget allows, but
+  /// at least by one block each. The budget does not change the order. A result of a function is
+  /// expected to be as large as the largest one before it. If results grow suddenly, the stages
+  /// exceed the budget once, by the growth for each worker. Elements that the consumer has received
+  /// do not count. If not set, the other options determine the memory.
+  ///
+  /// If the budget is too small, the pipeline fails with resource_exhausted and the required sum:
+  /// when it is declared, or as soon as the sizes of its records are known.
   std::optional<std::size_t> memory_budget = {};
 };
 
-/// All schedulers of a runtime, for pipeline_options::workers.
+/// Returns all schedulers of a runtime, for pipeline_options::workers.
 [[nodiscard]] std::vector<scheduler*> schedulers_of(const runtime& rt);
 
 }  // namespace leat

@@ -10,31 +10,33 @@
 
 namespace leat {
 
-/// Tasks in which a stage works. 0: in none of its own, but where its output is asked for.
+/// Options of pipeline::map() and flat_map().
 struct map_stage_options {
+  /// The number of tasks that call the function. If 0, the stage has no task of its own and works
+  /// in the task that requests its output.
   std::size_t workers = 0;
 };
 
-/// How far ahead of its consumer a pipeline runs, and where.
+/// Options of pipeline::prefetch().
 struct prefetch_stage_options {
-  std::size_t blocks = 1;  ///< blocks of elements
-  /// True: the stages before run on one of pipeline_options::workers, beside those behind. Readers
-  /// are opened there, and functions without workers of their own are called there. Such a pipeline
-  /// cannot be saved.
+  std::size_t blocks = 1;  ///< how many blocks of elements the preceding stages may run ahead
+  /// If true, the preceding stages run on one of pipeline_options::workers, concurrently with the
+  /// following ones. Readers are opened on that scheduler, and functions without workers of their
+  /// own are called on it. Such a pipeline cannot be saved.
   bool on_worker = false;
   braced<std::string> name = "prefetch";
 };
 
-/// What a shuffle holds, from which it draws.
+/// Options of pipeline::shuffle().
 struct shuffle_stage_options {
-  std::size_t capacity = 0;                ///< elements
-  std::optional<std::uint64_t> seed = {};  ///< none: another order each time
+  std::size_t capacity = 0;                ///< number of elements in the buffer
+  std::optional<std::uint64_t> seed = {};  ///< if not set, a different order each time
   braced<std::string> name = "shuffle";
 };
 
-/// How elements are put together.
+/// Options of pipeline::batch().
 struct batch_stage_options {
-  std::size_t batch_size = 0;                         ///< elements
+  std::size_t batch_size = 0;                         ///< number of elements in a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   braced<std::string> name = "batch";
 };
