@@ -81,7 +81,7 @@ struct select_branches<std::index_sequence<I...>, Operations...>
   }
 };
 
-/// Awaits the first of several operations; see select(). Movable until it is awaited.
+/// The awaitable that select() returns. Movable until it is awaited.
 template <class... Operations>
 class [[nodiscard]] select_awaiter final : public select_state {
  public:
@@ -143,8 +143,9 @@ class [[nodiscard]] select_awaiter final : public select_state {
                                  [this] { return result(); });
   }
 
-  /// For one whose last operation may be done in part: that, when all is over. `limit_code` is the
-  /// code with which the other operations end it.
+  /// For a select whose last operation may be completed in part: returns the branch of that
+  /// operation after the select has ended. `limit_code` is the code with which the other operations
+  /// end it.
   auto& finish_partial(std::error_code limit_code) {
     end();
     if (begin_error_) std::rethrow_exception(begin_error_);
@@ -156,7 +157,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return last;
   }
 
-  /// What is waited for, in words.
+  /// Describes the operations that are waited for.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
     branches_.describe(out);
@@ -220,8 +221,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
   select_branches<std::index_sequence_for<Operations...>, Operations...> branches_;
 };
 
-/// Awaits an operation, or what ends the waiting for it; see with_timeout() and with_stop().
-/// Movable until it is awaited.
+/// The awaitable that with_timeout(), with_deadline() and with_stop() return. Movable until it is
+/// awaited.
 template <class Operation, class End>
 class [[nodiscard]] limited_awaiter {
  public:
@@ -257,9 +258,9 @@ class [[nodiscard]] limited_awaiter {
   select_awaiter<Operation, End> select_;
 };
 
-/// The same of an operation that may be done in part.
+/// Specialization for an operation that may be completed in part.
 ///
-/// What ends it begins first: when one of the two cannot begin, nothing has happened.
+/// The limit begins first, so that nothing has happened if one of the two cannot begin.
 template <class Operation, class End>
   requires partially_completable<Operation>
 class [[nodiscard]] limited_awaiter<Operation, End> {
@@ -305,29 +306,31 @@ template <class Operation, class End>
 
 }  // namespace detail
 
-/// Waits for the first of several operations and carries out that one alone.
+/// Waits for the first of several operations to complete, and performs only that one.
 ///
 ///     auto done = co_await leat::select(jobs.pop(), urgent.pop(), leat::sleep_for(1s));
 ///     if (done.index() == 0) use(std::get<0>(done));
 ///
-/// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, wait_for_stop,
-/// join of a task group. Not push_many: a sequence may be longer than the capacity, so part of it
-/// could have been added when another operation wins.
+/// The other operations have no effect, because select() chooses the winner before it moves any
+/// item. Their queues neither lose nor gain an item, and no other waiting operation is skipped. If
+/// several operations can complete immediately, the first one in the argument list wins.
 ///
-/// The winner is decided before anything moves: a queue whose operation has lost gives and takes
-/// nothing, and no operation after it in the wait queue is passed over. If several could complete
-/// immediately, the first in the list wins.
+/// Accepts pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
+/// wait_for_stop() and task_group::join(). It does not accept push_many(): a sequence may be longer
+/// than the capacity, so push_many() could have added some of its items when another operation
+/// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
 ///
-/// Owns the operations: a function can return the select, or keep it and await it later. Objects
-/// that an operation refers to must live until it has completed: the queue, the group, and the
-/// values that are pushed, unless push() copies them.
+/// select() owns the operations: a function can return the result of select(), or keep it and await
+/// it later. The objects that an operation refers to must live until the operation has completed.
+/// These are the queue, the group, and the values that are pushed, unless push() copies them.
 ///
-/// Result:        a std::variant with what each operation gives, std::monostate where that is void.
-/// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
-/// Cancellation:  total: a stop before there is a winner changes nothing.
-/// Thread safety: as the operations; they may be on queues that other threads use.
-/// Cost:          for each operation, entering and leaving a wait queue; no allocation. An
-///                operation that can complete immediately costs what it costs alone.
+/// Result:        a std::variant of the operations' results, with std::monostate for void.
+/// Errors:        the exception of the winner; cancelled; std::bad_alloc, without any effect.
+/// Cancellation:  total: if a stop is requested before there is a winner, no operation has an
+///                effect.
+/// Thread safety: like the operations; other threads may use the same queues.
+/// Cost:          for each operation, joining and leaving one wait queue; no allocation. An
+///                operation that completes immediately costs what it costs without select().
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
   static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
@@ -347,18 +350,21 @@ template <class... Operations>
                                                std::move(operations)...);
 }
 
-/// An operation that has until a time span from now: after that it ends, having changed nothing.
+/// Limits an operation to a time span, which begins when the result is awaited. If the time runs
+/// out, the operation ends and has changed nothing.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///
-/// Owns the operation, as a select does: a function can return it.
+/// with_timeout() owns the operation, as select() does: a function can return the result.
 ///
-/// Operations: as for select(), whose cost it has, and push_many of a queue. Of that the items that
-/// are in stay in; it throws a partial_push_error, which says how many, with the code of what ended
-/// it.
+/// Accepts the operations of select(), and push_many() of queues. The items that a push_many() has
+/// added remain in the queue. It throws a partial_push_error, with their number and with the code
+/// of the limit or stop that ended it.
 ///
-/// Errors: deadline_exceeded, naming the operation; what the operation throws; cancelled.
-/// Cancellation: total; of a push_many partial.
+/// Errors:       deadline_exceeded, with a description of the operation; the exception of the
+///               operation; cancelled.
+/// Cancellation: total; partial for push_many().
+/// Cost:         like select().
 template <class Operation>
 [[nodiscard]] auto with_timeout(
     Operation&& operation, time_span limit,
@@ -366,7 +372,7 @@ template <class Operation>
   return detail::limit(std::forward<Operation>(operation), sleep_for(limit, where), where);
 }
 
-/// The same until a point in time.
+/// Like with_timeout(), but with an absolute deadline.
 template <class Operation, class Duration>
 [[nodiscard]] auto with_deadline(
     Operation&& operation, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -374,13 +380,12 @@ template <class Operation, class Duration>
   return detail::limit(std::forward<Operation>(operation), sleep_until(deadline, where), where);
 }
 
-/// The same until a stop is requested through `token`: what a coroutine that is no leat task says
-/// at each wait, since it has no owner whose stop could reach it.
+/// Like with_timeout(), but the operation ends when a stop is requested through `token`. Use it for
+/// each wait of a coroutine of another library, which has no owner whose stop could reach it.
 ///
 ///     auto item = co_await leat::with_stop(queue.pop(), token);
 ///
-/// Errors: cancelled, naming the operation; what the operation throws.
-/// Operations, cancellation: as for with_timeout().
+/// Errors: cancelled, with a description of the operation; the exception of the operation.
 template <class Operation>
 [[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
                              const std::source_location& where = std::source_location::current()) {

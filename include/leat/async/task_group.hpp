@@ -35,26 +35,26 @@ using group_task = typename group_body<Body>::type;
 
 }  // namespace detail
 
-/// Says that a group is not stopped together with the task that makes it.
+/// The tag for a task_group that is not stopped together with the task that creates it.
 struct shielded_t {};
 inline constexpr shielded_t shielded{};
 
-/// Runs tasks side by side and joins them: the first error stops the others and is thrown by
-/// join().
+/// Owner of tasks that run concurrently and are joined together. The first error stops the other
+/// tasks and is thrown by join().
 ///
 ///     leat::task_group group;
 ///     group.spawn(produce(queue), "producer");
 ///     group.spawn(consume(queue), "consumer");
 ///     co_await group.join();
 ///
-/// Join before the group ends, on every way out: its destructor asserts that no task lives;
-/// with_task_group() sees to that. A group that is made in a task is stopped when that task is
-/// asked to stop.
+/// Join on every path before the group is destroyed, or use with_task_group(). The destructor
+/// asserts that no task is running. A group that is created in a task stops when that task is asked
+/// to stop.
 ///
 /// Thread safety: thread-safe.
 class task_group final : public task_scope {
  public:
-  /// Awaits the end of a group's tasks; see join().
+  /// The awaitable that join() returns.
   class [[nodiscard]] join_wait final : public condition_wait {
    public:
     join_wait(task_group& group, const std::source_location& where) noexcept
@@ -77,13 +77,13 @@ class task_group final : public task_scope {
   explicit task_group(std::string_view name = {})
       : task_scope("task group", name, scheduler::current_task()) {}
 
-  /// A group that goes on when the task that made it is asked to stop: for what has to be done in
-  /// spite of that, such as closing a file.
+  /// Creates a group that does not stop when the task that creates it is asked to stop. Use it for
+  /// work that must be completed after a stop request, such as closing a file.
   explicit task_group(shielded_t, std::string_view name = {})
       : task_scope("task group", name, scheduler::current_task(), nullptr) {}
 
-  /// Starts a task on the scheduler that runs now, in its next turn.
-  /// Errors: std::bad_alloc; then nothing was started.
+  /// Starts a task on the current scheduler, in its next turn.
+  /// Errors: std::bad_alloc; the task is then not started.
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
     scheduler* s = scheduler::current();
@@ -97,9 +97,9 @@ class task_group final : public task_scope {
   ///
   /// Pass a lambda with captures in this way. In `group.spawn(lambda())` the lambda is destroyed at
   /// the end of the statement, before its coroutine runs.
-  /// Body: callable without arguments, returns task<void>. An exception that it throws itself is an
-  /// error of the task.
-  /// Errors: std::bad_alloc; then nothing was started.
+  /// Body: a callable without arguments that returns task<void>. An exception that the call itself
+  /// throws is an error of the task.
+  /// Errors: std::bad_alloc; the task is then not started.
   template <class Body>
   void spawn(Body body, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
@@ -107,13 +107,13 @@ class task_group final : public task_scope {
   }
 
   /// Starts a task on another scheduler.
-  /// Errors: std::bad_alloc; then nothing was started.
+  /// Errors: std::bad_alloc; the task is then not started.
   void spawn_on(scheduler& s, task<void> t, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     task_scope::spawn_on(s, std::move(t), name, where);
   }
 
-  /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
+  /// Like spawn() with a callable, but on another scheduler, which calls and destroys `body`.
   template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
@@ -129,27 +129,30 @@ class task_group final : public task_scope {
                   "an asio::io_context");
   }
 
-  /// Asks every task of the group to stop: its wait, present or next, ends as cancelled.
-  /// Returns false when that was done before.
+  /// Asks every task of the group to stop: its present or next wait fails with `cancelled`.
+  /// Returns false if a stop was requested before.
   bool request_stop() noexcept { return request_scope_stop(); }
 
-  /// Waits until every task has ended, then throws the first error that one of them ended with.
-  /// That a task was cancelled by the group's own stop is no error. A group that ended well can be
-  /// used again; one that failed or was stopped stays so, and every join says the same.
+  /// Waits until every task has finished, and then throws the first error of a task. A `cancelled`
+  /// that the group's own stop caused is not an error. A group without an error or a stop request
+  /// can be used again. A group that failed or was stopped stays in that state, and every join()
+  /// has the same result.
   ///
-  /// Cancellation: none; a stop of the task in which the group was made stops the group, and join
-  ///               waits on until all have ended.
-  /// Errors:       failed_precondition, for a task of the group: it would wait for itself.
-  /// Cost:         no allocation: who has spawned can join, whatever the memory.
+  /// Errors:       failed_precondition if a task of the group calls join(), because it would wait
+  ///               for itself.
+  /// Cancellation: none. A stop request to the task that created the group stops the group, and
+  ///               join() keeps waiting until all tasks have finished.
+  /// Cost:         no allocation, so join() cannot fail when memory is exhausted.
   [[nodiscard]] join_wait join(
       const std::source_location& where = std::source_location::current()) noexcept {
     return {*this, where};
   }
 
-  /// The same for an OS thread that runs no scheduler.
+  /// Like join(), but blocks an OS thread that does not run a scheduler.
   void wait_join(std::source_location where = std::source_location::current());
 
-  /// The error that join() throws when all have ended; null as long as there is none.
+  /// Returns the error that join() throws after all tasks have finished, or null if no task has
+  /// failed yet.
   /// Thread safety: thread-safe.
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
 
@@ -165,25 +168,25 @@ class task_group final : public task_scope {
 
 namespace detail {
 
-/// Reports the exception of a call that was to start a task of the group.
+/// Reports the exception of a call that should have started a task of the group.
 struct body_failure {
   static void report(task_group& group) noexcept { group.task_failed(std::current_exception()); }
 };
 
 }  // namespace detail
 
-/// Runs `body` as the first task of a group of its own and joins the group, on every way out: the
-/// first error, of the body or of a task that it spawned, stops all of them and is thrown.
+/// Creates a group, runs `body` as its first task, and joins the group on every path. The first
+/// error, of the body or of a task that it spawned, stops all of them and is thrown.
 ///
 ///     co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
 ///       group.spawn(produce(queue));
 ///       co_await consume(queue);  // ends when the producer fails, and the other way round
 ///     });
 ///
-/// Body: callable with task_group&, gives task<void>; lives until the end, captures and all. As a
-/// task of the group it cannot join it. It need not be a coroutine: an exception that the call
-/// itself throws stops the group, too.
-/// Cancellation: a stop of the caller stops the group.
+/// Body: a callable that accepts task_group& and returns task<void>. It is kept, with its captures,
+/// until the end. It cannot join the group, because it is one of its tasks. It need not be a
+/// coroutine: an exception that the call itself throws also stops the group.
+/// Cancellation: a stop request to the calling task stops the group.
 template <class Body>
 detail::group_task<Body> with_task_group(
     Body body, std::string_view name = {},

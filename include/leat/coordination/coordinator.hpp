@@ -23,32 +23,36 @@
 
 namespace leat {
 
-/// How join() ends the waiting.
+/// Options of coordinator::join().
 ///
 ///     co_await coord.join({.stop_after = 30s, .grace = 5s});  // takes 35 s at most
 struct join_options {
   /// How long join() waits for tasks and threads to finish by themselves. After this time it
   /// requests a stop, without an error, and the grace period begins. Default: no limit.
   time_span stop_after = duration::max();
-  /// How long tasks and threads may take to end once the stop was requested and join() waits.
+  /// The grace period: how long tasks and threads may take to finish after a stop was requested and
+  /// join() was called. Default: 120 s.
   time_span grace = std::chrono::seconds(120);
-  /// True: those that are left when the grace is over, threads or tasks, are no error: join() names
-  /// them on standard error and returns. They have to be joined all the same before the coordinator
-  /// is destroyed.
+  /// If true, stragglers, both tasks and threads, are not an error. When the grace period ends,
+  /// join() prints their names to standard error and does not throw stragglers_error. Join them
+  /// before the coordinator is destroyed.
   bool ignore_live_threads = false;
-  /// True: when the grace is over it says on standard error who is left, where and on what, and
-  /// waits on until all have ended; only then it throws.
+  /// If true, join() does not throw when the grace period ends. It prints each straggler, with the
+  /// place and the object of its wait, to standard error. It keeps waiting until all have finished,
+  /// and then throws.
   bool wait_for_stragglers = false;
 };
 
-/// What a coordinator is made of.
+/// Options of a coordinator.
 struct coordinator_options {
   braced<std::string> name = {};  ///< for messages and dumps
-  /// Errors that mean an orderly end: they stop the others but are not thrown. An empty list: none.
+  /// Errors that mean an orderly end: they stop the other tasks and threads but are not thrown. If
+  /// the list is empty, every error is thrown.
   braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
 };
 
-/// join() gave up waiting: what() names every straggler, where it waits and for how long.
+/// The error of a join() whose grace period has ended. what() lists every straggler, with the place
+/// and the duration of its wait.
 class stragglers_error : public failure {
  public:
   using failure::failure;
@@ -67,24 +71,31 @@ struct thread_body {
 
 }  // namespace detail
 
-/// Stops a set of tasks and threads together, and joins them: the first error wins.
-///
-/// Any task or thread may call request_stop(), with or without an error. A task or thread that
-/// exits with an exception requests a stop with that exception. An error that only follows from
-/// another one is ignored, such as the `cancelled` of a wait that the stop ended. For a
-/// partial_push_error, the cause of the queue's failure counts instead.
-///
-/// The stop reaches every wait of every task of the coordinator, and the blocking queue operations
-/// of the threads that it started. The first request decides: a clean one makes later errors
-/// secondary. join() waits until all have finished, or for the stop and then for the grace period,
-/// and throws the recorded error. Join on every path, as with_coordinator() does: the destructor
-/// asserts that no task lives. A coordinator that is created in a task is stopped, without an
-/// error, when that task is asked to stop.
+/// Owner of a set of tasks and threads, which stops them together and joins them.
 ///
 ///     leat::coordinator coord;
 ///     coord.spawn(read_files(queue), "reader");
 ///     ...
 ///     co_await coord.join();
+///
+/// Stopping: any task or thread may call request_stop(), with or without an error. The stop request
+/// cancels every wait of the coordinator's tasks, and every blocking queue operation of threads
+/// that start_thread() created, now and later. A task or thread that exits with an exception
+/// requests a stop with that exception.
+///
+/// Errors: the first request decides the outcome. If it carries an error, join() throws that error;
+/// if not, the stop is clean. Later errors become secondary_errors(). Errors that are listed in
+/// clean_stop_errors count as a clean stop. An error that is only a consequence of the stop, such
+/// as the `cancelled` of an interrupted wait, is ignored. For a partial_push_error, the error that
+/// the queue failed with counts instead.
+///
+/// Joining: join() waits until all tasks and threads have finished. After a stop request it waits
+/// at most for the grace period and then reports the stragglers. Join on every path before the
+/// coordinator is destroyed, or use with_coordinator(). The destructor asserts that no task is
+/// running.
+///
+/// Nesting: a coordinator that is created in a task stops, without an error, when that task is
+/// asked to stop.
 ///
 /// Thread safety: thread-safe.
 /// TensorFlow: tf.train.Coordinator.
@@ -93,9 +104,9 @@ class coordinator final : public task_scope {
   explicit coordinator(coordinator_options options = {});
   ~coordinator() override;
 
-  // ---- Who is coordinated.
+  // ---- Tasks and threads.
 
-  /// Starts a task on the scheduler that runs now. Its name appears in the message of a late join.
+  /// Starts a task on the current scheduler. `name` appears in the message of a stragglers_error.
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current());
 
@@ -113,7 +124,7 @@ class coordinator final : public task_scope {
     task_scope::spawn_on(s, std::move(t), name, where);
   }
 
-  /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
+  /// Like spawn() with a callable, but on another scheduler, which calls and destroys `body`.
   template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
@@ -129,13 +140,14 @@ class coordinator final : public task_scope {
                   "an asio::io_context");
   }
 
-  /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
-  /// waits for: blocking operations on queues (blocking_operations) are ended by the stop without
-  /// it. What it throws requests a stop with that error; after a stop, `cancelled` is not an error.
-  /// Errors: invalid_argument without a body.
+  /// Starts an OS thread, for which join() waits. A stop request ends the thread's blocking queue
+  /// operations (blocking_operations). For other waits, `body` receives the stop token. An
+  /// exception from `body` requests a stop with that exception; after a stop request, `cancelled`
+  /// is not an error.
+  /// Errors: invalid_argument if `body` is empty.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 
-  /// The same for a body that waits for nothing else.
+  /// Like start_thread() above, but for a body that does not need the stop token.
   template <std::invocable Body>
     requires(!std::invocable<Body&, std::stop_token>)
   void start_thread(std::string name, Body body) {
@@ -159,24 +171,27 @@ class coordinator final : public task_scope {
                   "[](std::stop_token stop) { ... })");
   }
 
-  /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
-  /// It must pass its own stop token to what it waits for. Costs a thread that waits for its end.
+  /// Takes ownership of a thread that was started elsewhere. join() waits for the thread, and a
+  /// stop request is forwarded to the stop source of `thread`. The thread must pass its own stop
+  /// token to the operations that it waits for.
+  /// Cost: one more thread, which waits for the end of `thread`.
   void register_thread(std::jthread thread, std::string name);
 
   // ---- Stopping.
 
-  /// Asks everybody to stop. The first call decides; later errors are kept as secondary ones.
+  /// Asks all tasks and threads to stop. The first call decides the outcome; the errors of later
+  /// calls become secondary errors.
   ///
-  /// Errors: after join(), an error that is no clean one is thrown to the caller, since nobody
-  ///         would ever see it otherwise; the coordinator is unchanged then.
+  /// Errors: after join(), an error that is not in clean_stop_errors is rethrown to the caller,
+  ///         because no later join() would report it. The coordinator does not change.
   void request_stop(std::exception_ptr error = nullptr);
 
-  /// Runs `body` here; what it throws, whatever it is, goes no further: it is a stop request with
-  /// that error. False: it threw. A body that ends well requests no stop.
+  /// Calls `body` on the calling thread, and requests a stop with any exception that `body` throws.
+  /// Returns true, or false if `body` threw. A body that returns normally does not request a stop.
   ///
   ///     coord.stop_on_exception([&] { consume(batches); });
   ///
-  /// Errors: after join() an error that is no clean one leaves this call; see request_stop().
+  /// Errors: after join(), an error that is not in clean_stop_errors; see request_stop().
   template <std::invocable Body>
     requires std::is_void_v<std::invoke_result_t<Body&>>
   bool stop_on_exception(Body&& body) {
@@ -189,10 +204,12 @@ class coordinator final : public task_scope {
     return true;
   }
 
-  /// The same for a task: to be awaited, or spawned by another owner in place of the task.
+  /// Like stop_on_exception() above, but for a task. Await the returned task, or let another owner
+  /// spawn it instead of `body`.
   [[nodiscard]] task<bool> stop_on_exception(task<void> body);
 
-  /// The same for what gives the task, which is kept until that has ended, captures and all.
+  /// Like stop_on_exception() of a task, but for a callable that returns the task. `body` is kept,
+  /// with its captures, until that task has finished.
   template <std::invocable Body>
     requires detail::returns_exactly<task<void>, Body&>
   [[nodiscard]] task<bool> stop_on_exception(Body body) {
@@ -200,59 +217,62 @@ class coordinator final : public task_scope {
     co_return co_await detail::untraced<bool>{std::move(running)};
   }
 
-  /// True once a stop was requested.
+  /// Returns true after a stop request.
   [[nodiscard]] bool should_stop() const noexcept { return stop_requested(); }
 
-  /// Waits for the stop at most until `deadline_after(now, limit)`; gives should_stop().
-  /// In a task. Errors: cancelled, when the task belongs to another owner and is stopped by it.
+  /// Waits in a coroutine for a stop request, at most until `deadline_after(now, limit)`. Returns
+  /// should_stop().
+  /// Errors: cancelled if the waiting task belongs to another owner and that owner stops it.
   [[nodiscard]] task<bool> wait_for_stop(
       time_span limit = duration::max(),
       std::source_location where = std::source_location::current());
 
-  /// The same for an OS thread, which it blocks.
+  /// Like wait_for_stop(), but blocks an OS thread.
   bool block_for_stop(time_span limit = duration::max(),
                       std::source_location where = std::source_location::current());
 
-  /// Takes the stop and the recorded error back: the coordinator is as new. Call it when all have
-  /// ended: a task that lives on may have seen the stop, and the groups that it made have. A thread
-  /// that lives on stays stopped: what that ends is no error of the next round.
+  /// Withdraws the stop request and the recorded error, as if the coordinator were new. Call it
+  /// only after all tasks and threads have ended. A task that is still running may have seen the
+  /// stop already, and groups that it created stay stopped. A thread that is still running stays
+  /// stopped; the `cancelled` that results is not an error of the next round.
   void clear_stop();
 
   // ---- Joining.
 
-  /// Waits for all tasks and threads; throws the recorded error.
+  /// Waits for all tasks and threads, and then throws the recorded error, if there is one.
   ///
-  /// Without a stop request it waits up to join_options::stop_after, by default without a limit,
-  /// and then requests a stop. The grace period begins when both this call and a stop request have
-  /// been made.
+  /// Without a stop request, join() waits up to join_options::stop_after, by default without a
+  /// limit, and then requests a stop. The grace period begins when both this call and a stop
+  /// request have been made.
   ///
-  /// Errors: the recorded error; stragglers that are left after the grace then become a secondary
-  ///         error. Without a recorded error, the stragglers_error;
-  ///         failed_precondition in a task of the coordinator, or in a thread that it started,
-  ///         which would wait for itself. A registered thread is not known here: it waits until
-  ///         the grace is over.
+  /// Errors: the recorded error; the stragglers_error is then a secondary error. If there is no
+  ///         recorded error, the stragglers_error. failed_precondition in a task of the
+  ///         coordinator, or in a thread that it started, because the caller would wait for itself.
+  ///         A registered thread that joins is not detected: it waits until the grace period ends.
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 
-  /// The same for an OS thread, which it blocks.
+  /// Like join(), but blocks an OS thread.
   void wait_join(const join_options& options = {},
                  std::source_location where = std::source_location::current());
 
-  /// True from the end of the first join() on, until clear_stop().
+  /// Returns true from the end of the first join() until clear_stop().
   [[nodiscard]] bool joined() const noexcept;
 
-  /// Throws the recorded error, if there is one; it stays recorded.
+  /// Throws the recorded error, if there is one. The error stays recorded.
   void raise_requested_exception() const;
 
-  /// Errors that came after the first request, and those of add_secondary_error(), each once. Those
-  /// that nobody asks for here are told on standard error by clear_stop() or the destructor.
+  /// Returns the errors that followed the first stop request, and the errors passed to
+  /// add_secondary_error(), each once. clear_stop() and the destructor print them to standard
+  /// error, unless this function was called after the last one was added.
   [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
 
-  /// Returns true if the first stop request was made with a clean error, such as out_of_range of a
-  /// task: the work has ended by itself.
+  /// Returns true if the first stop request was made with a clean error, such as the out_of_range
+  /// of a task: the work has ended by itself.
   [[nodiscard]] bool stopped_by_clean_error() const noexcept;
 
-  /// Keeps an error that is no reason to stop, such as that of a clean-up: it is never thrown.
+  /// Adds an error that is not a reason to stop, such as the error of a clean-up, to
+  /// secondary_errors(). It is never thrown.
   void add_secondary_error(std::exception_ptr error);
 
  private:
@@ -306,8 +326,9 @@ using coordinator_task = typename coordinator_body<Body>::type;
 
 }  // namespace detail
 
-/// Runs `body` as the first task of a coordinator of its own and joins it, on every way out: the
-/// first error, of the body or of a task or thread that it started, stops all and is thrown.
+/// Creates a coordinator, runs `body` as its first task, and joins the coordinator on every path.
+/// The first error, of the body or of a task or thread that it started, stops all of them and is
+/// thrown.
 ///
 ///     co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
 ///       producer.start(coord);
@@ -315,12 +336,14 @@ using coordinator_task = typename coordinator_body<Body>::type;
 ///       coord.request_stop();
 ///     }, "training");
 ///
-/// Body: callable with coordinator&, gives task<void>; lives until the end, captures and all. As a
-/// task of the coordinator it cannot join it. It need not be a coroutine: an exception that the
-/// call itself throws stops the coordinator, too.
-/// Cancellation: a stop of the caller stops the coordinator.
-/// Errors: as coordinator::join(). Stragglers are named on standard error and waited for: nothing
-///         that the caller owns is used after this has ended.
+/// Body: a callable that accepts coordinator& and returns task<void>. It is kept, with its
+/// captures, until the end. It cannot join the coordinator, because it is one of its tasks. It need
+/// not be a coroutine: an exception that the call itself throws also stops the coordinator.
+///
+/// Errors:       like coordinator::join(). Stragglers are printed to standard error, and
+///               with_coordinator() waits for them: nothing that the caller owns is used after it
+///               has ended.
+/// Cancellation: a stop request to the calling task stops the coordinator.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(
     Body body, coordinator_options options, join_options joining,
@@ -333,7 +356,7 @@ detail::coordinator_task<Body> with_coordinator(
   co_await detail::untraced<void>{std::move(joined)};
 }
 
-/// The same with default options, and a name for messages and dumps.
+/// Like with_coordinator() above, but with default options. `name` is for messages and dumps.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(
     Body body, std::string_view name = {},
