@@ -24,42 +24,48 @@
 
 namespace leat {
 
-/// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
+/// Base class of the bounded queues: fifo_queue, random_shuffle_queue, priority_queue and others.
 ///
-/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation has
-/// four forms, which mix freely: an awaitable for leat tasks and other coroutines that run on a
-/// leat scheduler (`co_await q.pop()`), an Asio initiating function (`q.async_pop(token)`), one
-/// that never waits (`q.try_pop()`) and one that blocks an OS thread (`q.wait_pop()`).
+/// A queue passes items between tasks, Asio handlers and threads, on any schedulers. Each
+/// operation has four forms, which you can mix on one queue:
 ///
-/// A thread that blocks must not be one that has to serve it: in a task that is a caught
-/// precondition, in a handler of the same io_context a deadlock.
+/// - `co_await q.pop()` suspends a leat task or another coroutine on a leat scheduler.
+/// - `q.async_pop(token)` accepts any Asio completion token.
+/// - `q.try_pop()` never waits.
+/// - `q.wait_pop()` blocks an OS thread. Do not call it on a thread that runs a scheduler. In a
+///   task this is a precondition violation; in a handler of the same io_context, a deadlock.
 ///
-/// Order of service: on each side first come, first served, for any number of items. The first
-/// waiting operation blocks later ones; a try_ operation never overtakes a waiting one.
+/// Closing: close() rejects later pushes. The remaining items are still delivered; then pops return
+/// an empty result. After fail(error), pushes throw `error`, and so do pops once all items have
+/// been removed; the try_ forms do not. A closed queue cannot be reopened.
 ///
-/// No element is lost or doubled: an operation that is cancelled, or whose coroutine is destroyed
-/// while it waits, leaves all as if it had never begun (push_many: what is in stays in).
+/// Order of service: first come, first served among pushes and among pops, regardless of the
+/// number of items. The first waiting operation blocks later ones. A try_ operation never
+/// overtakes a waiting operation.
 ///
-/// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
-/// the same, except that then they throw the cause. A queue is never opened again.
+/// Cancellation: an operation that is cancelled, or whose coroutine is destroyed while it waits,
+/// has no effect, so no item is lost or duplicated. The exception is push_many(): items that it
+/// has added stay in the queue.
 ///
-/// In every form, an operation on no items succeeds immediately: also on a queue that is closed or
-/// has failed, after a stop request, and after the deadline.
+/// Zero items: pushing an empty range or popping a batch of 0 always succeeds immediately. This
+/// holds for all four forms, even if the queue is closed or has failed, after a stop request and
+/// after the deadline.
 ///
-/// The queue must outlive its operations; its destructor asserts that nobody waits.
+/// Weight: with a weight function, the queue also limits the total weight of its items and can
+/// share a memory_budget with other queues. A push waits for free capacity by count and by weight;
+/// while it waits, it also blocks later pushes of lighter items. Every form rejects an item that
+/// exceeds max_weight or the budget immediately with errc::resource_exhausted and moves nothing; a
+/// push_many() that contains such an item adds nothing. Items that a waiting batch holds do not
+/// count towards the size and weight of the queue. If the batch returns them, they may exceed
+/// every limit.
 ///
-/// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
-/// with others. A push then waits for free capacity by count and by weight, and while the first one
-/// waits, so do lighter ones after it. Every form rejects an item heavier than max_weight or the
-/// budget immediately with errc::resource_exhausted and moves nothing; of a sequence with such an
-/// item, none is added. Items that a waiting batch holds no longer count in the queue, also by
-/// weight; if the batch returns them, they may exceed all limits.
+/// Lifetime: the queue must outlive its operations. The destructor asserts that none is waiting.
 ///
-/// Thread safety: thread-safe. A waiter is resumed on its own scheduler, never inside the call that
-/// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
-/// the popping task ends.
-/// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
-/// and what batches that wait may hold.
+/// Thread safety: thread-safe. A suspended operation resumes on its own scheduler, never inside the
+/// call that woke it. Waking a producer on another scheduler may be delayed until the queue has
+/// drained to half of its capacity or the popping task's loop iteration ends.
+/// Cost: O(1) per item. Allocates only to grow the storage up to the capacity, and for the items
+/// that a waiting batch may hold.
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::typed_queue_base<T, Order, Weigh>,
@@ -77,21 +83,23 @@ class basic_queue
 
   // ---- One item.
 
-  /// Adds an item and waits while the queue is full. Returns true, or false if the queue is closed;
-  /// in that case `value` has not been moved from.
+  /// Adds an item, waiting while the queue is full.
   ///
-  /// `value` must live until the operation has completed; in `co_await q.push(...)` it does. Do not
+  /// Returns true, or false if the queue is closed; in that case `value` has not been moved from.
+  ///
+  /// `value` must live until the operation completes, as it does in `co_await q.push(...)`. Do not
   /// return a push, or a push with a timeout, from a function that owns the value.
   ///
-  /// Errors:       cancelled; the error passed to fail(); std::bad_alloc. With a weigher also
-  ///               resource_exhausted for an item that is too heavy, and the weigher's exceptions.
-  /// Cancellation: total: a cancelled push added nothing and moved nothing.
+  /// Errors:       cancelled; the error passed to fail(); std::bad_alloc. With a weight function
+  ///               also resource_exhausted, for an item that can never fit, and any exception of
+  ///               the function.
+  /// Cancellation: total: a cancelled push adds nothing and does not move from `value`.
   /// TensorFlow:   QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
     return awaiter<push_operation>(*this, where, &value);
   }
 
-  /// Adds a copy of `value`, which the operation owns.
+  /// Overload that adds a copy of `value`. The operation owns the copy.
   [[nodiscard]] auto push(const T& value,
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
@@ -99,18 +107,22 @@ class basic_queue
     return awaiter<push_copy_operation>(*this, where, value);
   }
 
-  /// Removes the next item and waits while there is none. Returns the item, or an empty optional if
-  /// the queue is closed and drained.
+  /// Removes the next item, waiting while the queue is empty.
   ///
-  /// Errors:       cancelled; after the last item, the error passed to fail().
-  /// Cancellation: total: a cancelled pop removed nothing.
+  /// Returns the item, or an empty optional once the queue is closed and all items have been
+  /// removed.
+  ///
+  /// Errors:       cancelled; the error passed to fail(), once all items have been removed.
+  /// Cancellation: total: a cancelled pop removes nothing.
   /// TensorFlow:   QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
     return awaiter<detail::pop_operation<T>>(*this, where);
   }
 
-  /// Adds an item if that does not need to wait. Returns false if the queue is full or closed, or
-  /// if other pushes wait; in that case `value` has not been moved from. Errors: as push().
+  /// Adds an item without waiting. Returns true, or false if the queue is full or closed or if
+  /// other pushes are waiting; in that case `value` has not been moved from.
+  ///
+  /// Errors: std::bad_alloc. With a weight function also its errors, as in push().
   [[nodiscard]] bool try_push(T&& value) {
     push_weights weights;
     return this->try_store(value, weights);
@@ -121,18 +133,20 @@ class basic_queue
     return try_push(T(value));
   }
 
-  /// Removes the next item if that does not need to wait; else returns an empty optional.
+  /// Removes the next item without waiting. Returns the item, or an empty optional if the queue is
+  /// empty or if other pops are waiting.
   [[nodiscard]] std::optional<T> try_pop() noexcept {
     detail::raw_storage<T> slot;
     if (!this->try_take(slot.get())) return std::nullopt;
     return slot.take();
   }
 
-  /// push() for Asio. The operation owns the value and destroys it if it was not added. To keep the
-  /// value in that case, use async_push_many() with one item.
+  /// Adds an item like push(), with an Asio completion token. The operation owns the value and
+  /// destroys it if it was not added. To keep the value in that case, use async_push_many() with
+  /// one item.
   ///
   /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
-  ///               or another one on the queue. A handler without an executor completes on Asio's
+  ///               or another call on the queue. A handler without an executor completes on Asio's
   ///               system executor, which is a thread pool.
   /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the error
   ///               passed to fail(); errc::resource_exhausted for std::bad_alloc.
@@ -144,12 +158,11 @@ class basic_queue
                                                  std::move(value));
   }
 
-  /// pop() for Asio; see async_push().
+  /// Removes the next item like pop(), with an Asio completion token; see async_push().
   ///
   /// Completion:   void(std::error_code, std::optional<T>)
-  /// Cancellation: total until the handler is called: an item that was removed already is returned
-  ///               to the queue, so that none is lost if Asio composes operations, as in
-  ///               `pop || timer`.
+  /// Cancellation: total until the handler is called. An item that the pop has already removed
+  ///               returns to the queue, so composed operations such as `pop || timer` lose none.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
     return detail::initiate<detail::pop_operation<T>>(*this, where, std::forward<Token>(token));
@@ -157,26 +170,28 @@ class basic_queue
 
   // ---- Many items.
 
-  /// Adds all items as one contiguous sequence and waits whenever the queue is full. There may be
-  /// more items than the capacity. Returns the number of items added. It is less than
-  /// `items.size()` if the queue was closed during the call. Only added items are moved from. An
-  /// empty sequence always succeeds immediately, also after a stop request.
+  /// Adds all `items` as one contiguous sequence, waiting for free capacity as often as needed. The
+  /// sequence may be longer than the capacity.
   ///
-  /// Errors:       cancelled, as a partial_push_error with the number of items added; the error
-  ///               passed to fail(), as a partial_push_error if some items were added before.
-  /// Cancellation: partial: items added before remain in the queue, and no more are added.
+  /// Returns the number of items added. It is less than `items.size()` only if the queue was closed
+  /// before all items were added. Added items have been moved from; the others have not.
+  ///
+  /// Errors:       cancelled, as a partial_push_error with the number of items added. The error
+  ///               passed to fail(); if some items were added first, a partial_push_error with that
+  ///               error. Also the other errors of push().
+  /// Cancellation: partial: items already added stay in the queue.
   /// TensorFlow:   QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
     return awaiter<push_many_operation>(*this, where, items);
   }
 
-  /// Adds items that the operation owns: a list in braces, a copy of a constant range, or a vector
-  /// that is moved in.
+  /// Overload for items that the operation owns: a list in braces, a copy of a constant range, or a
+  /// vector that is moved in.
   ///
   ///     co_await numbers.push_many({1, 2, n});
   ///
-  /// Cost: the memory for a list or a copy.
+  /// Cost: an allocation for a list or a copy.
   [[nodiscard]] auto push_many(detail::owned_items<T> items,
                                std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // a vector of which is no array
@@ -185,22 +200,28 @@ class basic_queue
                                                                          std::move(items).take());
   }
 
-  /// Removes `count` items and waits until it has all of them. `count` may be more than the
-  /// capacity: items are taken and held as they arrive. Returns an empty optional if the queue was
-  /// closed with fewer left; these remain in the queue. With a count of 0 it always returns an
-  /// empty batch immediately, also after a stop request.
+  /// Removes `count` items, waiting until it has all of them. `count` may exceed the capacity,
+  /// because the operation removes items as they arrive and holds them.
   ///
-  /// Errors:       cancelled; the error passed to fail(); std::bad_alloc for a batch too large.
-  /// Cancellation: total: the items that it holds return to their positions in the queue, above the
-  ///               capacity if others have filled the queue meanwhile.
+  /// Returns the items, or an empty optional if the queue is closed and has fewer than `count`
+  /// items left; these stay in the queue.
+  ///
+  /// Errors:       cancelled; the error passed to fail(), if fewer than `count` items are left;
+  ///               std::bad_alloc for a batch that is too large.
+  /// Cancellation: total: the items that the operation holds return to their positions in the
+  ///               queue, even above the capacity if pushes have filled the queue since.
   /// TensorFlow:   QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
     return awaiter<pop_many_operation>(*this, where, count);
   }
 
-  /// Like pop_many(), but after close() it returns the remaining items, so the last batch may be
-  /// smaller. Returns an empty optional if the queue is closed and drained.
+  /// Removes `count` items like pop_many(), or the remaining items if the queue is closed.
+  ///
+  /// Returns the items, or an empty optional once the queue is closed and all items have been
+  /// removed.
+  ///
+  /// Errors: like pop_many(), but the error passed to fail() only once all items have been removed.
   ///
   /// TensorFlow: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
@@ -208,9 +229,11 @@ class basic_queue
     return awaiter<pop_up_to_operation>(*this, where, count);
   }
 
-  /// Adds as many items as possible without waiting, as one sequence, and returns their number. It
-  /// is 0 if the queue is full or closed, or if other pushes wait. The other items are not moved
-  /// from. Errors: as push().
+  /// Adds the first items, as many as possible without waiting, as one contiguous sequence. Returns
+  /// their number, which is 0 if the queue is full or closed or if other pushes are waiting. The
+  /// other items are not moved from.
+  ///
+  /// Errors: like try_push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
@@ -226,31 +249,36 @@ class basic_queue
     return try_push_many(std::span<T>(items_to_push));
   }
 
-  /// Removes `count` items if that does not need to wait; else none, and returns an empty optional.
+  /// Removes `count` items without waiting. Returns the items, or an empty optional, and removes
+  /// none, if fewer than `count` are available or if other pops are waiting.
+  ///
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
     return this->try_batch(pop_many_operation{count});
   }
 
-  /// Removes the available items, up to `count`, from an open or closed queue. Returns an empty
-  /// optional if none can be removed without waiting. Errors: std::bad_alloc.
+  /// Removes the available items, up to `count`, from an open or closed queue. Returns the items,
+  /// or an empty optional if none is available or if other pops are waiting.
+  ///
+  /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
     return this->try_batch(pop_up_to_operation{count});
   }
 
-  /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
+  /// Adds all items like push_many(), with an Asio completion token; see async_push(). `items` must
+  /// live until the handler is called.
   ///
   /// Completion:   void(std::error_code, std::size_t): the number of items added, also with an
   ///               error.
-  /// Cancellation: partial, as in push_many(). A cancellation of type `total` alone has an effect
-  ///               only before the first item was added.
+  /// Cancellation: partial, as in push_many(). A cancellation that is only of type `total` has an
+  ///               effect only before the first item is added.
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return detail::initiate<push_many_operation>(*this, where, std::forward<Token>(token), items);
   }
 
-  /// pop_many() for Asio; see async_push().
+  /// Removes `count` items like pop_many(), with an Asio completion token; see async_push().
   ///
   /// Completion: void(std::error_code, std::optional<std::vector<T>>)
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
@@ -259,7 +287,7 @@ class basic_queue
     return detail::initiate<pop_many_operation>(*this, where, std::forward<Token>(token), count);
   }
 
-  /// pop_up_to() for Asio; see async_push().
+  /// Removes up to `count` items like pop_up_to(), with an Asio completion token; see async_push().
   ///
   /// Completion: void(std::error_code, std::optional<std::vector<T>>)
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>

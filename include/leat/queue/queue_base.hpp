@@ -31,15 +31,15 @@ template <class Queue, class PopMany>
 struct pop_batch_operation;
 }  // namespace detail
 
-/// What all queues have, whatever their items: name, capacity, close, fail and statistics.
+/// Base class of all queues, for everything that does not depend on the item type: name, capacity,
+/// close, fail and statistics. detail::typed_queue_base adds the storage of the items and describes
+/// which function calls which.
 ///
-/// detail::typed_queue_base adds how values are stored, and says who calls whom.
+/// Each call changes the state immediately, under the lock. It serves the waiting pushes in order,
+/// then the waiting pops, until no item can move. Operations that can continue resume afterwards,
+/// on their own schedulers.
 ///
-/// The state changes immediately, under the lock; waiting operations that can continue are resumed
-/// afterwards, on their own schedulers. Each change serves pushes from the head of their wait
-/// queue, then pops from the head of theirs, until nothing moves.
-///
-/// Thread safety: thread-safe. Cost: O(1), and O(waiting) for what ends them all.
+/// Thread safety: thread-safe. Cost: O(1); O(waiting operations) for a call that ends all of them.
 class queue_base {
  public:
   queue_base(const queue_base&) = delete;
@@ -47,32 +47,32 @@ class queue_base {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-  /// Items stored now; those that a waiting batch holds are not among them.
+  /// Returns the number of stored items, without those that a waiting batch holds.
   [[nodiscard]] std::size_t size() const noexcept;
 
-  /// True once a close has taken effect.
+  /// Returns true once a close has taken effect.
   [[nodiscard]] bool is_closed() const noexcept;
 
-  /// What the queue counts, at one moment.
+  /// Returns a consistent snapshot of the counters.
   [[nodiscard]] queue_statistics statistics() const noexcept;
 
-  /// No more input. Takes effect when every push that waits now is done; what is inside drains.
-  /// False: the queue is closed, or a close waits already. TensorFlow: QueueBase.close.
+  /// Closes the queue after all pushes that wait now. Remaining items are still delivered. Returns
+  /// false if the queue is closed or is already closing. TensorFlow: QueueBase.close.
   bool close() noexcept;
 
-  /// No more input, at once: waiting pushes end as cancelled; items that are in stay and drain, and
-  /// pops that find nothing end empty. TensorFlow: QueueBase.close(cancel_pending_enqueues=True).
+  /// Closes the queue immediately: waiting pushes fail with `cancelled`. Remaining items are still
+  /// delivered; then pops return empty. TensorFlow: QueueBase.close(cancel_pending_enqueues=True).
   void close_and_cancel() noexcept;
 
-  /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the
-  /// consumer sees what befell its producer. The first cause counts; null is a broken precondition.
+  /// Closes the queue immediately; pushes, and pops after the last item, throw `cause`, such as the
+  /// error of a producer. Only the first call counts. Precondition: `cause` is not null.
   void fail(std::exception_ptr cause) noexcept;
 
-  /// The cause given to fail(); null without one.
+  /// Returns the error passed to fail(), or null if the queue has not failed.
   [[nodiscard]] std::exception_ptr failure_cause() const noexcept;
 
-  /// "queue 'name' (3 of 64)", for messages and dumps; of a queue with a weigher also "weight 400
-  /// of 4096" and its budget.
+  /// Writes "queue 'name' (3 of 64)", as in messages and dumps. With a weight function, the text
+  /// also has "weight 400 of 4096" and the budget.
   void describe(std::ostream& out) const;
 
  protected:
@@ -387,7 +387,7 @@ class queue_base {
   detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
 };
 
-/// Here, since it needs the queue whole.
+/// Defined here because it needs the complete type queue_base.
 inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                                           const std::source_location& where) noexcept
     : wait_operation(r <= role::close ? push_kind : pop_kind, where),
