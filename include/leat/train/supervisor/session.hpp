@@ -8,16 +8,17 @@
 
 namespace leat {
 
-/// What the steps of a program run in, from its opening to its close: a connection to where the
-/// state lives, for instance. Most programs have nothing of the kind, and use the empty one.
+/// The context in which the steps of a program run, such as a connection to the storage of the
+/// state. Most programs need no context and use the empty session.
 ///
-/// A new one is opened for each attempt to begin, since an old one may know a peer that is dead.
+/// Each attempt to start opens a new session, because an old one may refer to a dead peer. A
+/// session is movable.
 ///
-/// Movable. Thread safety: thread-bound.
+/// Thread safety: thread-bound.
 class session {
  public:
   session() = default;
-  /// `close` is awaited once, by close(). Not called where a session only ends.
+  /// Creates an open session. close() awaits `close` once; the destructor does not call it.
   explicit session(std::shared_ptr<void> resource, std::function<task<void>()> close = {})
       : resource_(std::move(resource)), close_(std::move(close)) {}
   session(session&& other) noexcept
@@ -32,11 +33,12 @@ class session {
   }
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
-  /// What it was opened with.
+  /// Returns the resource that was passed to the constructor, or null after close().
   [[nodiscard]] void* resource() const noexcept { return resource_.get(); }
 
-  /// Ends the session; a second close does nothing. Errors: what its function throws; it is closed
-  /// all the same.
+  /// Closes the session. A second call has no effect.
+  ///
+  /// Errors: exceptions of the `close` function; the session is closed anyway.
   [[nodiscard]] task<void> close() {
     if (!std::exchange(open_, false)) co_return;
     const std::shared_ptr<void> resource = std::move(resource_);

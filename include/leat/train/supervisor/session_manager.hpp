@@ -16,33 +16,39 @@
 
 namespace leat {
 
-/// From where a session is restored. TensorFlow's directory and file name of a checkpoint, which
-/// exclude each other, are a saver here, which has a directory, and what it reads.
+/// The source from which a session is restored: a saver and, optionally, one checkpoint.
+///
+/// Differs from TensorFlow: TensorFlow has two arguments that exclude each other, the directory and
+/// the file name of a checkpoint. Here the saver has the directory, and `path` may be set as well.
 struct restore_source {
-  saver* from = nullptr;             ///< none: nothing is restored
-  braced<std::string> path = {};     ///< of the checkpoint, which counts then; empty: the latest
-  bool wait_for_checkpoint = false;  ///< until there is one
-  time_span max_wait = std::chrono::seconds(7200);
+  saver* from = nullptr;             ///< if null, nothing is restored
+  braced<std::string> path = {};     ///< the checkpoint to restore; if empty, the latest
+  bool wait_for_checkpoint = false;  ///< if `path` is empty, until there is one
+  time_span max_wait = std::chrono::seconds(7200);  ///< then the state counts as not restored
   /// Cancels a wait for a checkpoint or for the chief.
   braced<std::stop_token> stop = {};
-  braced<std::function<void(const std::string& path)>> on_restored = {};  ///< told what was
+  braced<std::function<void(const std::string& path)>> on_restored = {};  ///< called if set
 };
 
-/// Opens sessions whose state is ready: restored, made anew, or made by somebody else.
+/// A factory of sessions whose state is ready: restored from a checkpoint, newly initialised, or
+/// initialised by another process.
 ///
-/// Thread safety: thread-bound, one operation at a time. TensorFlow: tf.train.SessionManager.
+/// Thread safety: thread-bound, one operation at a time.
+/// TensorFlow: tf.train.SessionManager.
 class session_manager {
  public:
-  /// Errors: invalid_argument for ready_for_local_init without local_init, and for a wait of 0.
+  /// Errors: invalid_argument for ready_for_local_init without local_init, and for a recovery_wait
+  ///         of 0 or less.
   explicit session_manager(session_manager_options options = {});
 
-  /// For the chief: restores the state; where there is no checkpoint makes it, by init and init_fn.
-  /// Then local_init, and it must be ready.
+  /// Opens a session for the chief. Restores the state or, if there is no checkpoint, creates it by
+  /// init and init_fn. Then calls local_init, after which the state must be ready.
   ///
-  /// Errors: failed_precondition when it is not ready in the end, with the reason, or there was no
-  ///         function to make it; invalid_argument for wait_for_checkpoint with a saver that has
-  ///         rank_directories; what the functions and the saver throw. The session is closed.
-  /// Cancellation: as an error.
+  /// Errors: failed_precondition, with the reason, if the state is not ready in the end, or if
+  ///         there is no function to create it; invalid_argument for wait_for_checkpoint with a
+  ///         saver that has rank_directories; exceptions of the functions and the saver. After any
+  ///         error the session is closed.
+  /// Cancellation: like an error.
   [[nodiscard]] task<session> prepare_session(restore_source source);
   [[nodiscard]] task<session> prepare_session() { return prepare_session(restore_source()); }
 
@@ -52,18 +58,21 @@ class session_manager {
     bool initialized = false;
     std::string not_ready_reason = {};
   };
-  /// Restores the state, runs local_init, and tells whether it is ready then; that it is not is no
-  /// error. Errors: what the functions and the saver throw; the session is closed.
+  /// Opens a session, restores the state, calls local_init, and returns whether the state is ready
+  /// after that. A state that is not ready is not an error.
+  ///
+  /// Errors: exceptions of the functions and the saver; the session is closed.
   [[nodiscard]] task<recovered> recover_session(restore_source source);
 
-  /// For workers: waits until the state is ready, made by the chief. Each attempt has a session of
-  /// its own. With a source, the state is restored from there in each attempt, and is not ready
-  /// before there is a checkpoint; how long the source waits does not matter.
+  /// Opens a session for a worker: waits until the chief has made the state ready. Each attempt
+  /// opens a new session. With a source, each attempt restores the state from it, and the state is
+  /// not ready until there is a checkpoint. The waiting options of the source are ignored.
   ///
-  /// Errors: deadline_exceeded when the next attempt, recovery_wait later, would not come before
-  ///         max_wait from the first one; none: no limit. So with a max_wait of recovery_wait or
-  ///         less there is one attempt, and no wait. invalid_argument for a saver that has
-  ///         rank_directories. What the functions and the saver throw.
+  /// Errors: deadline_exceeded if the next attempt, after recovery_wait, would not start before
+  ///         max_wait has passed since the first attempt. If max_wait is not set, there is no
+  ///         limit. With a max_wait of at most recovery_wait there is one attempt, and no wait.
+  ///         invalid_argument for a saver that has rank_directories; exceptions of the functions
+  ///         and the saver.
   [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait,
                                                restore_source source);
   [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait = {}) {

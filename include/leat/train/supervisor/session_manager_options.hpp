@@ -12,22 +12,24 @@
 
 namespace leat {
 
-/// How the state of a program comes about: what an own function does, or where it is read from.
+/// Options of a session_manager: functions of the program that create its state and check it.
 struct session_manager_options {
-  /// Opens a session; without it, an empty one.
+  /// Opens a session. If not set, an empty session is used.
   braced<std::function<task<session>()>> open = {};
-  /// Gives the state its first values, where no checkpoint has: first init, then init_fn.
+  /// Initialises the state if no checkpoint was restored. init is called first, then init_fn.
   braced<std::function<task<void>(session&)>> init = {};
   braced<std::function<task<void>(session&)>> init_fn = {};
-  /// What each process does in each of its sessions, whether the state was restored or not.
+  /// Called by each process in each of its sessions, whether the state was restored or not.
   braced<std::function<task<void>(session&)>> local_init = {};
-  /// The names of what has no value yet; none: it is ready. Without it, it always is.
-  /// failed_precondition with "uninitialized" in its text counts as not ready.
+  /// Returns the names of the values that are not initialised. The state is ready if the list is
+  /// empty, and always if this function is not set. A failed_precondition with "uninitialized" in
+  /// its text counts as not ready.
   braced<std::function<task<std::vector<std::string>>(session&)>> ready = {};
-  /// The same for what local_init needs; it is not called before.
+  /// Like `ready`, for the values that local_init needs. local_init is not called until they are
+  /// ready.
   braced<std::function<task<std::vector<std::string>>(session&)>> ready_for_local_init = {};
-  /// How long to wait before one looks again for a checkpoint, or whether another has made the
-  /// state ready.
+  /// The time between two checks whether there is a checkpoint, or whether another process has made
+  /// the state ready.
   time_span recovery_wait = std::chrono::seconds(30);
 };
 

@@ -26,22 +26,26 @@ namespace detail {
 struct step_in_progress;
 }  // namespace detail
 
-/// How a supervisor begins.
+/// Options of supervisor::prepare_or_wait_for_session().
 struct prepare_options {
-  /// The chief waits for a checkpoint instead of initialising the state.
+  /// Whether the chief waits for a checkpoint, and initialises the state only if there is none
+  /// after max_wait.
   bool wait_for_checkpoint = false;
-  time_span max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
-  braced<std::stop_token> stop = {};                ///< ends such a wait as cancelled
-  bool start_standard_services = true;              ///< and the queue runners
+  /// How long the chief waits for a checkpoint, or a worker for the chief.
+  time_span max_wait = std::chrono::seconds(7200);
+  /// After a stop request, such a wait fails with `cancelled`.
+  braced<std::stop_token> stop = {};
+  bool start_standard_services = true;  ///< and the queue runners
 };
 
-/// How a supervisor ends.
+/// Options of supervisor::stop().
 struct stop_options {
-  bool close_summary_writer = true;  ///< also one that was given; the own one always is
-  bool ignore_live_threads = false;  ///< what has not ended after the grace is no error
+  /// Whether to close a writer that the options name. The supervisor always closes its own writer.
+  bool close_summary_writer = true;
+  bool ignore_live_threads = false;  ///< if true, stragglers are not an error
 };
 
-/// Restores, runs, checkpoints, summarises and stops a program that learns.
+/// The supervisor of a training program, which it restores, runs, checkpoints, summarises and stops.
 ///
 ///     leat::checkpoint_registry state("digits");
 ///     state.add("global_step", step);
@@ -56,43 +60,52 @@ struct stop_options {
 ///     };
 ///     co_await sv.managed(body);
 ///
-/// Killed at any time and run again, it goes on from its last checkpoint.
+/// This program can be killed at any time; when it is run again, it resumes from its last
+/// checkpoint.
 ///
-/// Services are loopers of its coordinator: checkpoints, summaries, rates of the input, steps a
-/// second. They run on the scheduler of managed(), so nothing is saved between two waits of the
-/// body. While a coroutine processes an element of for_each(), of a pipeline in the state, nothing
-/// is saved, unless the element itself calls save(). A stop waits for the element, up to the option
-/// step_grace; an error does not wait. Another loop that waits in the middle of a step marks it by
-/// step().
+/// The services are loopers of the coordinator. They save checkpoints, and they write summaries,
+/// rates of the input and steps per second. They run on the scheduler of managed(), so nothing is
+/// saved while the body runs from one wait to the next.
 ///
-/// Use one at a time; it can be used again, unless its event loop was destroyed before it had
-/// stopped: then it can only be destroyed. Thread safety: request_stop(), should_stop() and
-/// wait_for_stop() are thread-safe, all else is thread-bound to the scheduler where it is prepared.
-/// TensorFlow: tf.train.Supervisor. What is decided otherwise: docs/supervisor.md.
+/// If the state contains a pipeline, nothing is saved while a coroutine processes an element of its
+/// for_each(), unless that coroutine calls save(). A stop waits for the element, at most for the
+/// option step_grace; an error does not wait. Any other loop that waits in the middle of a step
+/// must mark the step by step().
+///
+/// A supervisor has one run at a time. It can be used again after it has stopped. If its event loop
+/// was destroyed before that, it can only be destroyed.
+///
+/// Thread safety: request_stop(), should_stop() and wait_for_stop() are thread-safe. Everything
+///                else is thread-bound to the scheduler where the supervisor is prepared.
+/// TensorFlow:    tf.train.Supervisor. docs/supervisor.md lists the differences.
 class supervisor {
  public:
-  /// Errors: invalid_argument for options that make no sense, such as a worker that can never be
-  ///         ready, since it knows of no state that the chief might make, and
-  ///         saver.rank_directories of a worker, or with save_model_interval above 0.
+  /// Errors: invalid_argument for invalid options, such as saver.rank_directories in a worker or
+  ///         with a save_model_interval above 0, and for a worker that can never be ready because
+  ///         it cannot observe the state of the chief.
   explicit supervisor(supervisor_options options);
   supervisor(const supervisor&) = delete;
   supervisor& operator=(const supervisor&) = delete;
-  /// Precondition: stopped, if it was prepared; behind a stragglers_error coord() was joined, too.
+  /// Precondition: if the supervisor was prepared, it was stopped. After a stragglers_error,
+  /// coord() was joined as well.
   ~supervisor();
 
-  /// Runs `body` in a session, with all services, and stops on every way out.
+  /// Runs `body` in a session, with all services, and stops the supervisor on every path.
   ///
-  /// Body: callable with session&, or without argument, gives task<void>; lives until the end,
-  /// captures and all. A stop of the supervisor cancels what the body waits for when the current
-  /// step has finished, or after the option step_grace; an error of a service cancels it at once.
+  /// Body: callable with session& or without arguments; returns task<void>. It lives until
+  /// managed() has finished, including its captures. A stop of the supervisor cancels the waits of
+  /// the body when the current step has finished, or after the option step_grace. An error of a
+  /// service cancels them immediately.
   ///
-  /// Errors:       what comes first: of prepare_or_wait_for_session(), of the body, of a service, a
-  ///               runner or any task of the coordinator. out_of_range, and what else is a clean
-  ///               stop, is none; nor is an error of the body after a clean stop, which
-  ///               secondary_errors() has, and on_warning is told, unless the options say that it
-  ///               is thrown. aborted and unavailable leave it like others: see retry().
-  /// Cancellation: ends the body as cancelled after its current step, as every stop; thrown when
-  ///               all has stopped. The last checkpoint is written all the same.
+  /// Errors:       the first error of prepare_or_wait_for_session(), the body, a service, a queue
+  ///               runner or any task of the coordinator. The option clean_stop_errors names errors
+  ///               that are not thrown, by default out_of_range. An error of the body after a clean
+  ///               stop is thrown only with the option throw_after_clean_stop. Otherwise it is in
+  ///               secondary_errors(), and on_warning is called. aborted and unavailable are thrown
+  ///               like other errors; see retry().
+  /// Cancellation: like every stop, makes the body fail with `cancelled` after its current step.
+  ///               managed() still saves the last checkpoint, and throws `cancelled` when
+  ///               everything has stopped.
   template <class Body>
   [[nodiscard]] task<void> managed(Body body, prepare_options preparing = {},
                                    stop_options stopping = {}) {
@@ -110,38 +123,49 @@ class supervisor {
 
   // ---- Step by step.
 
-  /// Takes back an earlier stop; the chief takes the directory, restores or makes the state, and
-  /// starts the services; a worker waits until it is ready. Then the queue runners are started.
+  /// Clears an earlier request_stop(), makes the state ready and opens a session. The chief locks
+  /// the directory, restores or creates the state, and starts the services; a worker waits until
+  /// the state is ready. Then the queue runners are started.
   ///
-  /// Errors: failed_precondition when another chief has the directory, and as
-  ///         session_manager::prepare_session() or wait_for_session(); of the system. Stop it then
-  ///         all the same.
+  /// Errors: failed_precondition if another chief holds the directory; errors of
+  ///         session_manager::prepare_session() or wait_for_session(); system errors. Call stop()
+  ///         after an error as well.
   [[nodiscard]] task<session> prepare_or_wait_for_session(prepare_options options = {});
 
-  /// Starts those services for which there is everything: "summaries", "input", "steps",
-  /// "checkpoints"; gives their names. Empty, and on_warning is told: there is no directory.
-  /// Errors: failed_precondition for a worker; those of the event writer.
+  /// Starts each of the services "summaries", "input", "steps" and "checkpoints" whose requirements
+  /// are met, and returns their names. Without a directory and a writer, calls on_warning and
+  /// returns an empty list.
+  ///
+  /// Errors: failed_precondition in a worker; errors of the event writer.
   [[nodiscard]] task<std::vector<std::string>> start_standard_services();
 
-  /// Starts the runners of a collection, or of the options'. See queue_runner_collection::start().
+  /// Starts the runners of `runners`, or of the option `runners` if it is null. See
+  /// queue_runner_collection::start().
   std::vector<queue_runner_handle> start_queue_runners(
       const queue_runner_collection* runners = nullptr);
 
-  /// Starts a service: `body` at once and then on time boundaries; interval 0: back to back. Points
-  /// that are missed are left out. An error of the body stops all. Errors: those of looper().
+  /// Starts a service that calls `body` immediately and then once per interval, on time boundaries;
+  /// with interval 0, back to back. Missed calls are skipped. An error of the body stops the
+  /// supervisor.
+  ///
+  /// Errors: those of looper().
   void loop(time_span interval, std::function<task<void>()> body, std::string_view name = "loop");
 
-  /// Asks all to stop, waits for the services and whatever else the coordinator has, for so long as
-  /// the grace says, saves once more where all ended well, and closes the writer behind a STOP. A
-  /// second stop does nothing but wait for the first. A body finishes its step and is cancelled,
-  /// unless it has called this itself: then it continues. Called within a step, it saves nothing
-  /// and calls on_warning; call request_stop() there instead. Called during the start, it waits
-  /// until the start has ended.
+  /// Requests a stop and waits for the services and all other tasks and threads of the coordinator,
+  /// at most for the option stop_grace. If all ended without an error, saves once more. Then writes
+  /// STOP to the event file and closes the writer. A second call only waits for the first.
   ///
-  /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), in
-  ///         at_end and within the start, which would wait for themselves: there call
-  ///         request_stop(). The first error that was reported; stragglers_error; those of the last
-  ///         checkpoint and of the writer.
+  /// - The body finishes its step and is then cancelled. If the body itself called stop(), it
+  ///   continues.
+  /// - Called within a step, stop() saves nothing and calls on_warning. Call request_stop() there
+  ///   instead.
+  /// - Called during the start, stop() waits until the start has ended.
+  ///
+  /// Errors:       failed_precondition in a task of the coordinator, such as the body of loop(), in
+  ///               at_end and within the start, where stop() would wait for itself. Call
+  ///               request_stop() there, or request_stop_after_step() within the start. Otherwise
+  ///               the first error that was reported; stragglers_error; errors of the last
+  ///               checkpoint and of the writer.
   /// Cancellation: none.
   [[nodiscard]] task<void> stop(stop_options options = {});
 
@@ -173,8 +197,11 @@ class supervisor {
     return coord_.wait_for_stop(limit);
   }
 
-  /// A step, as long as it lives: nothing is saved meanwhile. A step that an exception ends was not
-  /// done whole: then nothing is saved any more before the next restore, and on_warning is told.
+  /// A step, which lasts as long as this object lives. Nothing is saved during a step.
+  ///
+  /// If an exception ends the step, the step is incomplete. In that case nothing is saved until the
+  /// next restore, and on_warning is called when a save is omitted.
+  ///
   /// Each element that pipeline::for_each() passes to a coroutine is a step by itself, if the state
   /// contains the pipeline and step() was not called outside of an element.
   class [[nodiscard]] step_scope {
@@ -194,8 +221,8 @@ class supervisor {
     int exceptions_;
   };
 
-  /// Begins a step that waits for something before it is done; first what is due is saved. The step
-  /// begins before its input is taken, so that both are saved together, or neither:
+  /// Starts a step that waits before it is complete. A checkpoint that is due is saved first. Start
+  /// the step before you take its input, so that both are saved together, or neither:
   ///
   ///     for (bool more = true; more;) {
   ///       const auto here = co_await sv.step();
@@ -204,54 +231,63 @@ class supervisor {
   ///       more = batch.has_value();
   ///     }
   ///
-  /// Not within another one; within an element that is a step it has no effect. Errors: cancelled.
+  /// Do not call it within another step(). Within an element that is a step it has no effect.
+  ///
+  /// Errors:       cancelled.
   /// Cancellation: total.
   [[nodiscard]] task<step_scope> step();
 
-  /// Saves now, tells the event file, and gives the path. Every event that was added before reaches
-  /// the file before the checkpoint does: after a kill, no step that a checkpoint contains lacks
-  /// its summaries. If the events cannot be written the checkpoint is saved all the same, and the
-  /// error of the event writer is thrown afterwards. Cost: one more fsync, of the events.
+  /// Saves a checkpoint now, records it in the event file, and returns its path.
   ///
-  /// Errors: failed_precondition in a worker; before it is prepared; within a step(); while an
-  ///         element of another task is processed; after a step that was not completed.
-  ///         invalid_argument for a step below 0; those of saver::save().
-  /// Cancellation: as saver::save().
+  /// Every event that was added before reaches the file before the checkpoint does, so after a kill
+  /// no step that a checkpoint contains lacks its summaries. If the events cannot be written, the
+  /// checkpoint is saved anyway, and the error of the event writer is thrown afterwards.
+  ///
+  /// Errors:       failed_precondition in a worker; before the supervisor is prepared; within a
+  ///               step(); while an element of another task is processed; after a step that was not
+  ///               completed. invalid_argument for a step below 0; errors of saver::save().
+  /// Cancellation: like saver::save().
+  /// Cost:         one more fsync than saver::save(), for the events.
   [[nodiscard]] task<std::string> save();
 
-  /// The same when the steps of other tasks that are under way are done. Not within a step(), for
-  /// whose end it would wait. Empty, and on_warning is told: a step was not done whole.
+  /// Like save(), but waits until the steps that other tasks have in progress are complete. Do not
+  /// call it within a step(): it would wait for that step. If a step was not completed, calls
+  /// on_warning, saves nothing and returns an empty path.
   [[nodiscard]] task<std::string> save_between_steps();
 
-  /// Writes a summary of a step, the present one if none is given.
-  /// Errors: failed_precondition without a writer: "requires a summary writer"; for a worker.
+  /// Writes a summary of `step`, or of the current step if it is not set.
+  ///
+  /// Errors: failed_precondition without a writer ("requires a summary writer") and in a worker.
   [[nodiscard]] task<void> summary_computed(summary s, std::optional<std::int64_t> step = {});
-  /// The same for a serialized one.
+  /// Like summary_computed() above, but for a serialized summary.
   [[nodiscard]] task<void> summary_computed(std::string bytes,
                                             std::optional<std::int64_t> step = {});
 
-  /// Tells on_warning, behind the name, what is no failure.
+  /// Calls on_warning, for a problem that is not a failure, with the supervisor's name followed by
+  /// `sentence`.
   void warn(const std::string& sentence) const;
 
-  // ---- What was settled; of a worker logdir and save_path are empty, and the intervals 0.
+  // ---- Resolved options. In a worker, logdir and save_path are empty and the intervals are 0.
 
   [[nodiscard]] coordinator& coord() noexcept { return coord_; }
   [[nodiscard]] bool is_chief() const noexcept { return options_.is_chief; }
   [[nodiscard]] const std::string& logdir() const noexcept { return logdir_; }
-  /// DIRECTORY/BASENAME, of which checkpoints have the name, with their step; empty: nothing is
-  /// saved.
+  /// Returns DIRECTORY/BASENAME, to which the names of checkpoints add their step, or an empty
+  /// string if nothing is saved.
   [[nodiscard]] const std::string& save_path() const noexcept { return save_path_; }
   [[nodiscard]] duration save_summaries_interval() const noexcept {
     return save_summaries_interval_;
   }
   [[nodiscard]] duration save_model_interval() const noexcept { return save_model_interval_; }
-  /// The step that was done last; none: steps are unknown.
+  /// Returns the number of the last completed step, or an empty optional if steps are unknown.
   [[nodiscard]] std::optional<std::int64_t> global_step() const;
-  /// Null before it is prepared, and without a directory.
+  /// Returns the event writer, or null before the supervisor is prepared, or if it has neither a
+  /// directory nor a writer in the options.
   [[nodiscard]] event_writer* summary_writer() noexcept;
   [[nodiscard]] class saver* get_saver() noexcept;
   [[nodiscard]] session_manager& sessions() noexcept { return *sessions_; }
-  /// The checkpoint from which the present run goes on; empty: from the beginning.
+  /// Returns the checkpoint from which the current run resumed, or an empty string if the run
+  /// started from the beginning.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
  private:

@@ -25,76 +25,81 @@ namespace leat {
 
 class session_manager;
 
-/// A line on standard error: "leat: SENTENCE".
+/// Prints the line "leat: SENTENCE" to standard error.
 void print_warning(const std::string& sentence);
 
-/// What a supervisor looks after, and how.
+/// Options of a supervisor: the state to save and restore, the services to run, and when to stop.
 struct supervisor_options {
   braced<std::string> name = "supervisor";  ///< for messages and dumps
-  /// Of a job there is one chief, who makes the state, saves it and writes events. Others wait
-  /// until it is ready, and write nothing.
+  /// Whether this process is the chief. A job has one chief, which creates the state, saves it and
+  /// writes events. The other processes wait until the state is ready and write nothing.
   bool is_chief = true;
-  /// Of checkpoints and events. A worker reads there what the chief has saved. Empty: none.
+  /// The directory of checkpoints and events, from which a worker reads the checkpoints of the
+  /// chief. If empty, there is no directory.
   braced<std::string> logdir = {};
 
-  /// What is saved and restored; none: nothing is. It must outlive the supervisor.
+  /// The entries that are saved and restored. If null, nothing is. It must outlive the supervisor.
   const checkpoint_registry* state = nullptr;
-  /// Its warnings, such as those of skipped checkpoints, are passed to on_warning as well.
+  /// Options of the saver. Its warnings, such as those about skipped checkpoints, also go to
+  /// on_warning.
   saver_options saver = {};
-  /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
-  /// was registered.
+  /// The functions that create the state if there is no checkpoint. If neither init nor init_fn is
+  /// set, the registered values are kept.
   session_manager_options sessions = {};
-  /// Your own session manager instead of one made from `sessions`, which is then ignored; its class
-  /// is in leat/tensorflow.hpp.
+  /// Your own session manager, whose class is in leat/tensorflow.hpp. If set, `sessions` is
+  /// ignored. If not set, the supervisor creates a session manager from `sessions`.
   braced<std::shared_ptr<session_manager>> manager = {};
 
-  /// The number of the step that was done last. None: that of the registry, if there is an entry
-  /// global_step of a signed or unsigned integer of 4 or 8 bytes; else steps are unknown.
+  /// Returns the number of the last completed step. If not set, the supervisor reads the entry of
+  /// `state` whose name is global_step_name, a signed or unsigned integer of 4 or 8 bytes. Without
+  /// such an entry, steps are unknown.
   braced<std::function<std::int64_t()>> global_step = {};
   braced<std::string> global_step_name =
-      "global_step";  ///< of the entry, and in the tag of steps a second
+      "global_step";  ///< the name of the entry, also used in the tag of steps per second
 
-  /// What is written of each step that has come when it is asked; none: there is no such service.
+  /// Returns the summary that is written for the current step, each save_summaries_interval. If not
+  /// set, there is no such service.
   braced<std::function<summary()>> summaries = {};
-  /// Of which it is written how full they are; see add_fullness(). They must outlive the
-  /// supervisor.
+  /// Queues whose fill levels are written; see add_fullness(). They must outlive the supervisor.
   braced<std::vector<const queue_base*>> queues = {};
-  /// Of which it is written how much goes through them and how they wait; see stage_rates. Those of
-  /// a pipeline are its stages(). They must outlive the supervisor.
+  /// Pipeline stages whose throughput and waiting times are written; see stage_rates. A pipeline
+  /// returns its stages from stages(). They must outlive the supervisor.
   braced<std::vector<const stage_metrics*>> stages = {};
-  time_span save_summaries_interval = std::chrono::seconds(120);  ///< between two; 0: never
-  time_span save_model_interval = std::chrono::seconds(600);  ///< between two checkpoints; 0: never
-  /// One more checkpoint when all has ended well, so that no step is done twice; also where
-  /// save_model_interval is 0. TensorFlow: none.
+  time_span save_summaries_interval = std::chrono::seconds(120);  ///< 0: never
+  time_span save_model_interval = std::chrono::seconds(600);      ///< 0: never
+  /// Whether to save a last checkpoint after a run without an error, so that no step is repeated.
+  /// Applies even if save_model_interval is 0. TensorFlow saves no last checkpoint.
   bool save_at_end = true;
-  /// Awaited before that: all tasks have ended, all went well, and the state can still be saved. No
-  /// stop reaches it; what it throws leaves.
+  /// Awaited before the last checkpoint, after all tasks have finished without an error, while the
+  /// state can still be saved. A stop does not cancel it. Its exception leaves stop() and
+  /// managed().
   braced<std::function<task<void>()>> at_end = {};
 
-  /// Awaited after each checkpoint is saved, with its path and its step (empty: steps are unknown):
-  /// for a copy to another machine, for example. Later saves may run meanwhile and delete the file
-  /// once max_to_keep newer ones exist. An exception leaves the save() or, from a save by the
-  /// clock, stops the supervisor; the checkpoint remains saved.
+  /// Awaited after each save with the path and the step of the checkpoint, for example to copy the
+  /// file to another machine. The step is empty if steps are unknown. Later saves may run during
+  /// the call and delete the file once max_to_keep newer ones exist. An exception leaves save() or,
+  /// from a periodic save, stops the supervisor; the checkpoint remains saved.
   braced<std::function<task<void>(std::string path, std::optional<std::int64_t>)>> on_saved = {};
 
   event_writer_options events = {};
-  bool write_events = true;              ///< false: no events, in spite of the directory
-  braced<std::string> summary_dir = {};  ///< of events; empty: logdir
-  /// Used instead of a writer in the directory; must outlive the supervisor.
+  bool write_events = true;              ///< whether to write events to the directory
+  braced<std::string> summary_dir = {};  ///< the directory of events; if empty, logdir
+  /// The writer to use instead of one in the directory. It must outlive the supervisor.
   event_writer* writer = nullptr;
-  braced<std::string> graph_def = {};  ///< serialized, as the first event; empty: none
+  braced<std::string> graph_def = {};  ///< serialized; the first event; if empty, not written
   braced<std::string> meta_graph_def = {};
 
-  /// The default of start_queue_runners(); must outlive the supervisor.
+  /// The collection that start_queue_runners() starts by default. It must outlive the supervisor.
   const queue_runner_collection* runners = nullptr;
-  /// For the current step to finish after a stop request. Afterwards the body is cancelled, and the
-  /// interrupted step is neither counted nor saved.
+  /// How long the current step may take to finish after a stop request. After this time, the body
+  /// is cancelled, and the interrupted step is neither counted nor saved.
   time_span step_grace = std::chrono::seconds(10);
-  time_span stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
+  /// How long services and other tasks may take to finish after a stop request.
+  time_span stop_grace = std::chrono::seconds(120);
   braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
-  /// An error of the body, or of a hook, after a clean stop leaves managed() as well; nothing is
-  /// saved then, as ever behind an error. False: on_warning is told of it, and it is a secondary
-  /// one.
+  /// Whether managed() throws an error of the body, or of a hook, that occurs after a clean stop.
+  /// If false, the error becomes a secondary error, and on_warning is called. In both cases nothing
+  /// is saved, as after any error.
   bool throw_after_clean_stop = false;
   /// Called for a problem that is not a failure: a skipped checkpoint, a service that cannot be
   /// started, an error after a clean stop. Default: prints a line on standard error. If empty, no
