@@ -15,12 +15,12 @@
 namespace leat {
 namespace detail {
 
-/// The end of a sleep: a point in time, or a time span after its beginning.
+/// The end of a sleep: a point in time, or a time span that counts from its start.
 struct sleep_end {
   time_point at{};
   duration after{-1};  // negative: it ends at `at`
 
-  /// The point in time, if the sleep begins now.
+  /// Returns the end of a sleep that starts now.
   [[nodiscard]] time_point from_now(const scheduler& sched) const noexcept {
     return after >= duration::zero() ? deadline_after(sched.now(), after) : at;
   }
@@ -28,7 +28,7 @@ struct sleep_end {
 
 }  // namespace detail
 
-/// The wait behind sleep_for() and sleep_until(). Movable until it is awaited.
+/// The awaitable of sleep_for() and sleep_until(). Movable until it is awaited.
 class [[nodiscard]] sleep_wait final : public wait_operation {
  public:
   sleep_wait(time_point until, const std::source_location& where) noexcept
@@ -68,7 +68,7 @@ class [[nodiscard]] sleep_wait final : public wait_operation {
 
 /// Waits for a time span on the scheduler's clock, which is virtual in a simulation.
 ///
-/// Errors:       cancelled, when the task was asked to stop before or meanwhile.
+/// Errors:       cancelled, if the task was asked to stop before or during the wait.
 /// Cancellation: total.
 /// Cost:         O(log n) in the number of timers set; no allocation in steady state.
 [[nodiscard]] inline sleep_wait sleep_for(
@@ -76,12 +76,12 @@ class [[nodiscard]] sleep_wait final : public wait_operation {
   return {d < duration::zero() ? duration::zero() : d, where};
 }
 
-/// Waits until a point in time; at once when it has passed. See sleep_for().
+/// Waits until a point in time; a point in the past adds no delay. See sleep_for().
 [[nodiscard]] inline sleep_wait sleep_until(
     time_point t, std::source_location where = std::source_location::current()) noexcept {
   return {t, where};
 }
-/// The same of one in another unit.
+/// Overload for a point in time of another unit.
 template <class Duration>
   requires std::convertible_to<Duration, duration>
 [[nodiscard]] sleep_wait sleep_until(

@@ -52,26 +52,26 @@ class [[nodiscard]] yield_wait final : public wait_operation {
 
 }  // namespace detail
 
-/// What a task can ask about itself, with `co_await`. None of these suspends, except yield().
+/// Queries of a task about itself, for `co_await`. Only yield() suspends.
 namespace this_task {
 
-/// The task's context: its name, owner and scheduler.
+/// Returns the task's context, with its name, owner and scheduler.
 [[nodiscard]] inline detail::context_query get_context() noexcept { return {}; }
 
-/// The scheduler on which the task runs.
+/// Returns the scheduler on which the task runs.
 [[nodiscard]] inline detail::scheduler_query get_scheduler() noexcept { return {}; }
 
-/// The stop token of the task's owner, for code that takes one. leat's own operations observe it
-/// without being told.
+/// Returns the stop token of the task's owner, for functions that accept a stop token. leat's own
+/// operations observe the stop without the token.
 [[nodiscard]] inline detail::stop_token_query get_stop_token() noexcept { return {}; }
 
-/// True when the task was asked to stop: for loops that compute and never wait.
+/// Returns true if the task was asked to stop. For loops that compute and never wait.
 [[nodiscard]] inline detail::stop_requested_query stop_requested() noexcept { return {}; }
 
 // The stages of pipelines use detail::yield_if_due() instead, in pipeline_context.hpp.
 
 /// Lets every other task that is ready run first.
-/// Cancellation: none; it always goes on. Cost: one trip through the run queue.
+/// Cancellation: none; the task always continues. Cost: one pass through the run queue.
 [[nodiscard]] inline detail::yield_wait yield(
     std::source_location where = std::source_location::current()) noexcept {
   return detail::yield_wait(where);

@@ -15,7 +15,7 @@
 
 namespace leat {
 
-/// The wait behind wait_for_stop(). Movable until it is awaited.
+/// The awaitable of wait_for_stop(). Movable until it is awaited.
 class [[nodiscard]] stop_wait final : public wait_operation {
  public:
   stop_wait(std::stop_token token, const std::source_location& where) noexcept
@@ -31,7 +31,7 @@ class [[nodiscard]] stop_wait final : public wait_operation {
   }
   std::tuple<std::error_code> await_tuple() noexcept;
 
-  /// The token, of a wait that nobody will await.
+  /// Returns the token of a wait that will not be awaited.
   [[nodiscard]] std::stop_token release() && noexcept { return std::move(token_); }
 
  private:
@@ -52,14 +52,15 @@ class [[nodiscard]] stop_wait final : public wait_operation {
   std::optional<std::stop_callback<forward>> callback_;
 };
 
-/// Waits until a stop is requested through `token`, whoever asks for it, on any thread.
+/// Waits until any thread requests a stop through `token`. If no stop can be requested through
+/// `token`, it waits indefinitely.
 ///
-/// For coroutines that are no leat tasks, as one of the operations of select(), and for stops other
-/// than the own one: a leat task's waits observe the stop of their owner without being told.
+/// Use it in a coroutine that is not a leat task, as an operation of select(), or for a stop other
+/// than the task's own. Every wait of a leat task already observes a stop of its owner.
 ///
-/// Errors:       cancelled, when the waiting task itself was asked to stop.
+/// Errors:       cancelled, if the waiting task itself was asked to stop.
 /// Cancellation: total.
-/// Cost:         no allocation. With a token that nobody can stop it waits without end.
+/// Cost:         no allocation.
 [[nodiscard]] inline stop_wait wait_for_stop(
     std::stop_token token, std::source_location where = std::source_location::current()) noexcept {
   return {std::move(token), where};

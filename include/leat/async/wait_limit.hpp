@@ -9,15 +9,16 @@
 
 namespace leat {
 
-/// What ends the blocking of an OS thread before its operation is done: a stop, a point in time, or
-/// both. What a task says with with_stop(), with_deadline() and with_timeout().
+/// A limit on how long an operation blocks an OS thread: a stop token, a deadline, or both.
+///
+/// A task uses with_stop(), with_deadline() and with_timeout() instead.
 ///
 ///     auto item = queue.wait_pop(stop);           // a std::stop_token
 ///     auto item = queue.wait_pop(10ms);           // from now on
 ///     auto item = queue.wait_pop({stop, until});  // whichever comes first
 ///
-/// Time is counted from where the limit is made, on the steady clock: one that is kept is a time
-/// for several operations together.
+/// A time span counts from the construction of the limit, on the steady clock. A limit that is used
+/// for several operations therefore limits their total time.
 class wait_limit {
  public:
   wait_limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
@@ -33,7 +34,7 @@ class wait_limit {
   wait_limit(std::stop_token stop,
              std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) noexcept
       : stop_(std::move(stop)), deadline_(saturated(deadline)) {}
-  /// A time span from now on.
+  /// Limits the time to a span that starts now.
   template <class Rep, class Period>
     requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
   wait_limit(std::chrono::duration<Rep, Period> limit) noexcept : deadline_(from_now(limit)) {}
@@ -42,9 +43,9 @@ class wait_limit {
   wait_limit(std::stop_token stop, std::chrono::duration<Rep, Period> limit) noexcept
       : stop_(std::move(stop)), deadline_(from_now(limit)) {}
 
-  /// Without a state when nobody can ask for a stop.
+  /// Returns the stop token, which has no state if no stop can be requested.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
-  /// no_deadline when there is none.
+  /// Returns the deadline, or no_deadline if there is none.
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
  private:

@@ -8,22 +8,25 @@
 
 namespace leat {
 
-/// How a scheduler behaves inside its io_context. The defaults suit a server that has other work.
+/// Options of the scheduler in an io_context. The defaults suit a server that has other work.
 struct asio_scheduler_options {
-  /// Work items run in one turn at most, before sockets and timers have theirs.
+  /// The maximum number of work items in one turn, after which sockets and timers are served.
   std::size_t max_items_per_turn = 256;
-  /// How often a turn looks for work of other threads before it sleeps; each look is about 10 to
-  /// 40 ns. 0 on a loop that must not lose a microsecond; some hundreds where queues feed it.
+  /// The number of times that a turn checks for work of other threads before it sleeps. A check
+  /// takes about 10 to 40 ns. Use 0 in a loop that must not lose a microsecond, and some hundreds
+  /// in a loop that queues feed.
   int spins_before_sleep = 0;
 };
 
-/// The scheduler that lives in an io_context: made on first use, destroyed with the context.
+/// Returns the scheduler of an io_context. It is created on first use and destroyed with the
+/// context.
 ///
-/// Whoever runs the context runs the scheduler; leat starts no thread. If several threads run the
-/// context, the scheduler still is one logical thread, like a strand. Asio sees one handler for
-/// each burst of work. run() does not return while a task lives. Tasks that live when the context
-/// is destroyed are destroyed with it, and reported to their owners as cancelled: see
-/// docs/lifetimes.md.
+/// The threads that run the context run the scheduler; leat starts no thread for it. If several
+/// threads run the context, the scheduler is still one logical thread, like a strand. Asio sees one
+/// handler for each burst of work.
+///
+/// run() does not return while a task lives. The destruction of the context destroys the tasks that
+/// have not finished, and reports them to their owners as cancelled: see docs/lifetimes.md.
 ///
 ///     asio::io_context io;
 ///     leat::scheduler& s = leat::get_scheduler(io);
@@ -31,11 +34,11 @@ struct asio_scheduler_options {
 /// Thread safety: thread-safe.
 [[nodiscard]] scheduler& get_scheduler(asio::io_context& io);
 
-/// The same with options; they count only when this call makes the scheduler.
-/// Errors: invalid_argument, for a turn of 0 items.
+/// Like get_scheduler(io), but with options, which apply only if this call creates the scheduler.
+/// Errors: invalid_argument if max_items_per_turn is 0.
 [[nodiscard]] scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options);
 
-/// The context in which an Asio scheduler lives; null for a scheduler of another kind.
+/// Returns the context of an Asio scheduler, or null for a scheduler of another kind.
 [[nodiscard]] asio::io_context* get_io_context(scheduler& s) noexcept;
 
 }  // namespace leat

@@ -21,8 +21,8 @@
 namespace leat {
 namespace detail {
 
-/// The io_context behind a type-erased executor: one of an io_context, or a strand of one.
-/// Any other is a broken precondition.
+/// Returns the io_context of a type-erased executor, which belongs to an io_context or to a strand
+/// of one. Asserts that the executor is of one of these kinds.
 [[nodiscard]] asio::io_context& get_context(const asio::any_io_executor& executor);
 
 template <class Executor>
@@ -50,10 +50,10 @@ struct run_signature<void> {
   using type = void(std::exception_ptr);
 };
 
-/// A task with a completion handler: its owner until the handler has been called.
+/// A task with a completion handler, and the owner of the task until the handler has been called.
 ///
-/// Lives in memory of the handler's allocator, and is taken apart only on the handler's executor,
-/// so that a cancellation emitted there always finds it whole.
+/// It is stored in memory of the handler's allocator. It is destroyed only on the handler's
+/// executor, so that a cancellation emitted there always finds it intact.
 template <class T, class Handler, class Executor>
 class async_run_operation final : private task_scope {
  public:
@@ -131,21 +131,22 @@ class async_run_operation final : private task_scope {
 
 }  // namespace detail
 
-/// Runs a task from any Asio program: on the scheduler of the executor's io_context, with any
+/// Runs a task from any Asio program, on the scheduler of the executor's io_context and with any
 /// completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
 ///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
 ///
-/// The task may be awaited by nobody (`asio::detached`): its error is lost then.
+/// With `asio::detached`, no caller awaits the task and its error is lost.
 ///
-/// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. With an
-///                error the value is T().
-/// Errors:        what left the task.
-/// Cancellation:  terminal, partial or total: a stop request of the task, which ends as it likes.
-/// Thread safety: thread-safe. The handler runs on its associated executor, by default `executor`,
+/// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. If there is
+///                an error, the value is T().
+/// Errors:        the exception that the task threw.
+/// Cancellation:  terminal, partial and total cancellation request a stop of the task. The task
+///                decides how it finishes.
+/// Thread safety: thread-safe. The handler runs on its associated executor (default: `executor`),
 ///                never inside the scheduler's turn and never inside this call.
-/// Cost:          one allocation with the handler's associated allocator, one post.
+/// Cost:          one allocation with the handler's associated allocator, and one post.
 template <class T, class Executor, class CompletionToken>
   requires(asio::execution::is_executor<Executor>::value)
 auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
@@ -161,14 +162,14 @@ auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
       token, std::move(t));
 }
 
-/// The same on an io_context.
+/// Like async_run() with an executor, but on an io_context.
 template <class T, class CompletionToken, std::derived_from<asio::io_context> Context>
 auto async_run(Context& io, task<T> t, CompletionToken&& token,
                std::source_location where = std::source_location::current()) {
   return async_run(io.get_executor(), std::move(t), std::forward<CompletionToken>(token), where);
 }
 
-/// Rejected: a callable is no task.
+/// Rejects a callable that is not a task.
 template <class Where, class Body, class CompletionToken>
   requires(!detail::is_task<std::remove_cvref_t<Body>>)
 auto async_run(Where&&, Body&&, CompletionToken&&) {
@@ -181,7 +182,7 @@ auto async_run(Where&&, Body&&, CompletionToken&&) {
 
 namespace asio {
 
-/// Rejected: explains the error of co_spawn() of a leat::task.
+/// Rejects a leat::task, with an error message that names leat::async_run().
 template <class Where, class T, class CompletionToken>
 void co_spawn(Where&&, leat::task<T>, CompletionToken&&) {
   static_assert(!std::same_as<leat::task<T>, leat::task<T>>,

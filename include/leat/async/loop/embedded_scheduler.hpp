@@ -10,10 +10,11 @@
 
 namespace leat {
 
-/// A scheduler for an event loop of any kind: plain epoll, libuv, GLib, the frames of a game.
+/// A scheduler for an event loop of any kind, such as plain epoll, libuv, GLib or the frame loop of
+/// a game.
 ///
-/// The loop watches one descriptor and calls run_ready() when it is readable. No thread is started,
-/// but those that read files where io_uring is refused, as in an Asio context.
+/// The loop watches one descriptor and calls run_ready() when the descriptor is readable. leat
+/// starts no threads, except to read files if io_uring is unavailable, as in an Asio context.
 ///
 ///     leat::embedded_scheduler s;
 ///     group.spawn_on(s, serve());
@@ -22,48 +23,55 @@ namespace leat {
 ///       s.run_ready();
 ///     }
 ///
-/// Thread safety: that of scheduler; its own members are for one thread at a time, the one that
-/// runs the loop. Two threads in run_ready() are a caught precondition.
-/// Lifetime: its destructor destroys the tasks that have not ended, and reports each to its owner
-/// as cancelled; see docs/lifetimes.md. Not to be destroyed from within run_ready(). The child
-/// of a fork() shares the descriptors with its parent and must leave the scheduler alone:
-/// run_ready() there is a caught precondition. A program that is executed inherits nothing.
-/// Cost: three descriptors, and one for files on io_uring. A burst of posts is one system call, a
-/// turn is two, and one more if the earliest timer has changed or work is left. Memory is
-/// allocated for more timers than ever before, and for nothing else.
+/// Thread safety: like scheduler. The members of this class are for one thread at a time, the
+/// thread that runs the loop; run_ready() asserts that no other thread is in it.
+/// Lifetime: the destructor destroys the tasks that have not finished, and reports each to its
+/// owner as cancelled; see docs/lifetimes.md. Do not destroy the scheduler within run_ready(). The
+/// child of a fork() shares the descriptors with its parent and must not use the scheduler;
+/// run_ready() asserts this. A program started by exec() inherits none of the descriptors.
+/// Cost: three descriptors, and one for files on io_uring. A burst of posts is one system call. A
+/// turn is two, one more if the earliest timer has changed, and one more if work is left. Allocates
+/// only if more timers are set than ever before.
 class embedded_scheduler final : public detail::event_loop_scheduler {
  public:
-  /// Errors: those of the system, such as resource_exhausted for too many open files.
+  /// Errors: the errors of the system, such as resource_exhausted for too many open files.
   embedded_scheduler();
   ~embedded_scheduler();
 
-  /// Readable when run_ready() has something to do: an item was posted, by another thread or by
-  /// this one outside of run_ready(); a timer is due; a file operation has completed; the last turn
-  /// left work behind. Now and then it is readable for nothing: run_ready() then comes back at
-  /// once.
+  /// Returns the descriptor to watch. It is readable when run_ready() has something to do:
   ///
-  /// Level and edge triggered watching both work: each of these is a new edge, and so is a turn
-  /// that leaves work. One call of run_ready() for each event is enough. Not to be read, written
-  /// or closed by anybody else. Thread safety: thread-safe.
+  /// - an item was posted, by another thread or by this one outside run_ready();
+  /// - a timer is due;
+  /// - a file operation has completed;
+  /// - the last turn left work behind.
+  ///
+  /// Occasionally it is readable without a reason; run_ready() then returns immediately.
+  ///
+  /// The loop may watch it level-triggered or edge-triggered: each of these events is a new edge,
+  /// including a turn that leaves work. One call of run_ready() for each event is enough. Do not
+  /// read, write or close the descriptor. Thread safety: thread-safe.
   [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
 
-  /// What a turn has left behind. A loop that watches the descriptor need not look at it.
+  /// The work that a turn has left. A loop that watches the descriptor can ignore it.
   struct turn {
-    bool more = false;              ///< work that can run now: call again
-    time_point next = no_deadline;  ///< when the earliest timer is due; no_deadline: there is none
+    bool more = false;              ///< work that can run now is left: call run_ready() again
+    time_point next = no_deadline;  ///< the time of the earliest timer; no_deadline if none is set
   };
 
-  /// Makes ready what waits for the timers that are due, all of them, and then runs ready items:
-  /// `max_items` at most, and no more once `max_time` has passed, by the clock after every fourth
-  /// item. So it always gets on, even in a time of 0. An item is a task's run up to where it waits,
-  /// or up to 256 operations that need not wait; nothing interrupts it.
+  /// Expires all timers that are due, and then runs ready items.
   ///
-  /// Never waits and never throws. May be called at any time, readable or not, but not from within
-  /// a task: that is a caught precondition, and so are 0 items.
+  /// It runs at most `max_items` items and stops once `max_time` has passed; it checks the clock
+  /// after every fourth item. It therefore makes progress even if `max_time` is 0. An item runs a
+  /// task up to its next wait, or up to 256 operations that need not wait. Nothing interrupts an
+  /// item.
+  ///
+  /// It never waits and never throws. You may call it at any time, whether the descriptor is
+  /// readable or not. It asserts that the caller is not a task and that `max_items` is not 0.
   turn run_ready(std::size_t max_items = 256, time_span max_time = duration::max()) noexcept;
 
-  /// True when no task lives here, no file is being closed, and nothing is left to run. It stays so
-  /// until somebody spawns or posts: the loop may end, and the scheduler may be destroyed.
+  /// Returns true if no task lives here, no other work such as the closing of a file is in
+  /// progress, and no item is left to run. The result stays true until the next spawn or post, so
+  /// the loop may end and the scheduler may be destroyed.
   [[nodiscard]] bool idle() const noexcept;
 
   [[nodiscard]] time_point now() const noexcept override;

@@ -11,42 +11,42 @@
 
 namespace leat {
 
-/// How a runtime is made.
+/// Options of a runtime.
 struct runtime_options {
-  std::size_t threads = 1;  ///< schedulers, and an OS thread for each
-  /// How often an idle thread looks for work of the others before it sleeps. Waking a thread costs
-  /// microseconds, a look some tens of nanoseconds.
+  std::size_t threads = 1;  ///< number of schedulers, each with an OS thread
+  /// The number of times that an idle thread checks for work of other threads before it sleeps.
+  /// Waking a thread costs microseconds, a check some tens of nanoseconds.
   int spins_before_sleep = 400;
 };
 
-/// A number of threads, each with an event loop and a scheduler of its own.
+/// A fixed number of threads, each with its own event loop and scheduler.
 ///
-/// For programs without an event loop. Tasks stay on the scheduler on which they were spawned; what
-/// connects them are queues. Starts the threads asked for and no other.
+/// For programs without an event loop. A task stays on the scheduler on which it was spawned; use
+/// queues to connect tasks. The runtime starts exactly the requested number of threads.
 ///
 ///     leat::runtime rt({.threads = 2});
 ///     rt.block_on(serve());
 ///
-/// Every task must have ended when the runtime is destroyed; its destructor waits for those that
-/// have not, and after ten seconds prints on standard error who they are.
+/// Every task must have finished when the runtime is destroyed. The destructor waits for tasks that
+/// have not; after ten seconds it prints them to standard error.
 ///
 /// Thread safety: thread-safe.
 class runtime {
  public:
-  /// Errors: invalid_argument for 0 threads; std::system_error when a thread cannot be started.
+  /// Errors: invalid_argument for 0 threads; std::system_error if a thread cannot be started.
   explicit runtime(const runtime_options& options = {});
   ~runtime();
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
-  /// Number of schedulers.
+  /// Returns the number of schedulers.
   [[nodiscard]] std::size_t size() const noexcept;
 
-  /// The scheduler of thread `index`, from 0.
+  /// Returns the scheduler of thread `index`, which counts from 0.
   [[nodiscard]] scheduler& get_scheduler(std::size_t index = 0) const noexcept;
 
-  /// Runs a task on the first scheduler and blocks this OS thread until it has ended; gives its
-  /// result or throws its error. Precondition: the thread runs no scheduler.
+  /// Runs a task on the first scheduler and blocks this OS thread until the task finishes. Returns
+  /// the result of the task or throws its error. Precondition: the thread runs no scheduler.
   template <class T>
   T block_on(task<T> t, std::source_location where = std::source_location::current()) {
     detail::result_slot<T> slot;

@@ -12,15 +12,15 @@ namespace leat {
 
 namespace detail {
 
-/// Runs a task, and what it leaves behind, in an event loop made for the purpose. Throws its error.
+/// Runs a task, and the work that it leaves behind, in its own event loop. Throws the task's error.
 void run_in_own_loop(task<> t, const std::source_location& where);
 
 }  // namespace detail
 
-/// Runs a task on this thread until it has ended; gives its result or throws its error.
+/// Runs a task on this thread until it finishes. Returns its result or throws its error.
 ///
-/// Makes an event loop for the purpose: use it in main(), in tests, in a program without a loop. A
-/// scheduler's own thread must not call it: `co_await` the task there.
+/// Creates an event loop for the call. Use it in main(), in tests and in programs without an event
+/// loop. Do not call it on a scheduler's own thread: `co_await` the task there.
 ///
 ///     int main() { return leat::sync_wait(run()); }
 ///
@@ -34,7 +34,7 @@ T sync_wait(task<T> t, std::source_location where = std::source_location::curren
   return slot.take();
 }
 
-/// Rejected: an operation is awaited in a task.
+/// Rejects an operation that is not a task: `co_await` the operation in a task.
 template <class Operation>
   requires(!detail::is_task<std::remove_cvref_t<Operation>>)
 auto sync_wait(Operation&&) {
