@@ -11,17 +11,17 @@
 
 namespace leat {
 
-/// A pipeline that begins with the records of TFRecord files, each epoch in an order of all of
-/// them: a global shuffle, for which no buffer is needed. See indexed_reader.
+/// Returns a pipeline that begins with the records of TFRecord files. Each epoch has an order of
+/// all records of all files: a global shuffle that needs no buffer. See indexed_reader.
 ///
 ///     auto batches = leat::read_indexed({"data/*.tfrecord"}, {.num_epochs = 3, .seed = 1})
 ///                        .batch({.batch_size = 128});
 ///
-/// `files`: as file_source::files; the index of another one of them is none. The name of the stage
-/// is that of the reader's options.
+/// `files` has the form of file_source::files, and the index of a file among them is left out. The
+/// stage has the name in the reader's options.
 ///
-/// Errors: invalid_argument for no file and for options out of range, as of every stage; those of
-///         indexed_reader about the files when it runs.
+/// Errors: invalid_argument if there is no file or an option is out of range. When the pipeline
+///         runs, also the errors of indexed_reader about the files.
 [[nodiscard]] pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});

@@ -19,7 +19,7 @@ namespace leat {
 
 namespace detail {
 
-/// Gives what others push into a queue, as much as is there at a time.
+/// A source that delivers the items of a queue: as many in a block as are available at a time.
 template <class Queue>
 class queue_stage final : public stage<std::vector<typename Queue::value_type>> {
  public:
@@ -81,15 +81,17 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 
 }  // namespace detail
 
-/// A pipeline that begins with what the program pushes into a queue, until it closes it; a failure
-/// of the queue is an error of the stage. The stage has the name of the queue. What the pipeline
-/// has taken and not given out is lost when it is stopped.
+/// Returns a pipeline that begins with the items of a queue and ends when the program closes it. If
+/// the queue fails, the stage fails with that error. The name of the stage is the queue's name.
+/// Stopping the pipeline loses the items that it has removed and not delivered.
 ///
-/// If the producer that fills the queue was never started, and the pipeline has no patience, an
-/// element that has not come for 60 s is an error, deadline_exceeded: it names the producer and the
+/// Without `patience`, the pipeline fails with deadline_exceeded if no element arrives for 60 s and
+/// the producer that fills the queue was never started. The message names the producer and the
 /// missing call.
 ///
-/// The queue must outlive the pipeline. Errors: invalid_argument for a queue without a name.
+/// The queue must outlive the pipeline.
+///
+/// Errors: invalid_argument if the queue has no name.
 template <class Queue>
 [[nodiscard]] auto read_queue(Queue& queue, pipeline_options options = {}) {
   auto context = detail::make_pipeline_context(std::move(options));

@@ -13,20 +13,22 @@
 
 namespace leat {
 
-/// Records or lines that own their bytes, one behind the other in one piece of memory: what is left
-/// of a file's batch when it has been shuffled and batched anew.
+/// A batch of records or lines that owns their bytes, stored contiguously in one block of memory.
+/// It is what shuffle() and batch() make of a file's batches.
 ///
 ///     for (const leat::byte_view record : rows) use(record);
 ///     const auto features = parser.parse(rows.views());
 ///
-/// A value type. Thread safety: thread-compatible. Cost: no allocation for a row but the growth of
-/// the whole.
+/// A value type.
+///
+/// Thread safety: thread-compatible.
+/// Cost:          allocates only when the batch grows, not for each row.
 template <class View>
 class basic_owned_batch {
  public:
   using value_type = View;
 
-  /// Goes from row to row.
+  /// An iterator over the rows.
   class iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -64,27 +66,29 @@ class basic_owned_batch {
 
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
-  /// Bytes of all rows.
+  /// Returns the number of bytes of all rows.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
 
-  /// Lives until rows are added. Precondition: i < size().
+  /// Returns the i-th row, which is valid until rows are added. Precondition: i < size().
   [[nodiscard]] View operator[](std::size_t i) const noexcept {
     const std::size_t begin = i == 0 ? 0 : rows_[i - 1].end;
     const char* const at = bytes_.data() + begin;
     return View(reinterpret_cast<typename View::const_pointer>(at), rows_[i].end - begin);
   }
-  /// Where the i-th row stood in its file, whose path lives as long as the rows. Rows that come
-  /// from no file have an empty path. Precondition: i < size().
+  /// Returns the position of the i-th row in its file. The path is valid as long as the rows; it is
+  /// empty for rows that do not come from a file. Precondition: i < size().
   [[nodiscard]] record_position position(std::size_t i) const noexcept {
     const entry& r = rows_[i];
     return {r.path ? std::string_view(r.path) : std::string_view(), r.offset, r.index};
   }
-  /// Keeps what the paths are views of.
+  /// Returns the owner of the memory that the paths refer to.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
   [[nodiscard]] iterator begin() const noexcept { return {*this, 0}; }
   [[nodiscard]] iterator end() const noexcept { return {*this, size()}; }
 
-  /// All of them, for decoders; live until rows are added. Cost: one allocation.
+  /// Returns all rows, for decoders. They are valid until rows are added.
+  ///
+  /// Cost: one allocation.
   [[nodiscard]] std::vector<View> views() const {
     std::vector<View> all;
     all.reserve(size());
@@ -92,10 +96,12 @@ class basic_owned_batch {
     return all;
   }
 
-  /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
+  /// Adds a copy of a row.
+  ///
+  /// Errors: std::bad_alloc; then nothing was added.
   void push_back(View row) { push_back(row, {}); }
-  /// Adds a copy of a row with its position. The path is followed by a 0, like the paths of blocks,
-  /// and is kept alive by keep_paths().
+  /// Adds a copy of a row with its position. A 0 must follow the path in memory, as in the paths of
+  /// blocks. Call keep_paths() to keep the path alive.
   void push_back(View view, const record_position& from) {
     const std::size_t before = bytes_.size();
     const auto* const bytes = reinterpret_cast<const char*>(view.data());
@@ -107,7 +113,9 @@ class basic_owned_batch {
       throw;
     }
   }
-  /// Has the paths of rows live as long as these. Errors: std::bad_alloc.
+  /// Keeps `paths`, which owns the paths of rows, alive as long as the batch.
+  ///
+  /// Errors: std::bad_alloc.
   void keep_paths(std::shared_ptr<const void> paths) {
     if (paths == paths_) return;
     if (paths_ && !empty()) {
@@ -117,13 +125,15 @@ class basic_owned_batch {
     paths_ = std::move(paths);
   }
 
-  /// Sees to memory for so many rows and bytes of them. Errors: std::bad_alloc.
+  /// Reserves memory for `rows` rows that have `bytes` bytes in total.
+  ///
+  /// Errors: std::bad_alloc.
   void reserve(std::size_t rows, std::size_t bytes) {
     rows_.reserve(rows);
     bytes_.reserve(bytes);
   }
 
-  /// Forgets the rows, not the memory.
+  /// Removes all rows and keeps the memory.
   void clear() noexcept {
     bytes_.clear();
     rows_.clear();

@@ -10,23 +10,26 @@
 
 namespace leat {
 
-/// The Content-Type with which a server gives the text away.
+/// The Content-Type with which a server sends the text.
 inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What stages and queues count, as text that Prometheus reads: its exposition format 0.0.4.
+/// Returns the metrics of stages and queues as text in the exposition format 0.0.4 of Prometheus.
 ///
 ///     const leat::stage_metrics* const stages[] = {&readers, &consumer};
 ///     const leat::queue_base* const queues[] = {&names.queue(), &batches.queue()};
 ///     reply(leat::prometheus_text(stages, queues, sched.now()));
 ///
-/// Metrics begin with leat_stage_ and have the label "stage", or with leat_queue_ and "queue": the
-/// names of the objects. The second of two of one name is "name#2", and so on; keep their order.
-/// Times are in seconds; what only grows ends in _total. Weights are there for queues that weigh.
+/// Metrics of stages begin with leat_stage_, metrics of queues with leat_queue_. The label "stage"
+/// or "queue" has the name of the object. The second object with the same name gets the label
+/// "name#2", and so on, so keep the order of the objects. Times are in seconds; the names of
+/// metrics that only grow end in _total. Only queues with a weight function have weights.
 ///
-/// With `now` waits that last count up to then, see stage_metrics. A queue's numbers are those of
-/// one moment.
+/// With `now`, waits in progress count up to that time; see stage_metrics. All numbers of a queue
+/// are from the same moment.
 ///
-/// Thread safety: thread-safe. Errors: std::bad_alloc. Cost: O(stages + queues).
+/// Errors:        std::bad_alloc.
+/// Thread safety: thread-safe.
+/// Cost:          O(stages + queues).
 [[nodiscard]] std::string prometheus_text(std::span<const stage_metrics* const> stages,
                                           std::span<const queue_base* const> queues,
                                           std::optional<time_point> now = {});

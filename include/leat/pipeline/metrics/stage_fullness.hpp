@@ -8,8 +8,10 @@
 namespace leat {
 
 /// Returns the fullness of a stage that holds elements or blocks (a shuffle buffer, a prefetch, a
-/// map with workers), with the name of the stage as the scope; nothing for any other stage. See
-/// queue_fullness(). Thread safety: thread-safe.
+/// map with workers), or an empty optional for any other stage. The scope is the name of the stage.
+/// See queue_fullness().
+///
+/// Thread safety: thread-safe.
 [[nodiscard]] std::optional<fullness> stage_fullness(const stage_metrics& stage);
 
 }  // namespace leat

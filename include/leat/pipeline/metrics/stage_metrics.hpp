@@ -13,13 +13,14 @@
 
 namespace leat {
 
-/// What a stage of a pipeline counts: what went through it, how long its tasks were there, and how
-/// long they waited, for input and for room to put their output. The sum over all its tasks.
+/// The metrics of a stage of a pipeline: the records that passed through it, how long its tasks
+/// existed, and how long these waited for input and for free capacity in their output. Times are
+/// sums over all tasks of the stage.
 ///
-/// Times come in two forms: of what has ended, and, given the time now, of what lasts as well: a
-/// task that has waited since the beginning would not be seen otherwise.
+/// A time without `now` has only the spans that have ended. With `now`, the current time, it also
+/// has the spans in progress, for example of a task that has waited since it started.
 ///
-/// Thread safety: thread-safe; to read never waits for the stage.
+/// Thread safety: thread-safe; reading never waits for the stage.
 class stage_metrics {
  public:
   explicit stage_metrics(std::string name) : name_(std::move(name)) {}
@@ -28,7 +29,7 @@ class stage_metrics {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Counts records that went through, and their bytes where these are known.
+  /// Counts records that passed through the stage, and their bytes if these are known.
   void add(std::uint64_t records, std::uint64_t bytes) noexcept {
     // relaxed here and below: counters, which order nothing else.
     add(records);
@@ -38,12 +39,12 @@ class stage_metrics {
   void add(std::uint64_t records) noexcept {
     records_.fetch_add(records, std::memory_order_relaxed);
   }
-  /// Counts bytes at the end of a file that are no whole record, and were left out.
+  /// Counts bytes at the end of a file that are not a complete record, and were skipped.
   void add_left_over(std::uint64_t bytes) noexcept {
     left_over_.fetch_add(bytes, std::memory_order_relaxed);
   }
-  /// For a stage that holds elements: its capacity, and the elements that it holds. The unit is
-  /// elements, or blocks if the stage passes on whole blocks.
+  /// Sets the capacity of a stage that holds elements. The unit, also of add_held() and set_held(),
+  /// is elements, or blocks if the stage passes on whole blocks.
   void set_capacity(std::uint64_t items) noexcept {
     capacity_.store(items, std::memory_order_relaxed);
   }
@@ -51,39 +52,39 @@ class stage_metrics {
   void set_held(std::int64_t items) noexcept { held_.store(items, std::memory_order_relaxed); }
   /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
-  /// Counts time in which a task of the stage could not work; see `stage_wait_timer`.
+  /// Counts time that a task of the stage waited for input; see `stage_wait_timer`.
   void add_input_wait(duration d) noexcept { input_.add(d); }
-  /// Counts time in which a task of the stage could not put its output.
+  /// Counts time that a task of the stage waited for free capacity in its output.
   void add_output_wait(duration d) noexcept { output_.add(d); }
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
-  /// True: the bytes of some were counted.
+  /// Returns true if bytes were counted for any record.
   [[nodiscard]] bool knows_bytes() const noexcept {
     return knows_bytes_.load(std::memory_order_relaxed);
   }
-  /// Of a stage that reads files: bytes at their ends that are no whole record, where that may be,
-  /// as reader_statistics::left_over; each time that it has come to an end.
+  /// Returns the number of bytes at the ends of files that are not a complete record, if the reader
+  /// allows these; see reader_statistics::left_over. A file counts each time its end is reached.
   [[nodiscard]] std::uint64_t left_over() const noexcept { return get(left_over_); }
-  /// What fits into the stage; 0: it holds nothing from one call to the next.
+  /// Returns the capacity of the stage, or 0 if it holds nothing from one call to the next.
   [[nodiscard]] std::uint64_t capacity() const noexcept { return get(capacity_); }
-  /// What it holds now.
+  /// Returns the number of elements or blocks that the stage holds now.
   [[nodiscard]] std::uint64_t held() const noexcept {
     const std::int64_t items = held_.load(std::memory_order_relaxed);
     return items > 0 ? static_cast<std::uint64_t>(items) : 0;  // what goes may be counted first
   }
-  /// Tasks that share the work; the times are their sum.
+  /// Returns the number of tasks that share the work. All times are sums over these tasks.
   [[nodiscard]] std::uint64_t tasks() const noexcept { return get(tasks_); }
-  /// Time in which tasks of the stage waited for input.
+  /// Returns the time that tasks of the stage waited for input.
   [[nodiscard]] duration waited_for_input(std::optional<time_point> now = {}) const noexcept;
-  /// Time in which they waited until they could put their output.
+  /// Returns the time that tasks of the stage waited for free capacity in their output.
   [[nodiscard]] duration waited_for_output(std::optional<time_point> now = {}) const noexcept;
-  /// Returns true if the stage can wait to put its output, for example into a queue that is full. A
-  /// stage without tasks of its own never does.
+  /// Returns true if the stage can wait for free capacity in its output, for example in a full
+  /// queue. A stage without tasks of its own never waits for it.
   [[nodiscard]] bool knows_output_wait() const noexcept { return output_.used(); }
-  /// True: it is known how long they were there; see `stage_work_timer`.
+  /// Returns true if it is known how long the tasks existed; see `stage_work_timer`.
   [[nodiscard]] bool knows_work_time() const noexcept { return work_.used(); }
-  /// Time in which they were there, waiting or not.
+  /// Returns the time that tasks of the stage existed, waiting or not.
   [[nodiscard]] duration work_time(std::optional<time_point> now = {}) const noexcept;
 
  private:
@@ -106,33 +107,37 @@ class stage_metrics {
   detail::span_clock work_;
 };
 
-/// Measures one wait of a stage: from its making to stop(), or to its own end when the wait throws.
+/// A timer for one wait of a stage: from construction to stop(), or to destruction if the wait
+/// throws.
 ///
 ///     stage_wait_timer w(metrics, sched, stage_wait_timer::for_output);
 ///     co_await queue.push_many(items);
 ///     w.stop();
 ///
-/// Thread safety: thread-bound. Cost: two looks at the clock of `sched`.
+/// Thread safety: thread-bound.
+/// Cost:          reads the clock of `sched` twice.
 class stage_wait_timer {
  public:
-  /// What the stage waits for: others. To wait for a device is a reader's work.
+  /// The kind of a wait, which is always for another stage. Waiting for a device counts as the work
+  /// of a reader.
   enum kind { for_input, for_output };
 
   stage_wait_timer(stage_metrics& stage, scheduler& sched, kind k) noexcept
       : span_(k == for_input ? stage.input_ : stage.output_, sched) {}
 
-  /// The wait is over: counts it, once.
+  /// Ends the wait and counts it. Further calls have no effect.
   void stop() noexcept { span_.stop(); }
 
  private:
   detail::timed_span span_;
 };
 
-/// Says how long a task of a stage is there, from its making to its own end: the first line of the
-/// task, or of each of its steps. A stage without it counts as there all the time, and so as busy
-/// when it ended long before the others.
+/// A timer for the time that a task of a stage exists, from construction to destruction. Create it
+/// in the first line of the task, or of each of its steps. A stage without this timer counts as
+/// existing all the time, and therefore as busy even if it ended long before the others.
 ///
-/// Thread safety and cost: as stage_wait_timer.
+/// Thread safety: thread-bound.
+/// Cost:          reads the clock of `sched` twice.
 class stage_work_timer {
  public:
   stage_work_timer(stage_metrics& stage, scheduler& sched) noexcept : span_(stage.work_, sched) {}
@@ -144,17 +149,20 @@ class stage_work_timer {
   detail::timed_span span_;
 };
 
-/// Names the bottleneck of a pipeline in one sentence, for stages listed from source to consumer.
+/// Returns one sentence that names the bottleneck of a pipeline. Pass the stages in order from
+/// source to consumer.
 ///
-/// What limits the others is the stage that is busy nearly all the time: those before it wait for
-/// room, those behind it for input. Busy is a task that is there and does not wait. Stages within
-/// ten percentage points of the busiest are named with it. Where none is busy half of the time, as
-/// when tasks share a thread, it is the one for which all others wait; or else what feeds or
-/// empties the pipeline is to blame, or the queues between are too small. A stage through which
-/// nothing has gone at all comes before all others.
+/// The bottleneck is the stage that is busy nearly all the time: stages before it wait for free
+/// capacity, stages after it for input. A task is busy while it exists and does not wait. Stages
+/// within ten percentage points of the busiest one are named with it.
 ///
-/// `elapsed`: how long the pipeline has run. With `now` waits that have not ended count too: for a
-/// pipeline that still runs.
+/// If no stage is busy half of the time, for example because tasks share a thread, the bottleneck
+/// is the stage for which all others wait. If there is no such stage, the source or the consumer of
+/// the pipeline is too slow, or the queues between the stages are too small. A stage through which
+/// nothing has passed is named before all others.
+///
+/// `elapsed` is the time that the pipeline has run. Pass `now` for a pipeline that still runs, so
+/// that waits in progress count too.
 [[nodiscard]] std::string describe_bottleneck(std::span<const stage_metrics* const> stages,
                                               duration elapsed, std::optional<time_point> now = {});
 
