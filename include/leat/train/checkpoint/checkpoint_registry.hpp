@@ -15,38 +15,44 @@
 
 namespace leat {
 
-/// What saves and restores itself: `save()` gives its state as bytes, `restore()` takes it back, as
-/// a function of std::string_view or as a coroutine, `task<void> restore(std::string)`.
+/// A type that saves and restores itself. `save()` returns its state as bytes. `restore()` accepts
+/// these bytes, either as a function of std::string_view or as a coroutine,
+/// `task<void> restore(std::string)`.
 ///
-/// save() gives the state of this moment and must not change it. A restore() that throws refuses
-/// the bytes, and leaves the object as it was: by an invalid_argument, or by anything else that is
-/// no std::system_error, it says that it can make nothing of them, so that the checkpoint before is
-/// tried; by failed_precondition or data_loss that they are right, and that what belongs to them,
-/// such as its input, has changed or is corrupt: then it is not.
+/// save() returns the current state and must not change it. A restore() that throws rejects the
+/// bytes and must leave the object unchanged. Its exception decides whether restore_latest() tries
+/// the previous checkpoint:
+///
+/// - invalid_argument, or any std::exception that is neither a std::system_error nor
+///   std::bad_alloc: the object cannot interpret the bytes. The previous checkpoint is tried.
+/// - failed_precondition or data_loss: the bytes are valid, but data that they depend on, such as
+///   the object's input, has changed or is corrupt. No other checkpoint is tried.
 template <class T>
 concept checkpointable =
     detail::savable<T> && (detail::async_restorable<T> || detail::sync_restorable<T>);
 
-/// What of a program is saved in checkpoints, by name; made once, used by a saver.
+/// A list of the values that a program saves in checkpoints, by name; created once, used by a
+/// saver.
 ///
 ///     leat::checkpoint_registry what("digits, 3 layers");
 ///     what.add("step", step);
 ///     what.add("weights", weights);  // std::vector<float>
 ///     what.add("input", pipeline);   // has save() and restore()
 ///
-/// Holds references: what was added must stay where it is for as long as the registry is used. A
-/// name, type and element size are part of the file; a value that comes back as another type or of
-/// another size is refused.
+/// The registry contains references: an added object must stay at its address while the registry
+/// is used. Name, type and element size of a value are part of the file; a restore rejects an entry
+/// of another type or size.
 ///
-/// Errors, of all add(): already_exists for a name that was added before; invalid_argument for an
-///                       empty one, and for one of more than 65,535 bytes.
-/// Thread safety: thread-compatible; the values are read and written by the saver's task.
+/// Errors: add() throws already_exists if the name was added before, and invalid_argument if the
+///         name is empty or has more than 65,535 bytes.
+/// Thread safety: thread-compatible; the saver's task reads and writes the values.
 /// TensorFlow: the var_list of TensorFlow's Saver, and its trackable objects.
 class checkpoint_registry {
  public:
-  /// `identity`: whose values these are, such as the model and its shape. A checkpoint of another
-  /// identity is refused; empty: of any.
-  /// Errors: invalid_argument for more than 65,535 bytes.
+  /// Creates an empty registry. `identity` describes the program whose values these are, such as
+  /// the model and its shape. A restore rejects a checkpoint of another identity; an empty
+  /// `identity` accepts any.
+  /// Errors: invalid_argument if `identity` has more than 65,535 bytes.
   explicit checkpoint_registry(std::string identity = {});
   checkpoint_registry(checkpoint_registry&&) noexcept = default;
   checkpoint_registry& operator=(checkpoint_registry&&) = delete;
@@ -57,7 +63,7 @@ class checkpoint_registry {
     add_item(std::make_unique<detail::object_item<T>>(std::move(name), object));
   }
 
-  /// Adds values that stand where they stand, as many as now.
+  /// Adds a fixed number of values, which must not move in memory.
   template <class T, std::size_t Extent>
   void add(std::string name, std::span<T, Extent> values) {
     check_element<T>();
@@ -65,7 +71,7 @@ class checkpoint_registry {
                std::as_writable_bytes(values));
   }
 
-  /// Adds a list of values; comes back with as many as were saved.
+  /// Adds a list of values. A restore gives the list its saved length.
   template <class T>
   void add(std::string name, std::vector<T>& values) {
     check_element<T>();
@@ -75,10 +81,10 @@ class checkpoint_registry {
         std::make_unique<item>(std::move(name), detail::element_type_of<T>(), sizeof(T), values));
   }
 
-  /// Adds a text, or bytes; comes back as long as it was saved.
+  /// Adds a text, or bytes. A restore gives the text its saved length.
   void add(std::string name, std::string& text);
 
-  /// Adds one value, or an array of them, of a type that is copied byte by byte.
+  /// Adds one value, or an array of values, of a trivially copyable type.
   template <class T>
     requires(!checkpointable<T>)
   void add(std::string name, T& value) {
@@ -89,7 +95,7 @@ class checkpoint_registry {
     }
   }
 
-  /// A value that is gone before it could be saved.
+  /// Deleted: a temporary would be destroyed before it could be saved.
   template <class T>
   void add(std::string name, const T&& value) = delete;
 

@@ -7,30 +7,32 @@
 
 namespace leat {
 
-/// Keeps a directory for one program at a time: the chief, who writes checkpoints and events there.
+/// A lock that reserves a directory for one program at a time: the chief, which writes checkpoints
+/// and events there.
 ///
 ///     auto lock = co_await leat::directory_lock::acquire("train");
 ///
-/// Held until release() or the end of the object, and no longer than the process lives, however it
-/// ends: the lock is the kernel's, on the file DIRECTORY/checkpoint.lock, which tells who holds it
-/// and stays behind; nobody should delete it while it is held. A child of fork() holds it as well,
-/// as long as it lives and has executed nothing.
+/// The lock is held until release(), until the object is destroyed, or until the process ends in
+/// any way: it is a kernel lock on the file DIRECTORY/checkpoint.lock. This file describes the
+/// holder and remains after the release; do not delete it while the lock is held. A child process
+/// of fork() also holds the lock until it ends or executes another program.
 ///
-/// It binds those who ask for it. On a network file system it is as good as that one's locks: a
-/// holder that was cut off for long may have lost it without knowing. A program that can be
-/// suspended like that should be given a directory of its own for each start; see
-/// docs/checkpoints.md.
+/// The lock is advisory: it affects only programs that acquire it. On a network file system it is
+/// only as reliable as the locks of that file system: a holder that was disconnected for a long
+/// time may have lost the lock without noticing. Use a new directory for each start of a program
+/// that can be suspended in this way; see docs/checkpoints.md.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was acquired.
 class directory_lock {
  public:
-  /// Takes the lock, and makes the directory if it is missing. On a full disk there may be no
-  /// room to say who has it.
+  /// Acquires the lock, and creates the directory if it is missing. If the disk is full, the lock
+  /// file may not describe the holder.
   ///
-  /// Errors:       failed_precondition when somebody else holds it, in another process or in this
-  ///               one; the message says who, and since when; also where a symbolic link, which
-  ///               somebody else may have put there, has the lock file's name; unimplemented where
-  ///               the file system knows no locks; of the system.
+  /// Errors:       failed_precondition if the lock is already held, by another process or by this
+  ///               one. The message names the holder and the time of its acquire().
+  ///               failed_precondition also if the lock file is a symbolic link, which another user
+  ///               may have created; unimplemented if the file system does not support locks;
+  ///               system errors.
   /// Cancellation: total.
   [[nodiscard]] static task<directory_lock> acquire(std::string directory,
                                                     std::string lock_filename = "checkpoint.lock");
@@ -38,19 +40,20 @@ class directory_lock {
   directory_lock(directory_lock&&) noexcept = default;
   directory_lock& operator=(directory_lock&&) noexcept = default;
 
-  /// Takes it again where somebody has removed or replaced the lock file, by which another could
-  /// take it too; true: so it was. Before something is written that no second one may write.
+  /// Acquires the lock again if the lock file was removed or replaced, after which another program
+  /// could acquire it too. Returns true if so, or false if the file is unchanged. Call it before a
+  /// write that no second program may make.
   ///
-  /// Errors:       as acquire(); failed_precondition: another has it by now.
+  /// Errors:       see acquire(); failed_precondition if another program has acquired the lock.
   /// Cancellation: total.
-  /// Cost:         a look at the status of the file.
+  /// Cost:         one query of the file's status.
   [[nodiscard]] task<bool> renew();
 
-  /// Lets it go; a second release does nothing. Errors: of the system.
+  /// Releases the lock; a second call does nothing. Errors: system errors.
   [[nodiscard]] task<void> release();
 
   [[nodiscard]] bool is_held() const noexcept { return file_.is_open(); }
-  /// Of the lock file.
+  /// Returns the path of the lock file.
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
 
  private:

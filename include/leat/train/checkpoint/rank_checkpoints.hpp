@@ -12,41 +12,47 @@
 
 namespace leat {
 
-/// What several ranks, each of which saves to a directory of its own, have saved of one step.
+/// Checkpoints of one step, which several ranks have saved, each to a directory of its own.
 struct rank_checkpoints {
   std::uint64_t step = 0;
-  std::vector<std::string> paths = {};  ///< one in each directory, in the order of these
+  std::vector<std::string> paths = {};  ///< one in each directory, in the order of the directories
 };
 
-/// How those of ranks are looked for.
+/// Options of find_rank_checkpoints().
 struct rank_checkpoint_options {
   braced<std::string> basename = "model.ckpt";  ///< see saver_options
-  bool pad_step_number = false;                 ///< the name that counts where a step has both
-  /// Fails when a checkpoint of a step that all have is corrupt, instead of taking a step before.
+  /// If a step has files with a padded and a plain number, true selects the padded one.
+  bool pad_step_number = false;
+  /// If true, a corrupt checkpoint of a step that all ranks have is an error. If false, an earlier
+  /// step is used.
   bool strict = false;
-  /// Called for each skipped checkpoint: of a step that other ranks do not have, or corrupt.
+  /// Called for each skipped checkpoint: a corrupt one, or one of a step that other ranks lack.
   braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
 };
 
-/// Finds the newest step of which each directory has a checkpoint that is whole. All that look find
-/// the same, since each reads the files of all, as long as nobody saves. Empty: no step was saved
-/// by all yet, as some have none and no other has more than its first.
+/// Finds the newest step of which each directory contains an intact checkpoint. All callers find
+/// the same step if no rank saves meanwhile, since each call reads the files of all ranks.
 ///
-/// Errors: failed_precondition, with what there is, where ranks have nothing in common though some
-///         have saved more than once, and for a directory that does not exist where another has a
-///         checkpoint; with `strict` that of a corrupt one; unimplemented for a checkpoint of a
-///         later leat; of the system.
+/// Returns an empty optional if no step was saved by all ranks yet: some ranks have no checkpoint,
+/// and no other rank has more than one.
+///
+/// Errors: failed_precondition, with the steps of each rank, if the ranks have no intact step in
+///         common otherwise, or if a directory does not exist although another one contains a
+///         checkpoint. With `strict`, the error of a corrupt checkpoint. unimplemented for a
+///         checkpoint of a later version of leat; system errors.
 /// Cost:   reads the checkpoints of that step, of all ranks.
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
     braced<std::vector<std::string>> directories, rank_checkpoint_options options);
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
     braced<std::vector<std::string>> directories);
 
-/// What save() of an object gave for a checkpoint, by the name under which it was registered: for
-/// who restores it otherwise, as pipeline::restore_ranks() does, which is given that of all ranks.
+/// Returns the bytes that save() of an object returned for a checkpoint. `name` is the name under
+/// which the object was registered. Use it to restore the object without a saver, such as with
+/// pipeline::restore_ranks(), which accepts the bytes of all ranks.
 ///
-/// Errors: not_found for no such file or entry; invalid_argument for a file that is no checkpoint,
-///         and an entry that is no object; data_loss for a corrupt one; of the system.
+/// Errors: not_found if the file or the entry does not exist; invalid_argument if the file is not a
+///         checkpoint or the entry is not an object; data_loss for a corrupt checkpoint; system
+///         errors.
 [[nodiscard]] task<std::string> read_saved_object(std::string path, std::string name);
 
 }  // namespace leat

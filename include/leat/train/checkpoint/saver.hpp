@@ -23,22 +23,24 @@ namespace leat {
 ///       if (step % 1000 == 0) co_await saver.save(step);
 ///     }
 ///
-/// A checkpoint is one file, DIRECTORY/model.ckpt-STEP, that appears when it is complete; see
-/// docs/formats/checkpoint.md. The state file DIRECTORY/checkpoint says which there are. The newest
-/// few stay; see saver_options. Whoever writes to a directory takes its directory_lock first: two
-/// savers do not see each other's files.
+/// A checkpoint is one file, DIRECTORY/model.ckpt-STEP, which appears under this name only when it
+/// is complete; see docs/formats/checkpoint.md. The state file DIRECTORY/checkpoint lists the
+/// checkpoints. The saver keeps the newest few; see saver_options. Acquire the directory_lock of a
+/// directory before you write to it: two savers do not see each other's files.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
-/// TensorFlow: Saver and CheckpointManager. Unlike there, what was saved is on the device,
-/// a corrupt checkpoint is found out before any value has changed, and the one before is taken.
+/// TensorFlow: Saver and CheckpointManager. Differs from TensorFlow: a saved checkpoint is durable.
+/// Corruption is detected before any value changes; restore_latest() then tries the previous
+/// checkpoint.
 class saver {
  public:
-  /// Reads the state file of the directory, if there is one, and looks for checkpoints that a
-  /// program had no time to list before it was killed; writes nothing. `registry` must outlive the
+  /// Opens a saver for a directory and writes nothing. Unless
+  /// saver_options::recover_last_checkpoints is false, reads the state file, if there is one, and
+  /// looks for checkpoints that a killed program did not list in it. `registry` must outlive the
   /// saver.
   ///
   /// Errors: invalid_argument for an empty path, an empty registry (see saver_options::allow_empty)
-  ///         and an option out of range; of the system.
+  ///         or an option out of range; system errors.
   [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& registry,
                                         saver_options options);
   [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& registry);
@@ -47,76 +49,88 @@ class saver {
   saver& operator=(saver&&) = delete;
   ~saver();
 
-  /// Writes a checkpoint of the values as they are now, and deletes the oldest ones; gives its
-  /// path. The directory is made where it is missing; at the first time what a dead program has
-  /// left half written is removed.
+  /// Writes a checkpoint of the current values, deletes the oldest checkpoints, and returns the
+  /// path of the new one. Creates the directory if it is missing. The first call also removes files
+  /// that a killed program left half written.
   ///
-  /// The values are copied before the call suspends for the first time, which is the pause of the
-  /// program: about 1 s for 4 GB; then other tasks may change them. See saver_options::copy_values.
+  /// The values are copied before the call first suspends. Copying pauses the program, about 1 s
+  /// for 4 GB; afterwards other tasks may change the values. See saver_options::copy_values.
   ///
-  /// Errors:       what save() of an object throws; invalid_argument when the directory cannot be
-  ///               made; resource_exhausted for a full disk, and others
-  ///               of the system; then the older checkpoints are as before, and another save() can
-  ///               be tried. When an old one cannot be deleted `on_warning` is told, and the next
-  ///               save() tries again.
-  /// Cancellation: as an error, until the checkpoint is listed and both are on the device; from
-  ///               then on it counts as saved.
-  /// Cost:         memory for a copy of the values; two fsyncs for the checkpoint and two for each
+  /// Errors:       any exception of an object's save(); invalid_argument if the directory cannot be
+  ///               created; resource_exhausted if the disk is full; other system errors. After an
+  ///               error the older checkpoints are unchanged, and you can call save() again. If an
+  ///               old checkpoint cannot be deleted, save() succeeds, calls `on_warning`, and the
+  ///               next save() tries again.
+  /// Cancellation: has the effect of an error until the checkpoint is listed and both the
+  ///               checkpoint and the state file are durable; after that it counts as saved.
+  /// Cost:         memory for a copy of the values; two fsyncs for the checkpoint, and two for each
   ///               of two versions of the state file.
   [[nodiscard]] task<std::string> save(std::uint64_t step);
 
-  /// The same under the plain name DIRECTORY/BASENAME.
-  /// Errors: invalid_argument when that is the name of the state file; as above.
+  /// Like save(step), but the checkpoint has the plain name DIRECTORY/BASENAME.
+  /// Errors: see save(step); invalid_argument if the state file has this name.
   [[nodiscard]] task<std::string> save();
 
-  /// Restores the newest checkpoint that the state file names, or one that is newer than that file
-  /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
-  /// corrupt (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
-  /// of which an object can make nothing), the one before it, and so on; `on_skipped` is called for
-  /// each. What is another's is not deleted in its turn. One that another saver deletes at this
-  /// moment counts as missing only when that saver has listed nothing new. A state file that nobody
-  /// can read is refused as well: then the files of the directory are tried, the highest step
-  /// first. Empty: the directory has no checkpoint.
+  /// Restores the newest checkpoint that the state file lists, or a newer one that a killed program
+  /// did not list (see docs/checkpoints.md). Returns its path, or an empty optional if there is no
+  /// state file.
   ///
-  /// Errors: when none can be restored, the one of the newest; the values are as before then. At
-  ///         once with saver_options::strict; with failed_precondition or data_loss for a whole
-  ///         checkpoint from which an object cannot go on as things are, such as a pipeline whose
-  ///         files have changed (see saver_options::skip_intact); not_found for one without an
-  ///         entry that is registered; unimplemented for one of a later leat.
+  /// If that checkpoint is missing, corrupt (data_loss, EIO) or of another program, calls
+  /// `on_skipped` and tries the previous one, and so on. A checkpoint of another program has
+  /// another identity, other entries, or bytes that an object cannot interpret. It is not deleted
+  /// in turn.
+  ///
+  /// If the state file is unreadable, also calls `on_skipped`, and tries the files of the
+  /// directory, highest step first. If another saver deletes a checkpoint during the call, the
+  /// checkpoints that are listed by then are tried; only if the list is the same does the deleted
+  /// one count as missing.
+  ///
+  /// Errors: if no checkpoint can be restored, the error of the newest one; the values are then
+  ///         unchanged. Some errors are thrown without trying an older checkpoint:
+  ///         - with saver_options::strict, the first error
+  ///         - failed_precondition or data_loss if a checkpoint is intact but an object cannot
+  ///           resume from it, such as a pipeline whose files have changed (see skip_intact)
+  ///         - not_found if a checkpoint lacks a registered entry
+  ///         - unimplemented if a later version of leat wrote it
   [[nodiscard]] task<std::optional<std::string>> restore_latest();
 
-  /// Gives the values what a checkpoint holds. All of it is read and found to be right before the
+  /// Restores the values from a checkpoint. The whole checkpoint is read and verified before the
   /// first value changes. saver_options::may_be_missing, may_be_extra, renamed and left_out permit
   /// differences between the checkpoint and the registry.
   ///
-  /// Errors:       invalid_argument where there is no checkpoint of this name or the file is none,
-  ///               and for an entry of another type or size, or that is not registered (see
-  ///               extra_entries); not_found for a missing entry; failed_precondition for another
-  ///               identity; data_loss for a corrupt or cut-off file; unimplemented for a later
-  ///               version; what restore() of an object throws, with the name of its entry: the
-  ///               code of a std::system_error, invalid_argument for another std::exception, which
-  ///               is nested in it, but std::bad_alloc as it is; of the system. The values are as
-  ///               before then, objects included as far as they take back what they had.
-  /// Cancellation: total, as far as restore() of objects is.
+  /// Errors:       After an error the values are unchanged. Objects that were already restored are
+  ///               restored to their previous state, as far as their restore() accepts it.
+  ///               - invalid_argument if there is no file of this name or it is not a checkpoint,
+  ///                 and for an entry with another type or size or that is not registered (see
+  ///                 extra_entries)
+  ///               - not_found for a missing entry
+  ///               - failed_precondition for another identity
+  ///               - data_loss for a corrupt or truncated file
+  ///               - unimplemented for a checkpoint of a later version
+  ///               - if restore() of an object throws, an error that names the entry: with the code
+  ///                 of a std::system_error; with invalid_argument for any other std::exception,
+  ///                 which is nested in it. std::bad_alloc is rethrown unchanged.
+  ///               - system errors
+  /// Cancellation: total, provided that restore() of each object is.
   /// Cost:         memory for a copy of the values.
   [[nodiscard]] task<void> restore(std::string path);
 
-  /// Writes a checkpoint that stands in the directory through to the device, with the state file
-  /// and the directory itself: a program that was killed may have had no time for it.
+  /// Syncs an existing checkpoint, the state file and the directory to disk. A program that was
+  /// killed may not have done so.
   ///
-  /// Errors:       not_found for a checkpoint that is not there; of the system.
-  /// Cancellation: total; can be called again.
-  /// Cost:         three fsyncs, which take no time for what is on the device already.
+  /// Errors:       not_found if the checkpoint does not exist; system errors.
+  /// Cancellation: total; you can call it again.
+  /// Cost:         three fsyncs, which take no time for data that is already durable.
   [[nodiscard]] task<void> make_durable(std::string path) const;
 
-  /// The checkpoints that are listed, oldest first; none with max_to_keep = 0.
+  /// Returns the listed checkpoints, oldest first; empty if max_to_keep is 0.
   [[nodiscard]] std::vector<std::string> last_checkpoints() const;
 
-  /// As they were given.
+  /// Return the directory and the options that were passed to open().
   [[nodiscard]] const std::string& directory() const noexcept;
   [[nodiscard]] const saver_options& options() const noexcept;
 
-  /// Where the checkpoint of a step stands: DIRECTORY/BASENAME-STEP.
+  /// Returns the path of the checkpoint of a step: DIRECTORY/BASENAME-STEP.
   [[nodiscard]] std::string path_of(std::uint64_t step) const;
 
  private:

@@ -13,42 +13,44 @@
 
 namespace leat {
 
-/// What to do with a checkpoint that holds more than the program has registered.
+/// The treatment of checkpoint entries that the program has not registered.
 enum class extra_entries {
-  reject,  ///< it is of another program, or of one that has forgotten to register something
+  reject,  ///< another program wrote them, or this one no longer registers them: an error
   ignore,
 };
 
 /// An entry that a checkpoint may contain under an earlier name.
 struct renamed_entry {
-  braced<std::string> from = {};  ///< in the checkpoint; not registered
-  braced<std::string> to = {};    ///< as it is registered
+  braced<std::string> from = {};  ///< name in the checkpoint; not registered
+  braced<std::string> to = {};    ///< registered name
 };
 
-/// How checkpoints are written, named, kept and read.
+/// Options for writing, naming, keeping and reading checkpoints.
 struct saver_options {
-  /// The newest so many stay. 0: none is ever deleted, and only the newest is listed in the state
-  /// file. Empty: all stay, and all are listed.
+  /// Number of newest checkpoints to keep. If 0, the saver deletes no checkpoint and lists only the
+  /// newest one in the state file. If not set, it keeps and lists all checkpoints.
   std::optional<std::size_t> max_to_keep = 5;
-  /// Of those that leave the window one is kept for ever each time so much time has gone by, by the
-  /// wall clock. 0: none is. TensorFlow's keep_checkpoint_every_n_hours.
+  /// Interval (wall clock) at which one checkpoint that exceeds max_to_keep is kept permanently
+  /// instead of being deleted. If 0, none is. TensorFlow: keep_checkpoint_every_n_hours.
   time_span keep_every = std::chrono::hours(10'000);
-  /// A checkpoint is called DIRECTORY/BASENAME-STEP.
+  /// First part of a checkpoint's path, DIRECTORY/BASENAME-STEP.
   braced<std::string> basename = "model.ckpt";
-  /// Of the state file; not of a checkpoint.
+  /// Name of the state file. It must not be the name of a checkpoint.
   braced<std::string> latest_filename = "checkpoint";
-  bool pad_step_number = false;  ///< with zeros, to eight digits
-  /// A checkpoint that was saved is on the device: it survives when the machine stops. False: it
-  /// survives the end of the program only, and saving is faster.
+  bool pad_step_number = false;  ///< pad the step in the name with zeros to eight digits
+  /// If true, a saved checkpoint is durable: it survives a crash of the machine. If false, it
+  /// survives only the end of the program, and saving is faster.
   bool durable = true;
-  /// save() copies the values before it suspends, so that the program can go on and change them.
-  /// False: it takes no memory for them, and they must stay as they are until it has ended.
+  /// If true, save() copies the values before it suspends, so that the program can continue and
+  /// change them. If false, save() makes no copy, and the program must not change the values until
+  /// save() completes.
   bool copy_values = true;
-  /// The saver goes on with the checkpoints that the state file lists, and those that a killed
-  /// program had no time to list: they count, and are deleted in turn. False: it leaves those alone
-  /// that it has not written.
+  /// If true, the saver also manages the checkpoints that the state file lists, and those that a
+  /// killed program did not list: they count towards max_to_keep and are deleted in turn. If false,
+  /// it never deletes checkpoints that it did not write.
   bool recover_last_checkpoints = true;
-  /// An empty registry is no error: save() gives an empty path, and nothing is restored.
+  /// If true, an empty registry is not an error: save() returns an empty path, and a restore
+  /// changes nothing.
   bool allow_empty = false;
   extra_entries extra = extra_entries::reject;
   // ---- Deliberate differences between a checkpoint and the program, so that a model can outlive a
@@ -66,28 +68,28 @@ struct saver_options {
   /// values and are saved as usual. Each restore leaves them out: remove the option after the first
   /// save, or a program that is killed and started again restarts its input each time.
   braced<std::vector<std::string>> left_out = {};
-  /// restore_latest() fails when the checkpoint to restore is corrupt or refused, instead of taking
-  /// the one before.
+  /// If true, restore_latest() fails if the checkpoint to restore is corrupt or rejected, instead
+  /// of trying the previous one.
   bool strict = false;
   /// If true, restore_latest() also skips an intact checkpoint from which an object cannot resume
-  /// (failed_precondition, data_loss), such as a pipeline whose input files have changed since. The
-  /// steps after the older checkpoint are then done again, in the worst case all of them, and the
-  /// skipped checkpoints are deleted in turn. If false, it fails.
+  /// (failed_precondition, data_loss), such as a pipeline whose input files have changed. The
+  /// program then repeats the steps after the older checkpoint, in the worst case all steps. The
+  /// skipped checkpoints are deleted in turn. If false, restore_latest() fails.
   bool skip_intact = false;
-  /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
-  /// was saved of one step belongs together. restore_latest() takes the newest step of which all
-  /// have a checkpoint that is whole, whatever the state file says, deletes those of this saver
-  /// that are newer, and lists the one that it took as the newest; so it is for who holds the
-  /// directory's lock, while no rank saves: where others go on it fails with failed_precondition,
-  /// and the values may have changed by then. See find_rank_checkpoints(), whose errors it has, and
-  /// docs/supervisor.md. max_to_keep must not be 1 or 2.
+  /// Directories of the savers of all ranks, including this one, that save at the same steps.
+  /// Checkpoints of one step belong together. If set, restore_latest() restores the newest step of
+  /// which all ranks have an intact checkpoint, whatever the state file lists. It deletes newer
+  /// checkpoints of this saver and lists the restored one as the newest. Call it while you hold the
+  /// directory lock and no rank saves. If other ranks keep saving, it fails with
+  /// failed_precondition, and the values may have changed. Its other errors are those of
+  /// find_rank_checkpoints(). max_to_keep must not be 1 or 2. See docs/supervisor.md.
   braced<std::vector<std::string>> rank_directories = {};
 
-  /// Called for each checkpoint, or state file, that restore_latest() skips. A supervisor prints
-  /// one warning for all checkpoints with the same error.
+  /// Called for each checkpoint or state file that restore_latest() skips. A supervisor prints one
+  /// warning for all checkpoints with the same error.
   braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
-  /// Called with a sentence about what is no failure of the call: a checkpoint could not be
-  /// deleted, the clock was set back.
+  /// Called with a warning about a problem that does not make the call fail, such as a checkpoint
+  /// that could not be deleted, or a clock that was set back.
   braced<std::function<void(const std::string& sentence)>> on_warning = {};
 };
 
