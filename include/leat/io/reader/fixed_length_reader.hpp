@@ -12,22 +12,23 @@
 
 namespace leat {
 
-/// How a file of records of one size is read. Record k lies at header_size + k * hop_size.
+/// Options of fixed_length_reader. Record k is at offset header_size + k * hop_size.
 struct fixed_length_reader_options {
   std::size_t record_size = 0;  ///< bytes, at least 1
   std::size_t header_size = 0;  ///< bytes before the first record
-  std::size_t footer_size = 0;  ///< bytes at the end that are no records
-  std::size_t hop_size = 0;     ///< bytes from one record to the next; 0: record_size
-  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::size_t footer_size = 0;  ///< bytes at the end, after all records
+  std::size_t hop_size = 0;     ///< bytes from one record to the next; if 0, record_size
+  /// The compression of the whole file. If not set, it is detected from the first bytes; see
+  /// detect_compression().
   std::optional<compression> compression_type = {};
-  inflate_options inflate = {};  ///< limits, for a compressed file
+  inflate_options inflate = {};  ///< limits for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
 
 namespace detail {
 
-/// Records of one size at equal distances.
+/// The framing of files with records of one size at equal distances.
 class fixed_length_framing {
  public:
   using options = fixed_length_reader_options;
@@ -57,15 +58,15 @@ class fixed_length_framing {
 
 }  // namespace detail
 
-/// Reads a file of records of one size; see basic_record_reader.
+/// A reader of files whose records have one size; see basic_record_reader.
 ///
-/// A record is delivered when the footer still fits behind it. Bytes at the end that are too few
-/// for a record are no error: reader_statistics::left_over counts them. A file that is shorter than
-/// its header is corrupt.
+/// A record is delivered only if the footer still fits after it. Bytes at the end that are too few
+/// for a record are not an error; reader_statistics::left_over counts them. A file that is shorter
+/// than its header is corrupt.
 ///
 ///     auto reader = co_await leat::fixed_length_reader::open("data.bin", {.record_size = 3073});
 ///
-/// Views of records overlap where hop_size is below record_size.
+/// Views of records overlap if hop_size is less than record_size.
 ///
 /// TensorFlow: FixedLengthRecordReader.
 using fixed_length_reader = basic_record_reader<detail::fixed_length_framing>;

@@ -13,14 +13,14 @@
 
 namespace leat {
 
-/// How a name is read as a record: there is nothing to choose.
+/// Options of identity_reader, none of which has an effect.
 struct identity_reader_options {
-  corruption_options corruption = {};  ///< never needed; the readers have it in common
+  corruption_options corruption = {};  ///< unused; all readers have this option
 };
 
-/// Gives the name itself as the only record; no file is opened.
+/// A reader that delivers the name of its file as the only record and does not open the file.
 ///
-/// For a queue_reader whose names are all that a pipeline needs.
+/// Use it with a queue_reader if a pipeline needs only the names.
 ///
 /// Thread safety: thread-bound. TensorFlow: IdentityReader.
 class identity_reader {
@@ -30,21 +30,21 @@ class identity_reader {
   static constexpr std::string_view name = "identity_reader";
   static constexpr bool is_one_record_per_file = true;
 
-  /// As basic_record_reader::open(), without opening anything.
+  /// Like basic_record_reader::open(), but does not open a file.
   [[nodiscard]] static task<std::unique_ptr<identity_reader>> open(
       std::string path, options_type = {}, std::source_location = std::source_location::current());
 
   explicit identity_reader(std::string path)
       : path_(std::make_shared<const std::string>(std::move(path))) {}
 
-  /// As basic_record_reader::read_batch().
+  /// Like basic_record_reader::read_batch().
   [[nodiscard]] task<bool> read_batch(batch_type& batch,
                                       std::source_location = std::source_location::current());
 
-  /// As basic_record_reader::seek(): behind the first record is the end.
+  /// Like basic_record_reader::seek(); the end follows the first record.
   void seek(std::uint64_t, std::uint64_t index) noexcept { delivered_ = index > 0; }
 
-  /// As basic_record_reader::count_reports().
+  /// Like basic_record_reader::count_reports().
   void count_reports(std::uint64_t before) noexcept { reports_ += before; }
 
   [[nodiscard]] record_position position() const noexcept {
@@ -56,7 +56,7 @@ class identity_reader {
     return {.records = position().index, .reports = reports_};
   }
 
-  /// The name.
+  /// Returns the name.
   [[nodiscard]] static std::string key(const record_position& p) { return std::string(p.path); }
 
  private:

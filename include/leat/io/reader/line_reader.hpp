@@ -12,20 +12,21 @@
 
 namespace leat {
 
-/// How a text file is read.
+/// Options of line_reader.
 struct line_reader_options {
-  std::size_t skip_header_lines = 0;                  ///< lines left out at the beginning
+  std::size_t skip_header_lines = 0;                  ///< lines to skip at the beginning
   std::size_t max_line_size = std::size_t{16} << 20;  ///< bytes; a longer line is an error
-  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  /// The compression of the whole file. If not set, it is detected from the first bytes; see
+  /// detect_compression().
   std::optional<compression> compression_type = {};
-  inflate_options inflate = {};  ///< limits, for a compressed file
+  inflate_options inflate = {};  ///< limits for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
 
 namespace detail {
 
-/// Records that end with a newline.
+/// The framing of text files, whose records end with a newline.
 class line_framing {
  public:
   using options = line_reader_options;
@@ -54,18 +55,18 @@ class line_framing {
 
 }  // namespace detail
 
-/// Reads a text file line by line; see basic_record_reader.
+/// A reader of the lines of a text file; see basic_record_reader.
 ///
-/// A line ends with "\n", one "\r" before it is left out. The last line need not have an end. Empty
-/// lines are records; an empty file has none. All bytes are data, NUL included. The index of a
-/// line counts those that were left out before it.
+/// A line ends with "\n"; the reader removes it, and one "\r" before it. The last line need not end
+/// with "\n". Empty lines are records; an empty file has none. All bytes are data, including NUL.
+/// The index of a line counts the skipped lines before it.
 ///
 ///     auto reader = co_await leat::line_reader::open("a.txt");
 ///     leat::line_batch batch;
 ///     while (co_await reader->read_batch(batch))
 ///       for (std::string_view line : batch) use(line);
 ///
-/// Cost:   about 0.2 ns a byte from the page cache; see docs/benchmarks.md.
+/// Cost: about 0.2 ns per byte from the page cache; see docs/benchmarks.md.
 /// TensorFlow: TextLineReader.
 using line_reader = basic_record_reader<detail::line_framing>;
 extern template class basic_record_reader<detail::line_framing>;

@@ -10,30 +10,33 @@
 
 namespace leat {
 
-/// A file of what readers could not deliver: a line of JSON for each report,
+/// A log file of the data that readers could not deliver, with a line of JSON for each report:
 ///
 ///     {"path":"a.tfrecord","offset":37,"record":2,"error":"the checksum ...",
 ///      "expected":"0x1c291ca3","actual":"0x8a9136aa","skipped":1016,"transient":false}
 ///
-/// on one line; "expected" and "actual" only where a checksum was wrong.
+/// A report takes exactly one line. "expected" and "actual" are present only if a checksum did not
+/// match.
 ///
-/// Thread safety: thread-bound to the scheduler on which it was opened; the readers that share it
-///                run there too.
+/// Thread safety: thread-bound to the scheduler on which it was opened; the readers that share
+///                it run there too.
 class quarantine_log {
  public:
-  /// Opens the log; lines are added behind those that are there. Of a path once at a time: a second
-  /// log of it would overwrite the lines of the first; readers share one.
+  /// Opens the log and appends to the lines that it has. Open each path only once at a time, and
+  /// share the log between readers: a second log of the same path would overwrite the lines of the
+  /// first.
   /// Errors: those of file::open().
   [[nodiscard]] static task<std::shared_ptr<quarantine_log>> open(std::string path);
 
   explicit quarantine_log(file f);
 
-  /// Adds a report. While another task writes to the log it is written there, and this returns.
-  /// Errors: of the system, such as a full disk; the report is kept and written with the next one.
+  /// Adds a report. If another task is writing to the log, that task writes this report too, and
+  /// add() returns without waiting for it.
+  /// Errors: system errors, such as a full disk; the report is kept and written with the next one.
   [[nodiscard]] task<void> add(const corruption_report& report);
 
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
-  /// Reports added since it was opened.
+  /// Returns the number of reports added since the log was opened.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
 
  private:

@@ -16,30 +16,31 @@ namespace leat {
 template <class Framing>
 class basic_record_reader;
 
-/// Where a record stands: its key, its error context, and what a checkpoint stores.
+/// The position of a record. It serves as the key of the record, as context in errors, and as the
+/// position that a checkpoint stores.
 struct record_position {
-  std::string_view path;     ///< lives as long as the batch or reader it came from
-  std::uint64_t offset = 0;  ///< of its first byte, frame included, from the start of the file
-  std::uint64_t index = 0;   ///< records before it in the file
+  std::string_view path;     ///< valid as long as the batch or reader that it came from
+  std::uint64_t offset = 0;  ///< of its first byte, including the frame, in the file
+  std::uint64_t index = 0;   ///< number of records before it in the file
 };
 
-/// Where a record stands, for messages: "a.tfrecord, record 3 at offset 48".
+/// Returns a position as text for messages, such as "a.tfrecord, record 3 at offset 48".
 [[nodiscard]] inline std::string format_record_position(const record_position& p) {
   return std::string(p.path) + ", record " + std::to_string(p.index) + " at offset " +
          std::to_string(p.offset);
 }
 
-/// The same of a line, which is counted from 1: "a.csv:7 at offset 120".
+/// Like format_record_position(), but for a line, counted from 1, such as "a.csv:7 at offset 120".
 [[nodiscard]] inline std::string format_line_position(const record_position& p) {
   return std::string(p.path) + ":" + std::to_string(p.index + 1) + " at offset " +
          std::to_string(p.offset);
 }
 
-/// A run of records of one file: views into memory that the batch keeps alive.
+/// A batch of consecutive records of one file: views into memory that the batch keeps alive.
 ///
-/// Filled by a reader's read_batch(), again and again, so that reading allocates nothing in steady
-/// state. May be moved to another thread and outlive the reader; holding on to many batches holds
-/// on to their chunks of the file. A copy shares the memory.
+/// A reader's read_batch() fills the same batch again and again, so reading allocates nothing in
+/// steady state. A batch may be moved to another thread and may outlive its reader. Keeping many
+/// batches keeps their chunks of the file in memory. A copy shares the memory.
 ///
 /// Thread safety: thread-compatible.
 template <class View>
@@ -57,24 +58,25 @@ class basic_record_batch {
     return path_ ? *path_ : std::string_view();
   }
 
-  /// Where record `i` stands. Cost: O(1), a few ns.
+  /// Returns the position of record `i`. Cost: O(1), a few ns.
   [[nodiscard]] record_position position(std::size_t i) const noexcept {
     const auto* at = reinterpret_cast<const std::byte*>(records_[i].data());
     return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
   }
 
-  /// Keeps what path() is a view of.
+  /// Returns an owner of the string that path() views; it stays valid as long as the owner exists.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return path_; }
 
-  /// Forgets the first `count` records, at most size(). Cost: O(size).
+  /// Removes the first `count` records from the batch. Precondition: `count` is at most size().
+  /// Cost: O(size).
   void drop_front(std::size_t count) {
     LEAT_ASSERT(count <= records_.size(), "more records are dropped than the batch has");
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(count));
     index_ += count;
   }
 
-  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
-  /// Cost: O(count), one allocation.
+  /// Returns a batch of `count` records, beginning with record `first`, that shares the memory.
+  /// Precondition: the batch has these records. Cost: O(count), one allocation.
   [[nodiscard]] basic_record_batch slice(std::size_t first, std::size_t count) const {
     LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end of the batch");
     basic_record_batch part;
@@ -89,7 +91,7 @@ class basic_record_batch {
     return part;
   }
 
-  /// Forgets the records and lets go of their memory.
+  /// Removes all records and releases their memory.
   void clear() noexcept {
     records_.clear();
     keeper_ = {};

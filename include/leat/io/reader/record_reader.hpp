@@ -20,20 +20,21 @@
 
 namespace leat {
 
-/// What a reader has done so far.
+/// The counts of a reader so far.
 struct reader_statistics {
-  std::uint64_t records = 0;    ///< delivered
-  std::uint64_t reports = 0;    ///< of corruption that was left out
-  std::uint64_t skipped = 0;    ///< bytes left out as corrupt
-  std::uint64_t transient = 0;  ///< records that were corrupt, and in order when read once more
-  std::uint64_t left_over = 0;  ///< bytes at the end that are no whole record, where that may be
+  std::uint64_t records = 0;    ///< records delivered
+  std::uint64_t reports = 0;    ///< reports of corruption that was skipped
+  std::uint64_t skipped = 0;    ///< bytes skipped as corrupt
+  std::uint64_t transient = 0;  ///< records that were corrupt, and intact when read again
+  std::uint64_t left_over = 0;  ///< bytes of an incomplete record at the end, if allowed
 };
 
-/// The reader contract: what tfrecord_reader, line_reader and the others have in common.
+/// The interface and behaviour that tfrecord_reader, line_reader and the other readers share.
 ///
-/// Reads the records of one file in order, in batches of views. A record that cannot be delivered
-/// is read once more from the file; then the corruption policy decides. The records before it are
-/// always delivered first.
+/// A reader reads the records of one file in order, in batches of views. If it cannot deliver a
+/// record, it always delivers the records before it first. It then reads the record once more if
+/// its data is corrupt and the file is neither compressed nor a pipe. If that does not help, the
+/// corruption policy decides.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 template <class Framing>
@@ -41,71 +42,73 @@ class basic_record_reader {
  public:
   using options_type = typename Framing::options;
   using batch_type = basic_record_batch<typename Framing::view>;
-  /// "tfrecord_reader".
+  /// The name of the reader, such as "tfrecord_reader".
   static constexpr std::string_view name = Framing::name;
-  /// True: a file is one record, and with it at its end.
+  /// True if each file is exactly one record.
   static constexpr bool is_one_record_per_file = Framing::is_one_record_per_file;
 
-  /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory,
-  /// invalid_argument for an option out of range.
+  /// Opens a file. Errors: not_found; permission_denied; failed_precondition for a directory;
+  /// invalid_argument for an option that is out of range.
   [[nodiscard]] static task<std::unique_ptr<basic_record_reader>> open(
       std::string path, options_type options = {},
       std::source_location where = std::source_location::current());
 
-  /// For who declares a reader before there is a file: refuses what open() would refuse for any.
-  /// Errors: invalid_argument; the message begins with `owner`.
+  /// Rejects options that open() would reject for any file, for code that declares a reader before
+  /// it has a file. Errors: invalid_argument; the message begins with `owner`.
   static void check_options(const options_type& options, std::string_view owner);
 
-  /// Reads an open file from its beginning. Errors: failed_precondition for one that is not open;
-  /// invalid_argument for an option out of range.
+  /// Creates a reader that reads an open file from its beginning. Errors: failed_precondition if
+  /// the file is not open; invalid_argument for an option that is out of range.
   basic_record_reader(file f, const options_type& options);
   basic_record_reader(const basic_record_reader&) = delete;
   basic_record_reader& operator=(const basic_record_reader&) = delete;
   ~basic_record_reader();
 
-  /// Replaces the contents of `batch` by the next records, as many as are there; at least one.
-  /// False at the end of the file: the batch is empty then.
+  /// Replaces the contents of `batch` with the next records: at least one, and as many as are
+  /// available. Returns true, or false with an empty batch at the end of the file.
   ///
-  /// Errors that repeat: data_loss for corruption and resource_exhausted for a record over a limit,
-  ///               as the corruption policy says, with path, record, offset and checksums;
-  ///               data_loss for a file that became shorter. Every call returns them again until
-  ///               seek(), so a loop that catches them must end.
-  /// Errors that do not repeat: those of the system, such as EIO, and std::bad_alloc. Nothing was
+  /// Errors that repeat: data_loss for corruption and resource_exhausted for a record above a
+  ///               limit, as the corruption policy determines, with path, record, offset and
+  ///               checksums; data_loss for a file that became shorter. Every call throws the error
+  ///               again until seek(), so a loop that catches it must exit.
+  /// Errors that do not repeat: system errors, such as EIO, and std::bad_alloc. Nothing was
   ///               consumed: the next call reads the file again from the same position, and neither
   ///               skips nor repeats a record. An exception of on_report or of the log is thrown
   ///               once; that report is not delivered again.
-  /// Cancellation: total: `batch` is empty, and nothing was consumed: position() is where it was,
-  ///               or after corruption that has been reported, and the next call continues there.
-  ///               Reads that were submitted are kept for it.
+  /// Cancellation: total. `batch` is empty and nothing was consumed. position() is unchanged, or
+  ///               follows corruption that has already been reported, and the next call continues
+  ///               from there. Reads that were submitted are kept for the next call.
   [[nodiscard]] task<bool> read_batch(batch_type& batch,
                                       std::source_location where = std::source_location::current());
 
-  /// Goes on at a record of which `offset` and `index` are known, forwards or backwards: from
-  /// position(), from record_batch::position(), from an index. An offset at the end of the file or
-  /// behind it is the end.
+  /// Moves forwards or backwards to a record whose `offset` and `index` are known, such as from
+  /// position(), record_batch::position() or an index. With an offset at or after the end of the
+  /// file, the reader is at the end.
   ///
   /// Errors: unimplemented for a file that can only be read in sequence, such as a pipe.
-  /// Cost:   a compressed file is inflated from its beginning up to there.
+  /// Cost:   a compressed file is inflated up to the offset. It is inflated from its beginning,
+  ///         unless the offset is after all bytes that have been inflated.
   void seek(std::uint64_t offset, std::uint64_t index);
 
-  /// Goes on for another reader that has left out so much corruption before, as its
-  /// statistics().reports say: corruption_options::max_reports counts them too.
+  /// Adds `before` to the number of reports that corruption_options::max_reports limits. If this
+  /// reader continues the work of another one, pass the statistics().reports of that one.
   void count_reports(std::uint64_t before) noexcept { statistics_.reports += before; }
 
-  /// Where the next record to be delivered stands; lives as long as the reader.
+  /// Returns the position of the next record to be delivered; valid as long as the reader exists.
   [[nodiscard]] record_position position() const noexcept {
     if (search_) return {*path_, search_->report.offset, search_->report.index};
     return {*path_, next_offset(), index_};
   }
 
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
-  /// Size and kind of the file when it was opened.
+  /// Returns the size and kind of the file when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
-  /// True: the file is read past the page cache, as read_options::direct asks, and the file system
-  /// has not refused it.
+  /// Returns true if the file is read with direct I/O: read_options::direct is set, and the file
+  /// system has not refused it.
   [[nodiscard]] bool is_direct() const noexcept { return stream_.is_direct(); }
-  /// True: the file is compressed, as the options say or, once a batch was read, its first bytes.
+  /// Returns true if the file is compressed, according to the options or, once a batch has been
+  /// read, to its first bytes.
   [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_inflated(); }
 
   /// Returns the key of a record, its path and position, in the format of TensorFlow's readers.

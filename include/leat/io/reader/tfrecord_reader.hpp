@@ -15,26 +15,27 @@
 
 namespace leat {
 
-/// How a TFRecord file is read.
+/// Options of tfrecord_reader.
 struct tfrecord_reader_options {
-  tfrecord_checks checks = tfrecord_checks::all;           ///< which checksums are looked at
+  tfrecord_checks checks = tfrecord_checks::all;           ///< which checksums are verified
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
-  /// If true, a record that is cut off by the end of the file is left out, as if the file ended
+  /// If true, a record that is truncated by the end of the file is skipped, as if the file ended
   /// before it. With corruption_policy::resync it is reported as corruption if an intact record
   /// follows its first byte, which shows that it was torn and others were appended. A truncated
-  /// compressed stream ends there too, after the records before the cut, and is reported to
+  /// compressed stream ends there too, after the records before the truncation, and is reported to
   /// `corruption` under every policy.
   bool tolerate_truncated_tail = false;
-  /// Of the file as a whole. Not set: detected from its first bytes.
+  /// The compression of the whole file. If not set, it is detected from the first bytes.
   std::optional<compression> compression_type = {};
-  inflate_options inflate = {};  ///< limits, for a compressed file
+  inflate_options inflate = {};  ///< limits for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
 
 namespace detail {
 
-/// Records in frames of a length and checksums; see codec/tfrecord/tfrecord.hpp.
+/// The framing of TFRecord files, with a length and checksums for each record; see
+/// codec/tfrecord/tfrecord.hpp.
 class tfrecord_framing {
  public:
   using options = tfrecord_reader_options;
@@ -77,15 +78,15 @@ class tfrecord_framing {
 
 }  // namespace detail
 
-/// Reads a TFRecord file; see basic_record_reader.
+/// A reader of TFRecord files; see basic_record_reader.
 ///
 ///     auto reader = co_await leat::tfrecord_reader::open("a.tfrecord");
 ///     leat::record_batch batch;
 ///     while (co_await reader->read_batch(batch))
 ///       for (leat::byte_view record : batch) use(record);
 ///
-/// A cut-off record is an error, also where only a part of its header is there, and no length that
-/// was read decides an allocation before it was checked against what the file holds.
+/// A truncated record is an error, even if only part of its header is present. A length that was
+/// read determines an allocation only after it has been checked against the contents of the file.
 ///
 /// TensorFlow: TFRecordReader.
 using tfrecord_reader = basic_record_reader<detail::tfrecord_framing>;

@@ -12,19 +12,20 @@
 
 namespace leat {
 
-/// How a file is read as one record.
+/// Options of whole_file_reader.
 struct whole_file_reader_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
-  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  /// The compression of the whole file. If not set, it is detected from the first bytes; see
+  /// detect_compression().
   std::optional<compression> compression_type = {};
-  inflate_options inflate = {};  ///< limits, for a compressed file
+  inflate_options inflate = {};  ///< limits for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
 
 namespace detail {
 
-/// One record, whatever is there.
+/// The framing in which all bytes of a file are one record.
 class whole_file_framing {
  public:
   using options = whole_file_reader_options;
@@ -51,7 +52,8 @@ class whole_file_framing {
 
 }  // namespace detail
 
-/// Reads a file as one record; an empty file is an empty record. See basic_record_reader.
+/// A reader that delivers a file as one record; an empty file is an empty record. See
+/// basic_record_reader.
 ///
 ///     auto reader = co_await leat::whole_file_reader::open("a.jpg");
 ///     leat::record_batch batch;
