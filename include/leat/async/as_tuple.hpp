@@ -17,14 +17,14 @@
 namespace leat {
 namespace detail {
 
-/// What as_tuple() takes: an operation that can tell how it ended without an exception. It does so
-/// in await_tuple(), which stands in for await_resume().
+/// The requirement on an operation of as_tuple(): it has a member await_tuple(), which replaces
+/// await_resume() and returns the error instead of throwing it.
 template <class Operation>
 concept tuple_awaitable = requires(Operation& o) {
   { o.await_tuple() } noexcept;
 };
 
-/// Awaits an operation for as_tuple(). Movable until it is awaited.
+/// The awaitable that as_tuple() returns for an operation. Movable until it is awaited.
 template <class Operation>
 class [[nodiscard]] as_tuple_awaiter {
  public:
@@ -78,7 +78,7 @@ class [[nodiscard]] as_tuple_awaiter {
   std::error_code begin_error_;  // of an operation that could not begin
 };
 
-/// A task to be awaited for as_tuple(): in a leat task through its promise.
+/// The awaitable that as_tuple() returns for a task. A leat task awaits it through its promise.
 template <class T>
 class [[nodiscard]] as_tuple_task {
  public:
@@ -90,7 +90,7 @@ class [[nodiscard]] as_tuple_task {
 
   [[nodiscard]] task<T> release() && noexcept { return std::move(child_); }
 
-  /// Awaits it in a coroutine that is no leat task.
+  /// Awaits the task in a coroutine of another type.
   auto operator co_await() && { return as_tuple_awaiter<foreign_awaiter<T>>(std::move(child_)); }
 
   template <awaitable_of_task Asio>
@@ -109,7 +109,7 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 
 }  // namespace detail
 
-/// Awaits an operation without exceptions: gives a std::error_code and what the operation gives.
+/// Awaits an operation without exceptions: returns a std::error_code and the operation's result.
 ///
 ///     for (;;) {
 ///       auto [ec, item] = co_await leat::as_tuple(queue.pop());
@@ -117,22 +117,24 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///       use(*item);
 ///     }
 ///
-/// Operations: push, pop, push_many, pop_many, pop_up_to of a queue, sleep_for, sleep_until,
-/// wait_for_stop, join of a task group, select, with_timeout, with_deadline, with_stop. Each means
-/// what it means without; what it would throw is the code, as to_error_code() has it, and the text
-/// of that is never made. The expected ends stay what they are: no error.
+/// Accepts push(), pop(), push_many(), pop_many() and pop_up_to() of queues, sleep_for(),
+/// sleep_until(), wait_for_stop(), task_group::join(), select(), with_timeout(), with_deadline()
+/// and with_stop(). Each operation has the same effect as without as_tuple(). Instead of an
+/// exception, it returns the code that to_error_code() returns for that exception; the message is
+/// never created. An expected end, such as a closed queue, is not an error here either.
 ///
-/// Owns the operation, as a select does: a function can return it.
+/// as_tuple() owns the operation, as select() does: a function can return the result.
 ///
-/// Check the code: a task that continues after `cancelled` gets it again from its next wait.
+/// Check the code: if a task continues after `cancelled`, its next wait fails with it again.
 ///
-/// Result:        std::tuple<std::error_code, R> for an operation that gives an R; the tuple of the
-///                code alone for one that gives nothing. With an error the value is what is true
-///                then: of push_many how many items went in, else R().
-/// Errors:        none are thrown, not even std::bad_alloc, which is resource_exhausted.
-/// Cancellation, thread safety: those of the operation.
-/// Cost:          the operation's. An exception costs some 10,000 instructions, this none of them:
-///                it is for loops of which many are stopped together.
+/// Result:        std::tuple<std::error_code, R> for an operation with the result R;
+///                std::tuple<std::error_code> if R is void. With an error, the second value is the
+///                number of items added for push_many(), and R() for other operations.
+/// Errors:        does not throw; std::bad_alloc becomes resource_exhausted.
+/// Cancellation:  like the operation.
+/// Thread safety: like the operation.
+/// Cost:          like the operation, but without the 10,000 or so instructions of an exception.
+///                Use it in loops of which many are stopped together.
 template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,
@@ -140,7 +142,8 @@ template <detail::tuple_awaitable Operation>
   return detail::as_tuple_awaiter<Operation>(std::move(operation));
 }
 
-/// The same of a task: the code of what left it, and its result.
+/// Overload for a task: returns the error code of the exception that the task threw, and the task's
+/// result.
 ///
 ///     auto [ec, stopped] = co_await leat::as_tuple(coord.wait_for_stop(10s));
 template <class T>
@@ -148,7 +151,7 @@ template <class T>
   return detail::as_tuple_task<T>(std::move(child));
 }
 
-/// Rejected: a task is awaited once.
+/// Rejected: a task can be awaited only once.
 template <class T>
 auto as_tuple(const task<T>&) {
   static_assert(std::is_same_v<task<T>, void>,

@@ -16,15 +16,16 @@
 
 namespace leat {
 
-/// A coroutine that runs on a scheduler and gives one result.
+/// A coroutine that runs on a scheduler and returns one result.
 ///
-/// Lazy: it runs when it is awaited or spawned, and then once. Awaited in another task it shares
-/// that task's scheduler, stop request and name. It is always resumed from its scheduler's loop: a
-/// million awaits that complete at once need no more stack than one. In a coroutine that is no leat
-/// task it runs on the scheduler that is current when it is awaited.
+/// A task is lazy: it starts when it is awaited or spawned, and runs once. A task that another task
+/// awaits shares that task's scheduler, stop request and name. A task is always resumed from the
+/// loop of its scheduler: a million awaits that complete immediately need no more stack than one.
+/// When a coroutine of another type awaits a task, the task runs on the scheduler that is current
+/// at that point.
 ///
-/// An exception that leaves the body is thrown by the `co_await`, or goes to the owner of a spawned
-/// task.
+/// If the body exits with an exception, the `co_await` throws it. The exception of a spawned task
+/// is passed to its owner.
 ///
 ///     leat::task<std::size_t> count(leat::fifo_queue<std::string>& lines) {
 ///       std::size_t n = 0;
@@ -33,14 +34,15 @@ namespace leat {
 ///     }
 ///
 /// Thread safety: thread-compatible; the coroutine itself is thread-bound to its scheduler.
-/// Cost: one frame from a recycling allocator; 160 instructions for a child that ends at once.
+/// Cost: one frame from a recycling allocator; 160 instructions for a child that finishes
+/// immediately.
 template <class T = void>
 class [[nodiscard]] task {
  public:
   using value_type = T;
   using promise_type = detail::promise<T>;
 
-  /// An empty task: must be assigned to before it is used.
+  /// Creates an empty task. Assign a task to it before you use it.
   task() = default;
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   task& operator=(task&& other) noexcept {
@@ -55,7 +57,7 @@ class [[nodiscard]] task {
   /// Returns false if the task is empty: default constructed, moved from, awaited or spawned.
   [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
 
-  /// Awaits the task in a coroutine that is no leat task.
+  /// Awaits the task in a coroutine of another type.
   auto operator co_await() && noexcept;
 
   /// Explains the error of a `co_await` in a coroutine of Asio.
@@ -125,7 +127,7 @@ child_awaiter<U> promise_common<T>::await_transform(untraced<U>&& internal) noex
   return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
 }
 
-/// The owner of one task: keeps its error for whoever waits.
+/// The owner of one task, which keeps the error of that task for its waiter.
 class root_scope final : public task_scope {
  public:
   explicit root_scope(std::string_view kind, task_context* parent = nullptr)
@@ -162,7 +164,7 @@ task<void> run_body(Body body) {
   co_await untraced<void>{std::move(running)};
 }
 
-/// Where the result of a task is left for somebody who does not await it in a task.
+/// Storage for the result of a task that is not awaited in another task.
 template <class T>
 struct result_slot {
   std::optional<T> value;
@@ -178,7 +180,7 @@ struct result_slot<void> {
   void take() const noexcept {}
 };
 
-/// Runs `t` and leaves its result in `slot`, which must outlive the task.
+/// Runs `t` and stores its result in `slot`, which must outlive the task.
 template <class T>
 task<void> store_result(task<T> t, result_slot<T>& slot) {
   if constexpr (std::is_void_v<T>) {
@@ -190,7 +192,7 @@ task<void> store_result(task<T> t, result_slot<T>& slot) {
   }
 }
 
-/// Awaits a task from a coroutine of another kind: spawns it where that coroutine runs.
+/// Awaits a task from a coroutine of another type: spawns the task on the current scheduler.
 template <class T>
 class [[nodiscard]] foreign_awaiter {
  public:

@@ -38,22 +38,23 @@ class select_branch;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
-/// Owns tasks: base of everything that spawns (task_group, coordinator, sync_wait, async_run).
+/// Owner of tasks, and base of everything that spawns tasks: task_group, coordinator, sync_wait and
+/// async_run.
 ///
-/// Every task has such an owner, and the owner outlives its tasks: nothing is detached. A stop
-/// request reaches every task of the scope, whatever it waits for.
+/// Every spawned task has an owner that outlives it: no task is detached. A stop request reaches
+/// every task of the scope, regardless of the operation that it waits for.
 ///
 /// Thread safety: thread-safe, unless a member says otherwise.
 class task_scope {
  public:
-  /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null
-  /// outside a task; a stop of the parent's scope is a stop of this one.
+  /// Creates a scope that dumps list with `kind` and `name`. `parent` is the task that creates it,
+  /// or null outside a task. A stop of the parent's scope also stops this scope.
   task_scope(std::string_view kind, std::string_view name, task_context* parent)
       : task_scope(kind, name, parent, parent) {}
 
   /// Creates a scope that dumps list under `maker` but that stops together with the scope of
-  /// `stopped_with`. If `stopped_with` is null, no other scope stops it. Neither needs to outlive
-  /// this.
+  /// `stopped_with`. If `stopped_with` is null, no other scope stops it. The two tasks need not
+  /// outlive this scope.
   task_scope(std::string_view kind, std::string_view name, const task_context* maker,
              task_context* stopped_with);
   task_scope(const task_scope&) = delete;
@@ -62,16 +63,17 @@ class task_scope {
   [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Which scope it is: never given twice in a process.
+  /// Returns the number of this scope, which no other scope of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// The task that made it, which may have ended; scope 0: made outside a task.
+  /// Returns the id of the task that created this scope; that task may have ended. The `scope` of
+  /// the id is 0 if the scope was created outside a task.
   [[nodiscard]] const task_id& maker() const noexcept { return maker_; }
 
-  /// Tasks that have not ended.
+  /// Returns the number of tasks that have not finished.
   [[nodiscard]] std::size_t live_tasks() const noexcept;
 
-  /// True once the tasks were asked to stop.
+  /// Returns true after a stop request.
   [[nodiscard]] bool stop_requested() const noexcept {
     // acquire: who sees the request sees what was done before it was made.
     return stopped_.load(std::memory_order_acquire);
@@ -81,63 +83,68 @@ class task_scope {
     return stop_.get_token();
   }
 
-  /// One task of the scope, as a dump or an error message tells it.
+  /// The description of one task of the scope, as in a dump or an error message.
   struct task_report {
     task_id task;
-    std::string name;  ///< as given at spawn, or the place where it was spawned
-    /// What it waits for, where and since when, innermost first, a line each.
+    std::string name;  ///< the name given at spawn, or the source location of the spawn
+    /// The operation that the task waits for, with its place and duration, and the places at which
+    /// tasks await each other: one line each, innermost first.
     std::string position;
   };
 
-  /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
-  /// a thread that is stuck in user code is reported as such.
+  /// Returns a report on the wait of each live task. Queries the schedulers and waits up to
+  /// `patience` for their answers: a task whose thread is stuck in user code is reported as such.
   [[nodiscard]] std::vector<task_report> report(time_span patience = std::chrono::seconds(1)) const;
 
  protected:
   virtual ~task_scope();
 
-  /// What a wait on a scope may be for: no task and no held thing is left; a stop was requested.
+  /// The conditions that a wait on a scope can have. `idle`: no task and no hold is left.
+  /// `stopped`: a stop was requested.
   enum condition : unsigned { idle = 1, stopped = 2 };
 
-  /// Waits in a coroutine until one of `conditions` holds or `deadline` has come; gives false when
-  /// it was the deadline.
+  /// Waits in a coroutine until one of `conditions` holds or `deadline` has passed. Returns false
+  /// if the deadline came first.
   [[nodiscard]] condition_wait wait_until(unsigned conditions, time_point deadline,
                                           const std::source_location& where);
 
-  /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
-  /// Errors: failed_precondition, for `idle` in a thread that the scope itself waits for.
+  /// Like wait_until(), but blocks an OS thread that does not run a scheduler. The deadline is on
+  /// the steady clock.
+  /// Errors: failed_precondition if `conditions` include `idle` and the scope waits for the calling
+  ///         thread.
   bool block_until(unsigned conditions, time_point deadline, const std::source_location& where);
 
-  /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that
-  /// ended the last one, which does not touch the scope afterwards, or within this call.
+  /// Runs `w` as a work item, once, when no task and no hold is left. It runs within this call, or
+  /// on the thread that ended the last task or hold and that does not touch the scope afterwards.
   void when_idle(condition_wait& w) noexcept;
 
-  /// Starts `t` on `s` from its next turn on.
-  /// Errors: std::bad_alloc; then the task has not started and is destroyed.
+  /// Starts `t` on `s`, in the next turn of `s`.
+  /// Errors: std::bad_alloc; the task is then destroyed without having started.
   void spawn_on(scheduler& s, task<void> t, std::string_view name,
                 const std::source_location& where);
 
-  /// Sets the stop flag and ends the wait of every task as cancelled, on its own scheduler.
-  /// Returns false when a stop was requested before.
+  /// Sets the stop flag and ends the wait of every task with `cancelled`, on the scheduler of that
+  /// task. Returns false if a stop was requested before.
   bool request_scope_stop() noexcept;
 
-  /// Takes the stop request back. Tasks that have seen it are not called back. Scopes that were
-  /// made in tasks of this one before do not hear of its next stop.
+  /// Withdraws the stop request, without an effect on tasks that have already seen it. Scopes
+  /// created earlier in tasks of this scope do not receive its next stop request.
   void reset_stop();
 
-  /// A task has ended with an error. Called on the task's scheduler, without a lock. Not pure,
-  /// because it can be called while the scope is being destroyed, before the message about the
-  /// tasks that are left ends the process.
+  /// Called when a task has ended with an error, on the task's scheduler and without a lock. Not
+  /// pure virtual, because it can be called while the scope is being destroyed, before the message
+  /// about the tasks that are left terminates the process.
   virtual void task_failed(std::exception_ptr /*error*/) noexcept {}
 
-  /// True when no task and no held thing is left.
+  /// Returns true if no task and no hold is left.
   [[nodiscard]] bool is_idle() const noexcept;
 
-  /// Something that is no task but that idle has to wait for, such as a thread.
+  /// Adds or removes a hold. It stands for an object other than a task, such as a thread, for which
+  /// `idle` has to wait.
   void add_hold() noexcept;
   void remove_hold() noexcept;
 
-  /// An id for such a thing, as if it were a task.
+  /// Returns an id for a hold, as if it were a task.
   [[nodiscard]] task_id next_id() noexcept;
 
  private:
