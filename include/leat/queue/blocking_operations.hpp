@@ -10,29 +10,35 @@
 
 namespace leat {
 
-/// The blocking form of the operations of a queue, for OS threads: for each awaitable `x()` a
+/// The blocking form of a queue's operations, for OS threads. For each awaitable `x()` there is a
 /// `wait_x()` with the same results, errors and guarantees.
 ///
-/// Precondition: the thread runs no scheduler; in a task, use the awaitable.
+/// Precondition: the thread does not run a scheduler. In a task, use the awaitable.
 ///
-/// A thread that a coordinator has started (coordinator::start_thread) is reached by the stop of
-/// that coordinator as a task is: its wait, present or next, ends as `cancelled`. Any wait can be
-/// given a limit besides, a stop token, a time or both; see wait_limit. A stop that was requested
-/// before ends it untried, unless it is of no items; a time that is over does not keep it from what
-/// it gets without waiting.
+/// Stop requests: in a thread that coordinator::start_thread() started, a stop of the coordinator
+/// ends the present wait and all later ones with `cancelled`, as in a task.
 ///
-/// Errors:       what the awaitable throws; cancelled; deadline_exceeded. Of wait_push_many() both
-///               as a partial_push_error, which says how many items went in.
-/// Cancellation: by a stop or a time as in a task: total; of wait_push_many() partial.
-/// Cost:         that of the awaitable; when it waits, the sleep of a thread. A time span reads the
-///               clock.
+/// Limits: every operation accepts a wait_limit, which is a stop token, a time or both. If the
+/// limit has been reached before the call:
 ///
-/// Queue: the queue, which derives from this. Items, Batch: what it takes and gives for many.
+/// - After a stop request the operation fails with `cancelled`, even if it need not wait.
+/// - After the deadline it still succeeds if it need not wait.
+/// - With zero items it always succeeds.
+///
+/// Errors:       the errors of the awaitable; cancelled; deadline_exceeded. wait_push_many() throws
+///               the last two as a partial_push_error, whose count() is the number of items added.
+/// Cancellation: total, as in a task, by a stop request or a deadline. For wait_push_many():
+///               partial.
+/// Cost:         the cost of the awaitable. A call that waits also puts the thread to sleep. A time
+///               span reads the clock.
+///
+/// Queue is the queue class, which derives from this class. Items is the type that
+/// wait_push_many() accepts; Batch is the type that wait_pop_many() returns.
 template <class Queue, class Item, class Items, class Batch>
 class blocking_operations {
  public:
-  /// Adds an item and blocks while the queue is full. Returns true, or false if the queue is
-  /// closed; in that case `item` has not been moved from.
+  /// Adds an item, blocking while the queue is full. Returns true, or false if the queue is closed;
+  /// in that case `item` has not been moved from.
   bool wait_push(Item&& item, std::source_location where = std::source_location::current()) {
     return self().block_push(std::move(item), nullptr, where);
   }
@@ -52,8 +58,8 @@ class blocking_operations {
     return self().block_push(item, &limit, where);
   }
 
-  /// Removes the next item and blocks while there is none. Returns an empty optional if the queue
-  /// is closed and drained.
+  /// Removes the next item, blocking while the queue is empty. Returns the item, or an empty
+  /// optional once the queue is closed and all items have been removed.
   std::optional<Item> wait_pop(std::source_location where = std::source_location::current()) {
     return self().block_pop(nullptr, where);
   }
@@ -62,8 +68,8 @@ class blocking_operations {
     return self().block_pop(&limit, where);
   }
 
-  /// Adds all items as one contiguous sequence and blocks whenever the queue is full. Returns the
-  /// number of items added. It is less than their number if the queue was closed during the call.
+  /// Adds all `items` as one contiguous sequence, blocking whenever the queue is full. Returns the
+  /// number of items added, which is less than the number of items only if the queue was closed.
   std::size_t wait_push_many(Items items,
                              std::source_location where = std::source_location::current()) {
     return self().block_push_many(std::move(items), nullptr, where);
@@ -73,8 +79,8 @@ class blocking_operations {
     return self().block_push_many(std::move(items), &limit, where);
   }
 
-  /// Removes `count` items and blocks until it has all of them. Returns an empty optional if the
-  /// queue was closed with fewer left.
+  /// Removes `count` items, blocking until it has all of them. Returns the items, or an empty
+  /// optional if the queue is closed and has fewer items left.
   std::optional<Batch> wait_pop_many(std::size_t count,
                                      std::source_location where = std::source_location::current()) {
     return self().block_pop_many(count, nullptr, where);
@@ -84,8 +90,9 @@ class blocking_operations {
     return self().block_pop_many(count, &limit, where);
   }
 
-  /// Like wait_pop_many(), but after close() it returns the remaining items. Returns an empty
-  /// optional if the queue is closed and drained.
+  /// Removes `count` items like wait_pop_many(), or the remaining items if the queue is closed.
+  /// Returns the items, or an empty optional once the queue is closed and all items have been
+  /// removed.
   std::optional<Batch> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
     return self().block_pop_up_to(count, nullptr, where);

@@ -1,8 +1,8 @@
 #pragma once
 
-// The operations of queues that take a completion token of Asio: async_push(), async_pop(),
-// async_push_many(), async_pop_many(), async_pop_up_to(). leat/queue.hpp includes this header; a
-// file that includes a queue's own header includes it as well if it calls one of them. It is apart
-// because it includes most of Asio.
+// The queue operations with an Asio completion token: async_push(), async_pop(), async_push_many(),
+// async_pop_many() and async_pop_up_to(). leat/queue.hpp includes this header. A file that includes
+// only a queue's own header must include this header as well to call one of these operations. The
+// header is separate because it includes most of Asio.
 
 #include "leat/queue/detail/async_queue_operation.hpp"

@@ -9,13 +9,13 @@
 
 namespace leat {
 
-/// A bounded queue from which items leave in the order in which they entered.
+/// A bounded queue that delivers items in the order in which they were added.
 ///
 ///     leat::fifo_queue<std::string> lines(64, "lines");
 ///     co_await lines.push("a");                              // in a producer
 ///     while (auto line = co_await lines.pop()) use(*line);   // in a consumer, until lines.close()
 ///
-/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
+/// See basic_queue for the operations and their contract, and queue_weigher for a limit by weight.
 ///
 /// TensorFlow: FIFOQueue.
 template <class T, queue_weigher<T> Weigh = unweighed>
@@ -27,17 +27,21 @@ class fifo_queue final
   using options_type = queue_options;
   static constexpr const char* kind = "fifo_queue";  ///< for messages
 
-  /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
+  /// Creates a queue. `capacity` is a number of items or `unbounded`; `name` appears in messages
+  /// and dumps.
+  ///
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit fifo_queue(std::size_t capacity, std::string name = {})
       : fifo_queue(queue_options{.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: invalid_argument for a capacity or a max_weight of 0, or one of weight without a
-  ///         weigher; std::bad_alloc.
+  /// Creates a queue from options.
+  ///
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, or for a max_weight or a budget
+  ///         without a weight function; std::bad_alloc.
   explicit fifo_queue(const queue_options& options, Weigh weigh = {})
       : base(options, 0, std::move(weigh)) {}
 
-  /// Rejected: a queue needs a capacity.
+  /// Does not compile, because a queue needs a capacity.
   template <class Missing = void>
   fifo_queue() : fifo_queue(detail::missing_capacity<Missing>()) {}
 };

@@ -13,46 +13,50 @@ namespace leat {
 
 class queue_base;
 
-/// What a memory_budget counts; a consistent picture of one moment.
+/// A consistent snapshot of a memory_budget's counters.
 struct budget_statistics {
-  std::size_t limit = 0;     ///< weight that may be stored
-  std::size_t used = 0;      ///< weight stored now, in all its queues
-  std::size_t peak = 0;      ///< most weight ever stored
-  std::size_t queues = 0;    ///< queues that share it
+  std::size_t limit = 0;     ///< maximum weight of the stored items
+  std::size_t used = 0;      ///< weight stored now, in all queues of the budget
+  std::size_t peak = 0;      ///< largest weight stored so far
+  std::size_t queues = 0;    ///< queues that share the budget
   std::size_t waiting = 0;   ///< queues whose first push waits for the budget
-  std::size_t awaited = 0;   ///< weight that the first of these wants; 0: nobody waits
-  std::size_t returned = 0;  ///< weight that batches held and gave back, above the limit too
+  std::size_t awaited = 0;   ///< weight of the item that waits first, or 0 if no push waits
+  std::size_t returned = 0;  ///< weight of items that pops have returned, even above the limit
 };
 
-/// A limit on what several queues hold together, by weight.
+/// A limit on the total weight of the items in several queues.
 ///
 ///     leat::memory_budget ram(512 << 20, "ram");
 ///     leat::fifo_queue<std::string, by_size> raw({.capacity = 64, .budget = &ram});
 ///     leat::fifo_queue<image, by_pixels> decoded({.capacity = 16, .budget = &ram});
 ///
-/// A push waits until its item fits into its queue and into the budget; a pop from one queue lets a
-/// push to another one go on. The sum of the weights of what is stored in all the queues never
-/// exceeds the limit, except by items that a batch held and gave back.
+/// A push waits until its item fits into its queue and into the budget, so a pop from one queue may
+/// resume a push to another queue. The total weight of the items stored in all queues never exceeds
+/// the limit, except by items that a pop has returned to its queue.
 ///
-/// Order of service: pushes that wait only for the budget resume in the order in which they came,
-/// over all queues. The first one blocks the others, also lighter ones. A push that waits for its
-/// own queue blocks no push to another queue.
+/// Order of service: pushes that wait only for the budget resume in the order of their arrival,
+/// across all queues. The first one blocks the others, even lighter ones. A push that waits for its
+/// own queue does not block pushes to other queues.
 ///
-/// While somebody waits for the budget, and in a queue whose own weight holds up its first push,
-/// a random_shuffle_queue gives items also below its min_after_dequeue: the memory is the harder
-/// limit, and else who waits for the memory and who waits for the items could wait for each other.
+/// Minimum sizes: a random_shuffle_queue delivers items below its min_after_dequeue while a push
+/// waits for the budget, or while the weight limit of the queue blocks its first push. Otherwise a
+/// push that waits for memory and a pop that waits for items could wait for each other.
 ///
-/// It must outlive its queues; its destructor asserts that it did.
+/// Lifetime: the budget must outlive its queues. The destructor asserts that no queue is left.
 ///
-/// Inside: a queue with a budget changes under the budget's lock and, within that, under its own.
-/// Who holds the budget's lock may take the locks of several of its queues; who holds a queue's
-/// lock alone takes no other. So operations on queues of one budget come one after the other.
+/// Locking: an operation on a queue with a budget holds the budget's lock and, inside it, the
+/// queue's lock. Under the budget's lock it may lock several of the budget's queues; under a
+/// queue's lock alone it locks nothing else. Operations on the queues of one budget are therefore
+/// serialized.
 ///
-/// Thread safety: thread-safe. Cost: a second lock for each operation on its queues, O(queues)
-/// where somebody waits. A queue without a budget costs nothing more.
+/// Thread safety: thread-safe.
+/// Cost: a second lock for each operation on the queues, and O(queues) while a push waits. A queue
+/// without a budget has no extra cost.
 class memory_budget {
  public:
-  /// `limit` as the weighers count, such as bytes; `name` for messages and dumps.
+  /// Creates a budget. `limit` has the unit of the weight functions, such as bytes; `name` appears
+  /// in messages and dumps.
+  ///
   /// Errors: invalid_argument for a limit of 0.
   explicit memory_budget(std::size_t limit, std::string name = {});
   memory_budget(const memory_budget&) = delete;
@@ -61,13 +65,13 @@ class memory_budget {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
-  /// Weight stored now, in all its queues.
+  /// Returns the weight stored now, in all queues of the budget.
   [[nodiscard]] std::size_t used() const noexcept { return statistics().used; }
 
-  /// What it counts, at one moment.
+  /// Returns a consistent snapshot of the counters.
   [[nodiscard]] budget_statistics statistics() const noexcept;
 
-  /// "budget 'ram' (3000 of 4096)", for messages and dumps.
+  /// Writes "budget 'ram' (3000 of 4096)", as in messages and dumps.
   void describe(std::ostream& out) const;
 
  private:

@@ -10,10 +10,12 @@
 
 namespace leat {
 
-/// A push_many() that ended half way: `count()` items went in and stay in.
+/// The exception of a push_many() that ended before it added all of its items. The `count()` items
+/// that it added stay in the queue.
 ///
-/// Its code is `cancelled`, or `deadline_exceeded` of one with a time limit, or that of the cause
-/// with which the queue was failed meanwhile; what() then ends with what the cause says.
+/// The code is `cancelled` after a stop request or close_and_cancel(), `deadline_exceeded` after a
+/// deadline, or the code of the error passed to fail(). In the last case, what() ends with the
+/// message of that error.
 class partial_push_error : public failure {
  public:
   partial_push_error(std::error_code ec, const std::string& message, std::size_t count,
@@ -22,7 +24,7 @@ class partial_push_error : public failure {
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// What was given to queue_base::fail(); null when the queue has not failed.
+  /// Returns the error passed to queue_base::fail(), or null if the push ended for another reason.
   [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:

@@ -12,24 +12,25 @@ namespace leat {
 
 class memory_budget;
 
-/// The weigher of a queue that counts its items and does not weigh them.
+/// The weight function type of a queue that limits only the number of its items.
 struct unweighed {};
 
-/// What can go through a queue. Moving must not fail: an item that is under way belongs to exactly
-/// one place.
+/// The requirements on a queue's item type: it must be movable and destructible without throwing,
+/// so that no item is lost halfway.
 template <class T>
 concept queue_element = std::is_nothrow_move_constructible_v<T> &&
                         std::is_nothrow_move_assignable_v<T> && std::is_nothrow_destructible_v<T>;
 
-/// Says what an item weighs, in bytes or whatever else is to be limited:
+/// A weight function: computes the weight of an item, in bytes or in another unit that you want to
+/// limit.
 ///
 ///     struct by_size {
 ///       std::size_t operator()(const std::string& s) const { return s.size(); }
 ///     };
 ///     leat::fifo_queue<std::string, by_size> lines({.capacity = 64, .max_weight = 1 << 20});
 ///
-/// It is asked once for each item, when the item is pushed, under no lock and by several threads at
-/// the same time. What it throws the push throws, and nothing has happened.
+/// A push calls the function once for each item, without a lock, so several threads may call it
+/// concurrently. If the function throws, the push throws the same exception and has no effect.
 template <class Weigh, class T>
 concept queue_weigher =
     std::same_as<Weigh, unweighed> ||
@@ -37,17 +38,17 @@ concept queue_weigher =
       { weigh(item) } -> std::convertible_to<std::size_t>;
     });
 
-/// How a queue is made; max_weight and budget are for queues with a weigher.
+/// Options of a queue. `max_weight` and `budget` require a weight function.
 struct queue_options {
-  std::size_t capacity = 0;            ///< items that may be stored, or `unbounded`
-  std::size_t max_weight = unbounded;  ///< of all stored items together
+  std::size_t capacity = 0;            ///< maximum number of stored items, or `unbounded`
+  std::size_t max_weight = unbounded;  ///< maximum total weight of the stored items
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
-  braced<std::string> name = {};       ///< for messages and dumps
+  braced<std::string> name = {};       ///< shown in messages and dumps
 };
 
 namespace detail {
 
-/// T, the type of a queue's elements; rejects a type that is no queue_element.
+/// T, the type of a queue's items; rejects a type that is not a queue_element.
 template <class T>
 struct element_of_queue {
   static_assert(queue_element<T>,
@@ -57,7 +58,7 @@ struct element_of_queue {
   using type = T;
 };
 
-/// The capacity of a queue that is made without one: an error that says so.
+/// Rejects, at compile time, a queue without a capacity.
 template <class Missing>
 std::size_t missing_capacity() {
   static_assert(!std::is_void_v<Missing>,
