@@ -9,10 +9,10 @@
 namespace leat {
 
 /// Adds the current fullness of queues to a summary, each under the tag of queue_fullness().
-/// Thread safety: thread-safe for the queues.
+/// Thread safety: other threads may use the queues during the call.
 void add_fullness(summary& to, std::span<const queue_base* const> queues);
 
-/// Adds one value, such as that of stage_fullness().
+/// Adds one value, such as the result of stage_fullness().
 void add_fullness(summary& to, const fullness& f);
 
 }  // namespace leat

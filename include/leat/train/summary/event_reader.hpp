@@ -14,7 +14,7 @@
 
 namespace leat {
 
-/// A value of a curve.
+/// A point of a scalar series.
 struct scalar_point {
   std::int64_t step = 0;
   double wall_time = 0;  ///< seconds since 1970
@@ -22,7 +22,7 @@ struct scalar_point {
   friend bool operator==(const scalar_point&, const scalar_point&) = default;
 };
 
-/// A histogram of a series.
+/// A point of a histogram series.
 struct histogram_point {
   std::int64_t step = 0;
   double wall_time = 0;
@@ -30,32 +30,32 @@ struct histogram_point {
   friend bool operator==(const histogram_point&, const histogram_point&) = default;
 };
 
-/// What the events of a run come to: for each tag its values, in the order in which they were
-/// written.
+/// The values of a run by tag, in the order in which they were written.
 struct event_series {
   template <class Point>
   using by_tag = std::map<std::string, std::vector<Point>, std::less<>>;
 
   by_tag<scalar_point> scalars = {};
   by_tag<histogram_point> histograms = {};
-  std::uint64_t events = 0;     ///< that were read
-  std::uint64_t discarded = 0;  ///< values that a restart has taken back
+  std::uint64_t events = 0;     ///< events that were read
+  std::uint64_t discarded = 0;  ///< values that were discarded because of a restart
   friend bool operator==(const event_series&, const event_series&) = default;
 };
 
-/// Makes series of events as TensorBoard does.
+/// An accumulator that combines events into series as TensorBoard does.
 ///
-/// In files of version 2 each `start` but the first means that the run has begun anew at its step:
-/// what was read of that step and later ones is discarded. In older files, which have no `start`, a
-/// step that is smaller than the last one means it for the tags of its summary.
+/// In files of version 2, each `start` after the first means that the run was restarted at its
+/// step: the values of that step and of later ones are discarded. Older files have no `start`. In
+/// them a step that is smaller than the last one means a restart for the tags of its summary.
 ///
 /// Thread safety: thread-compatible. Reference: TensorBoard, event_accumulator.
 class event_accumulator {
  public:
-  /// Errors: resource_exhausted for more than `max_points` values.
+  /// Creates an accumulator whose add() throws resource_exhausted for more than `max_points`
+  /// values.
   explicit event_accumulator(std::uint64_t max_points = UINT64_MAX) : max_points_(max_points) {}
 
-  /// The next event of the run.
+  /// Adds the next event of the run.
   void add(event_record e);
 
   [[nodiscard]] const event_series& series() const noexcept { return series_; }
@@ -76,38 +76,40 @@ class event_accumulator {
   std::int64_t last_step_ = 0;
 };
 
-/// How the events of a run are read.
+/// Options of read_events().
 struct event_reader_options {
-  std::uint64_t max_record_size = std::uint64_t{256} << 20;  ///< bytes of an event
+  std::uint64_t max_record_size = std::uint64_t{256} << 20;  ///< maximum bytes of an event
   event_limits limits = {};
-  std::uint64_t max_points = 20'000'000;  ///< values of a run
-  /// What happens to a record that is corrupt, or no event. A last record that is cut off is none:
-  /// it is not written yet.
+  std::uint64_t max_points = 20'000'000;  ///< maximum values of a run
+  /// Treatment of a record that is corrupt or not an event. A truncated last record is neither: it
+  /// is still being written.
   corruption_options corruption = {};
 };
 
-/// A run that was read.
+/// The result of read_events().
 struct event_run {
   event_series series = {};
   std::vector<std::string> files = {};  ///< paths, in the order in which they were read
-  std::uint64_t skipped = 0;    ///< records, or runs of bytes, that were left out as corrupt
-  std::uint64_t unwritten = 0;  ///< bytes of last records that are not whole yet
+  std::uint64_t skipped = 0;            ///< corrupt records, or byte ranges, that were skipped
+  std::uint64_t unwritten = 0;          ///< bytes of truncated last records
 };
 
-/// Reads the events of a run: of all files of a directory whose name contains "tfevents", in the
-/// order of their names.
+/// Reads the events of a run: all files of a directory whose names contain "tfevents", in the order
+/// of their names.
+///
+/// The next call reads all files again, so that a system error, such as EIO, does not repeat unless
+/// its cause persists.
 ///
 /// Errors: not_found for a directory without such a file; invalid_argument for an empty path;
-///         data_loss for corruption, with file and record, as the corruption policy says;
-///         resource_exhausted for more than a limit; of the system. The next call reads all files
-///         again, so that an error of the system, such as EIO, does not repeat unless its cause
-///         lasts.
+///         data_loss, with file and record, for corruption that the corruption policy does not
+///         skip; resource_exhausted if a limit is exceeded; system errors.
 /// Cancellation: before each read.
 [[nodiscard]] task<event_run> read_events(std::string directory, event_reader_options options);
 [[nodiscard]] task<event_run> read_events(std::string directory);
 
-/// The runs below a directory: each directory, itself included, that holds such a file. Sorted.
-/// Errors: invalid_argument for an empty path; of the system. Follows directories 32 deep.
+/// Returns the sorted paths of the runs under a directory: of each directory, itself included, that
+/// contains such a file. Descends at most 32 levels.
+/// Errors: invalid_argument for an empty path; system errors.
 [[nodiscard]] task<std::vector<std::string>> find_event_runs(std::string directory);
 
 }  // namespace leat

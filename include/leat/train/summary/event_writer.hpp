@@ -19,59 +19,66 @@
 
 namespace leat {
 
-/// How events are written.
+/// Options of an event_writer.
 struct event_writer_options {
-  std::size_t max_queue = 10;                           ///< events on their way; more wait
-  duration flush_interval = std::chrono::seconds(120);  ///< events reach the file at least so often
+  std::size_t max_queue = 10;                           ///< queued events; further adds wait
+  duration flush_interval = std::chrono::seconds(120);  ///< longest time until an event is written
   std::size_t buffer_size = std::size_t{256} << 10;     ///< bytes collected for one write
-  bool durable = false;             ///< every flush waits until the events are on the device
-  braced<std::string> suffix = {};  ///< behind the name of each file
-  braced<std::string> host = {};    ///< in the name; empty: that of the machine
-  std::optional<int> process = {};  ///< in the name; none: the number of this process
+  bool durable = false;                                 ///< every flush syncs the events to disk
+  braced<std::string> suffix = {};                      ///< end of each file name
+  braced<std::string> host = {};    ///< part of the file name; if empty, the name of the machine
+  std::optional<int> process = {};  ///< part of the file name; if not set, the process ID
 };
 
-/// Writes the events of a run for TensorBoard: scalars, histograms, beginnings and ends.
+/// A writer of the events of a run, for TensorBoard: scalars, histograms, starts and ends.
 ///
 ///     auto writer = co_await leat::event_writer::open("runs/1");
 ///     co_await writer.add_scalar("loss", 0.5, step);
 ///     co_await writer.close();
 ///
-/// The events go to files of the directory, one at a time, named
-/// `events.out.tfevents.TIME.HOST.PROCESS.N`: TIME in whole seconds since 1970, in ten digits, and
-/// behind that of all event files which are there, so that the order of names is the order of
-/// beginnings: of two within a second, or when the clock was set back, the later one is given a
-/// second of the future. N is the first number with which nobody has the name. A file is made with
-/// the first event. What it begins with, and its first event, reach it at once; what follows after
-/// the flush interval, a flush(), or when the buffer is full.
+/// The events are written to files in the directory, one file at a time. A file is named
+/// `events.out.tfevents.TIME.HOST.PROCESS.N`:
 ///
-/// To add is to put into a queue, which a task of the writer empties. An add waits while the queue
-/// is full. An add to a closed writer throws failed_precondition and counts as dropped. TensorFlow
-/// drops such an event with a warning; leat throws, because the loss has a cause that the program
-/// can remove, and the result of an add would hardly ever be checked.
+/// - TIME is in whole seconds since 1970, in ten digits, and later than that of every existing
+///   event file. The order of names is therefore the order of creation. The later one of two files
+///   within a second has a TIME in the future, and so has a file after the clock was set back.
+/// - N is the first number for which no file of this name exists.
 ///
-/// When the file cannot be written (the disk is full, somebody has removed the file) nothing that
-/// was taken is lost: it is kept, and tried again at the next flush and after each flush interval.
-/// Until that goes well every add throws the error and takes nothing, so the memory stays bounded.
-/// An event for which there is no memory when it is to be buffered, nor behind a write, is lost: it
-/// counts as dropped, and a flush() or the close() that goes well otherwise throws std::bad_alloc.
+/// The first event creates the file. The file header and this event are written immediately. Later
+/// events are written after the flush interval, on flush(), or when the buffer is full.
 ///
-/// Close it before it ends, on every way out; its destructor asserts that. with_event_writer() sees
-/// to it.
+/// An add pushes the event to a queue, which a task of the writer empties, and waits while the
+/// queue is full. An add to a closed writer throws failed_precondition, and its event counts as
+/// dropped.
 ///
-/// Errors:        of an add: invalid_argument for a text that is not UTF-8; failed_precondition
-///                after close(); what the last write has failed with; cancelled.
+/// If the file cannot be written, because the disk is full or the file was removed, no accepted
+/// event is lost. The writer keeps the events and tries again at the next flush and after each
+/// flush interval. Until a write succeeds, every add throws the error and accepts nothing, so the
+/// memory stays bounded.
+///
+/// If there is no memory to buffer an accepted event, the writer tries once more after a write. If
+/// that fails too, the event is lost and counts as dropped. The next flush() or close() that would
+/// otherwise succeed then throws std::bad_alloc.
+///
+/// Call close() on every path before the writer is destroyed: the destructor asserts this.
+/// with_event_writer() does it for you.
+///
+/// Errors:        an add throws invalid_argument for text that is not UTF-8, failed_precondition
+///                after close(), the error of the last write, or cancelled.
 /// Cancellation:  an add that is cancelled has added nothing. A stop of the task that opened the
-///                writer does not stop the writer: what was added is written.
-/// Thread safety: adds and flush() are thread-safe, from tasks of any scheduler; open(), close()
-///                and reopen() are thread-bound to the scheduler of open(), one at a time, and no
-///                add is under way during a reopen().
-/// Cost:          an add serializes the event, and one trip through a queue.
-/// TensorFlow:   FileWriter and EventsWriter; where a second file within one second
-///                takes the place of the first.
+///                writer does not stop the writer: events that were added are written.
+/// Thread safety: adds and flush() are thread-safe, from tasks of any scheduler. open(), close()
+///                and reopen() are thread-bound to the scheduler of open(), one at a time. No add
+///                may be in progress during a reopen().
+/// Cost:          an add serializes the event and passes it through a queue.
+/// TensorFlow:    FileWriter and EventsWriter. Differs from TensorFlow: a second file within one
+///                second does not replace the first. TensorFlow drops an event that is added after
+///                close(), with a warning. leat throws, because the program can remove the cause of
+///                this loss, and hardly any program would check the result of an add.
 class event_writer {
  public:
-  /// Makes the directory, and those above it, where they are missing.
-  /// Errors: invalid_argument for an empty path and an option out of range; of the system, for the
+  /// Opens a writer, and creates the directory and its parents if they are missing.
+  /// Errors: invalid_argument for an empty path or an option out of range; system errors of the
   ///         directory.
   [[nodiscard]] static task<event_writer> open(std::string directory, event_writer_options options);
   [[nodiscard]] static task<event_writer> open(std::string directory) {
@@ -82,59 +89,63 @@ class event_writer {
   event_writer& operator=(event_writer&&) = delete;
   ~event_writer();
 
-  /// A scalar, stored as a float32.
+  /// Adds a scalar, stored as a float32.
   task<void> add_scalar(std::string tag, double value, std::int64_t step = 0);
 
-  /// With the default buckets. Errors: invalid_argument for NaN or infinity, with the tag.
+  /// Adds a histogram with the default buckets.
+  /// Errors: invalid_argument, with the tag, for NaN or infinity.
   task<void> add_histogram(std::string tag, std::span<const double> values, std::int64_t step = 0);
   task<void> add_histogram(std::string tag, std::span<const float> values, std::int64_t step = 0);
   task<void> add_histogram(std::string tag, const histogram& values, std::int64_t step = 0);
 
-  /// Of each tag only the first value keeps its metadata; the later ones need none.
+  /// Adds a summary. Only the first value of each tag keeps its metadata; later values need none.
   task<void> add_summary(summary s, std::int64_t step = 0);
 
-  /// A serialized Summary. Errors: data_loss when it is none.
+  /// Adds a serialized Summary. Errors: data_loss if `bytes` is not a Summary.
   task<void> add_summary_bytes(std::string_view bytes, std::int64_t step = 0);
 
-  /// That the run begins, ends, or has stored a checkpoint. A reader takes a second `start` as a
-  /// restart, and forgets what it has read of that step and later ones.
+  /// Records that the run starts, ends, or has saved a checkpoint. A reader treats a second `start`
+  /// as a restart, and discards the values that it has read of that step and of later ones.
   task<void> add_session_log(session_log::status_type status, std::int64_t step = 0,
                              std::string checkpoint_path = {}, std::string message = {});
 
-  /// Serialized messages GraphDef and MetaGraphDef.
+  /// Add a serialized GraphDef or MetaGraphDef.
   task<void> add_graph(std::string bytes);
   task<void> add_meta_graph(std::string bytes);
 
-  /// A serialized RunMetadata. Errors: invalid_argument for a tag that was there before.
+  /// Adds a serialized RunMetadata. Errors: invalid_argument if the tag was added before.
   task<void> add_run_metadata(std::string bytes, std::string tag, std::int64_t step = 0);
 
-  /// Any event, at its own time; the others have the time on the wall at which they are added.
+  /// Adds any event, with its own time. The other functions use the wall-clock time of the call.
   task<void> add_event(event_record e);
 
-  /// Waits until everything that was added before is in the file; `durable`, on the device.
-  /// Nothing to do for a closed writer.
-  /// Errors: unknown, with its name, when somebody has removed the file; of the system;
-  ///         std::bad_alloc. Behind a sync that failed each other one fails, until close() and
-  ///         reopen(): see file::sync().
+  /// Waits until all events that were added before are written to the file and, if `durable`,
+  /// synced to disk. Does nothing if the writer is closed.
+  /// Errors: unknown, with the name of the file, if the file was removed; system errors;
+  ///         std::bad_alloc. After a failed sync every later one fails until close() and reopen():
+  ///         see file::sync().
   [[nodiscard]] task<void> flush(bool durable = false);
 
-  /// Writes what is waiting, those adds included that wait for room, and closes the file. A second
-  /// close does nothing. A writer to which nothing was added has made no file.
+  /// Writes all queued events, including those of adds that wait for free capacity, and closes the
+  /// file. A second call does nothing. A writer to which no event was added has created no file.
   ///
-  /// Errors: as flush(); std::bad_alloc. The writer takes no event any more, and may end; what was
-  ///         not written is kept, and another close() tries again, or reopen() puts it into another
-  ///         file.
+  /// Errors: see flush(). After an error the writer accepts no events and may be destroyed. Events
+  ///         that were not written are kept: another close() tries again, and reopen() writes them
+  ///         to a new file.
   /// Cancellation: none.
   [[nodiscard]] task<void> close();
 
-  /// Goes on after a close(): the next event begins a new file. Nothing to do while it is open.
+  /// Opens the writer again after a close(); the next event starts a new file. Does nothing while
+  /// the writer is open.
   [[nodiscard]] task<void> reopen();
 
-  /// As it was opened.
+  /// Returns the directory that was passed to open().
   [[nodiscard]] const std::string& directory() const noexcept;
-  /// Of the file that was made last; empty before the first. Thread safety: thread-safe.
+  /// Returns the path of the file that was created last; empty before the first file.
+  /// Thread safety: thread-safe.
   [[nodiscard]] std::string path() const;
-  /// Events that were taken, and that were dropped: the writer was closed, or there was no memory.
+  /// Return the numbers of events that were accepted, and that were dropped because the writer was
+  /// closed or memory was lacking.
   /// Thread safety: thread-safe.
   [[nodiscard]] std::uint64_t events_added() const noexcept;
   [[nodiscard]] std::uint64_t events_dropped() const noexcept;
@@ -149,14 +160,14 @@ class event_writer {
   detail::pimpl<core> core_;
 };
 
-/// Opens a writer, runs the body with it and closes it, on every way out. The first error, of the
-/// body or of the close, is thrown.
+/// Opens a writer, runs `body` with it, and closes the writer on every path. Throws the first
+/// error, of the body or of close().
 ///
 ///     co_await leat::with_event_writer("runs/1", [&](leat::event_writer& writer) -> leat::task<> {
 ///       co_await writer.add_scalar("loss", 0.5, step);
 ///     });
 ///
-/// Body: callable with event_writer&, gives task<void>; lives until the end, captures and all.
+/// Body: callable with event_writer&, returns task<void>; lives until the end, with its captures.
 template <class Body>
 task<void> with_event_writer(std::string directory, event_writer_options options, Body body) {
   event_writer writer = co_await event_writer::open(std::move(directory), std::move(options));

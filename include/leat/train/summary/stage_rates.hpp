@@ -11,26 +11,29 @@
 
 namespace leat {
 
-/// Tells what the stages of a pipeline did between two moments, as scalars. For each stage:
+/// A sampler of the activity of pipeline stages between two moments, as scalars. For each stage:
 ///
 ///     NAME/records_per_second
 ///     NAME/bytes_per_second
-///     NAME/waiting_for_input    share of the time of its tasks, from 0 to 1; waits that last
-///     NAME/waiting_for_room     count too
+///     NAME/waiting_for_input    share of its tasks' time, from 0 to 1
+///     NAME/waiting_for_room     share of its tasks' time, from 0 to 1
+///
+/// A wait that has not ended counts too.
 ///
 ///     leat::stage_rates rates(pipeline.stages(), scheduler.now());
 ///     ... from time to time:
 ///     co_await writer.add_summary(rates.sample(scheduler.now()), step);
 ///
-/// A supervisor does so for supervisor_options::stages. The second of two stages of one name is
-/// "NAME#2", and so on, as the consumers of two pipelines are.
+/// A supervisor does this for supervisor_options::stages. The second of two stages with the same
+/// name, such as the consumers of two pipelines, is called "NAME#2", and so on.
 ///
-/// Thread safety: thread-compatible; the stages may be at work. They must outlive it.
+/// Thread safety: thread-compatible; the stages may be running. They must outlive the stage_rates.
 class stage_rates {
  public:
   stage_rates(std::span<const stage_metrics* const> stages, time_point now);
 
-  /// Since the last sample, or the making. Without time in between all is 0.
+  /// Returns the rates since the last sample, or since construction. If no time has passed, all
+  /// are 0.
   [[nodiscard]] summary sample(time_point now);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// How many steps a training takes in a second, as a scalar: "global_step/sec".
+/// The number of training steps per second, as a scalar: "global_step/sec".
 ///
 ///     leat::step_rate rate(scheduler.now(), step);
 ///     ... each two minutes:
@@ -18,12 +18,12 @@ namespace leat {
 /// Thread safety: thread-compatible. TensorFlow: SVStepCounterThread.
 class step_rate {
  public:
-  /// Begins to count. `name`: of the step, to which "/sec" is added.
+  /// Starts to count. `name` is the name of the step, to which "/sec" is appended.
   step_rate(time_point now, std::int64_t step, std::string name = "global_step")
       : tag_(std::move(name) + "/sec"), time_(now), step_(step) {}
 
-  /// The steps since the last sample by the seconds since then; infinite for steps in no
-  /// time.
+  /// Returns the steps since the last sample divided by the seconds since then; infinity for steps
+  /// in no time.
   [[nodiscard]] summary sample(time_point now, std::int64_t step);
 
  private:
