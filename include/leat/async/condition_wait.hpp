@@ -20,13 +20,14 @@ namespace detail {
 class select_state;
 }  // namespace detail
 
-/// A wait for one of several conditions of a scope, with a deadline; see task_scope::wait_until().
+/// The awaitable of task_scope::wait_until(): waits for one of several conditions of a scope, with
+/// a deadline.
 ///
-/// Gives true when a condition holds, false when the deadline came first.
+/// Returns true if a condition holds, or false if the deadline passed first.
 ///
-/// Errors:       cancelled, when the waiting task was asked to stop; never for a wait that includes
-///               `idle`: who joins, joins. failed_precondition, when a task of the scope waits for
-///               `idle`. std::bad_alloc, for a deadline.
+/// Errors:       cancelled, if the waiting task was asked to stop; never for a wait that includes
+///               `idle`, because a join always waits for the tasks. failed_precondition, if a
+///               task of the scope waits for `idle`. std::bad_alloc, for a deadline.
 /// Cancellation: total.
 class [[nodiscard]] condition_wait : public wait_operation {
  public:

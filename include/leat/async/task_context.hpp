@@ -29,11 +29,14 @@ class scope_handover;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
-/// What a spawned task and all that it awaits have in common: scheduler, owner, name, and where it
-/// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
+/// The context of a spawned task and of all tasks that it awaits. It holds their scheduler, owner
+/// and name, and the operation on which they wait.
 ///
-/// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was
-/// fixed when the task was spawned: scheduler, scope, id, name, spawn site.
+/// Each spawned task has one; an awaited child shares the context of its parent. task_scope creates
+/// and frees it.
+///
+/// Thread safety: thread-bound to its scheduler, except for the values that are fixed at spawn
+/// (scheduler, scope, ID, name and spawn site).
 class task_context : private work_item {
  public:
   task_context(scheduler& s, task_scope& scope, std::string_view name,
@@ -44,17 +47,17 @@ class task_context : private work_item {
   [[nodiscard]] scheduler& get_scheduler() const noexcept { return *scheduler_; }
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
 
-  /// Which task it is, for as long as the process lives.
+  /// Returns the ID of the task, which stays unique for the life of the process.
   [[nodiscard]] inline task_id id() const noexcept;  // in task_scope.hpp
 
-  /// The name given at spawn; empty when there was none.
+  /// Returns the name that was passed at spawn, or an empty string if there was none.
   [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
-  /// The operation on which the task waits; null while it runs or is ready to run.
+  /// Returns the operation on which the task waits, or null while the task runs or is ready to run.
   [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait.hpp
 
-  /// True when the task was asked to stop. Thread safety: thread-safe.
+  /// Returns true if the task was asked to stop. Thread safety: thread-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
   static void* operator new(std::size_t size) { return detail::allocate_frame(size); }

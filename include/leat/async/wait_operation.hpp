@@ -21,25 +21,28 @@ class scope_handover;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
-/// A waiting operation: who waits, where in the source, since when, and how to make it stop.
+/// A waiting operation. It records the waiting coroutine, the source location and the start of the
+/// wait, and can cancel the wait.
 ///
-/// Base of every operation that can suspend a task. It lives in the frame of the coroutine that
-/// waits, so waiting allocates nothing, and it is itself the work item that resumes the coroutine:
-/// on the scheduler on which the wait began, never inside the call that ends the wait.
+/// Base of every operation that can suspend a task. It lives in the frame of the waiting coroutine,
+/// so waiting allocates nothing. It is also the work item that resumes the coroutine, on the
+/// scheduler on which the wait began and never inside the call that ends the wait.
 ///
-/// In a leat task the operation knows its task before it is tried (bind()); in any other coroutine
-/// it learns of its scheduler when it suspends (attach()).
+/// In a leat task, bind() sets the task of the operation before the operation is tried. In any
+/// other coroutine, attach() sets the scheduler when the operation suspends the coroutine.
 class wait_operation : public work_item {
  public:
-  /// What the kinds of waits have in common; one static object for each kind.
+  /// The properties of a kind of waits; there is one static object for each kind.
   struct kind {
-    std::string_view verb;  ///< what the waiter does, as a dump says it: "pop", "sleep"
-    /// Ends the wait as cancelled unless it has ended already. Called on the waiter's scheduler.
+    std::string_view verb;  ///< the operation, as printed in a dump: "pop", "sleep"
+    /// Ends the wait with `cancelled`, unless it has ended already. Called on the scheduler of the
+    /// waiting coroutine.
     void (*cancel)(wait_operation&) noexcept;
-    /// Adds what a person needs to know: on which object, how full it is. Same thread as cancel.
+    /// Prints the human-readable details: the object and its fill level. Called on the same thread
+    /// as cancel.
     void (*describe)(const wait_operation&, std::ostream&);
-    /// Fills in what a program needs to know, and who can end the wait. Null: nothing is known but
-    /// the words. Same thread as cancel.
+    /// Sets the machine-readable details, and the tasks that can end the wait. If null, only the
+    /// text is known. Called on the same thread as cancel.
     void (*inspect)(const wait_operation&, wait_target&) = nullptr;
   };
 
@@ -55,8 +58,8 @@ class wait_operation : public work_item {
   [[nodiscard]] time_point since() const noexcept { return since_; }
   [[nodiscard]] scheduler* get_scheduler() const noexcept { return scheduler_; }
 
-  /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
-  /// the operation may be gone afterwards. Thread safety: thread-safe.
+  /// Wakes the waiting coroutine: its scheduler resumes it later. Call it once, after the result is
+  /// stored. The operation may no longer exist afterwards. Thread safety: thread-safe.
   void wake() noexcept {
     if (scheduler_) {
       scheduler_->post(*this);
@@ -65,11 +68,12 @@ class wait_operation : public work_item {
     }
   }
 
-  /// Called by leat::task before the operation is tried. `h` is the coroutine that waits.
+  /// Sets the task and the waiting coroutine `h`. leat::task calls it before it tries the
+  /// operation.
   inline void bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept;
 
-  /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat
-  /// task.
+  /// Begins to wait in the coroutine `h` of the task `c`. Pass null for `c` if the coroutine is not
+  /// a leat task.
   void begin_wait(task_context* c, std::coroutine_handle<> h) noexcept {
     if (c) {
       context_ = c;
@@ -81,7 +85,7 @@ class wait_operation : public work_item {
     begin_wait();
   }
 
-  /// Undoes that: the operation has ended immediately.
+  /// Undoes begin_wait(c, h), for an operation that completed immediately.
   void abandon_wait() noexcept { end_wait(); }
 
  protected:
@@ -91,10 +95,10 @@ class wait_operation : public work_item {
 
   [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
 
-  /// For a coroutine that is no leat task: remembers whom to resume.
+  /// Sets the coroutine to resume, for a coroutine that is not a leat task.
   void attach(std::coroutine_handle<> h) noexcept;
 
-  /// Marks the task as waiting here. Call before the operation can be completed by another thread.
+  /// Marks the task as waiting here. Call it before another thread can complete the operation.
   void begin_wait() noexcept {
     if (scheduler_) since_ = scheduler_->turn_time();
     if (!context_) return;
@@ -107,22 +111,24 @@ class wait_operation : public work_item {
     if (context_) context_->set_waiting(nullptr);
   }
 
-  /// True: it is a coroutine that waits, and not a thread or a handler.
+  /// Returns true if a coroutine waits, and not a thread or a handler.
   [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait_operation::resume; }
 
-  /// For a destructor: true if the task is destroyed, with its scheduler, while it waits here.
+  /// For a destructor: returns true if the task is destroyed, with its scheduler, while it waits
+  /// here.
   [[nodiscard]] bool is_dying() const noexcept {
     return context_ && scheduler_->is_ending() && context_->waiting() == this;
   }
 
-  /// For the destructor of a wait that has ended and whose coroutine was not resumed: returns when
-  /// the wake-up, which another thread may be about to post, refers to this wait no more.
+  /// For the destructor of a wait that has ended but whose coroutine was not resumed. Returns when
+  /// the wake-up, which another thread may be about to post, no longer refers to this wait.
   /// Precondition: the scheduler ends its tasks.
   [[gnu::cold]] void withdraw_wakeup() noexcept;
 
   [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait_operation::drop; }
 
-  /// True when the task was asked to stop: the operation is not even tried. False outside a task.
+  /// Returns true if the task was asked to stop, in which case the operation is not tried at all.
+  /// Returns false outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
   scheduler* scheduler_ = nullptr;

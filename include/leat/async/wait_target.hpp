@@ -10,23 +10,24 @@
 
 namespace leat {
 
-/// What is known of the object of a wait, for machines: fields of a dump in JSON, and who can end
-/// the wait. Filled by wait_operation::kind::inspect; what does not apply stays empty.
+/// The object of a wait in machine-readable form: the fields of a dump in JSON, and the tasks that
+/// can end the wait. wait_operation::kind::inspect sets the fields that apply; the others stay
+/// empty.
 struct wait_target {
   std::string type = {};                     ///< "queue", "task group", ...
-  std::string name = {};                     ///< empty: the object has none
-  std::optional<std::size_t> size = {};      ///< items in it
-  std::optional<std::size_t> capacity = {};  ///< items that fit; empty where there is no limit
+  std::string name = {};                     ///< empty if the object has no name
+  std::optional<std::size_t> size = {};      ///< number of items in the object
+  std::optional<std::size_t> capacity = {};  ///< number of items that fit; empty if unlimited
   std::optional<bool> closed = {};
-  std::size_t asked = 1;  ///< items that the operation asks for
-  std::size_t done = 0;   ///< items of those that it has moved
+  std::size_t asked = 1;  ///< number of items that the operation requested
+  std::size_t done = 0;   ///< number of these items that it has moved
 
-  /// The scope of which all tasks have to end before the wait does; 0: none.
+  /// The number of the scope whose tasks must all finish before the wait ends; 0 if there is none.
   std::uint64_t scope = 0;
-  /// True: nothing else ends the wait of `scope`, such as a deadline.
+  /// True if nothing else, such as a deadline, ends the wait for `scope`.
   bool certain = false;
-  /// Tasks of which any could end the wait, as far as is known: those that were seen to do so. An
-  /// empty id stands for somebody who is no task.
+  /// Tasks each of which could end the wait, as far as known: the tasks that were seen to perform
+  /// such an operation. An empty ID represents a caller that is not a task.
   std::vector<task_id> partners = {};
 };
 

@@ -4,20 +4,21 @@
 
 namespace leat {
 
-/// One piece of work that a scheduler runs: an intrusive node, so that posting never allocates.
+/// One piece of work that a scheduler runs. It is an intrusive list node, so that posting never
+/// allocates.
 ///
-/// Whoever posts an item keeps it alive until it has run. An item may be posted again from within
-/// its own run function, and the run function may destroy it.
+/// The caller that posts an item must keep it alive until it has run. The run function of an item
+/// may post the item again, and may destroy it.
 struct work_item {
-  /// Called on the scheduler's thread. Must not throw.
+  /// Runs the item, on the scheduler's thread. Must not throw.
   using run_function = void (*)(work_item&) noexcept;
 
   work_item* next_ = nullptr;
   run_function run_ = nullptr;
 };
 
-/// A first-in first-out list of work items; owns none of them.
-/// Thread safety: thread-compatible. Cost: O(1) each.
+/// A first-in, first-out list of work items, which it does not own.
+/// Thread safety: thread-compatible. Cost: O(1) for each operation.
 class work_list {
  public:
   work_list() = default;
@@ -30,24 +31,24 @@ class work_list {
   }
 
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
-  /// The oldest item; null when there is none.
+  /// Returns the oldest item, or null if the list is empty.
   [[nodiscard]] work_item* front() const noexcept { return head_; }
 
-  /// Adds an item behind the others.
+  /// Adds an item at the end.
   void push_back(work_item& item) noexcept {
     item.next_ = nullptr;
     (head_ ? tail_->next_ : head_) = &item;
     tail_ = &item;
   }
 
-  /// Removes and returns the oldest item; null when there is none.
+  /// Removes and returns the oldest item. Returns null if the list is empty.
   work_item* pop_front() noexcept {
     work_item* item = head_;
     if (item) head_ = item->next_;
     return item;
   }
 
-  /// Moves all items of `other` behind those of this list.
+  /// Moves all items of `other` to the end of this list.
   void append(work_list& other) noexcept {
     if (other.empty()) return;
     (head_ ? tail_->next_ : head_) = other.head_;

@@ -10,51 +10,55 @@ namespace leat {
 
 struct work_item;
 
-/// Prints where everyone is: each owner (task group, coordinator, ...), its tasks, and for each
-/// task what it waits for, on which object, since when, in which file and line, and through which
-/// chain of awaiting tasks. Works in release builds; costs the program nothing until it is called.
+/// Prints the state of the whole process: each owner (task group, coordinator, ...) and its tasks.
+///
+/// For each task it prints the operation and the object that the task waits for, the duration of
+/// the wait, its file and line, and the chain of awaiting tasks. It works in release builds, and
+/// costs the program nothing until it is called.
 ///
 ///     coordinator 'training', 2 tasks
 ///       reader 0: pop from queue 'filenames' (0 of 32), at reader.cpp:41 in read_file, for 3.204 s
 ///         awaited at reader.cpp:77 in run_reader
 ///
-/// Then the queues of the process: how full each one is, whether it is closed, and the operations
-/// that wait on it, of tasks, Asio handlers and threads:
+/// The queues of the process follow: the number of items in each one, whether it is closed, and
+/// the waiting operations of tasks, Asio handlers and threads:
 ///
 ///     queue 'filenames' (0 of 32), 2 operations wait
 ///       pop of reader 0, at reader.cpp:41 in read_file
 ///       pop of an Asio handler, at server.cpp:80 in serve
 ///
-/// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
-/// `patience` (its thread is busy, or no thread runs it), or has no memory for the answer, is
-/// reported as such. If tasks wait for each other, the last lines name the cycle, with "probably"
-/// unless no other task could end the waits.
+/// Each scheduler reports on its own tasks in its next turn. A scheduler that does not reply within
+/// `patience`, because its thread is busy or no thread runs it, is reported as such. So is a
+/// scheduler without memory for the answer.
 ///
-/// Errors: std::bad_alloc; those of `out`.
-/// Thread safety: thread-safe; from within a task too, and while contexts with schedulers are
-/// destroyed: a scheduler that a dump asks is destroyed after it has answered.
-/// Cost: a post to each scheduler that has tasks; text of about 200 bytes for each task and each
-///       operation. Queues are not constructed or destroyed while it reads them. A queue that only
-///       a thread without leat tasks used loses its cheap lock, unless that thread calls this; see
-///       docs/debugging.md.
+/// If tasks wait for each other, the last lines name the cycle. They contain "probably" unless no
+/// other task could end the waits.
+///
+/// Errors: std::bad_alloc; the errors of `out`.
+/// Thread safety: thread-safe. You may call it in a task, and while contexts with schedulers are
+/// destroyed: a scheduler that a dump queries is destroyed after it has answered.
+/// Cost: a post to each scheduler that has tasks; about 200 bytes of text for each task and each
+///       operation. The construction and destruction of queues wait while it reads the queues. If
+///       only one thread has used a queue and that thread has no leat tasks, the queue loses its
+///       cheap lock, unless that thread calls dump(); see docs/debugging.md.
 void dump(std::ostream& out, time_span patience = std::chrono::seconds(1));
 
-/// For whom a dump is written.
+/// The format of a dump.
 enum class dump_format {
-  text,  ///< for a person, as above
-  json,  ///< for a program: one line of JSON; docs/debugging.md tells what is in it
+  text,  ///< human-readable, as shown above
+  json,  ///< machine-readable: one line of JSON, described in docs/debugging.md
 };
 
-/// The same in either form.
+/// Like dump(out, patience), but in the given format.
 void dump(std::ostream& out, dump_format format, time_span patience = std::chrono::seconds(1));
 
 namespace detail {
 
-/// "file.cpp:12 in function", with the folder and the compiler's decoration left out.
+/// Returns "file.cpp:12 in function", without the folder and the compiler's decoration.
 [[nodiscard]] std::string to_text(const std::source_location& where);
 
-/// What a ready item is about to do: "'reader' goes on after pop from queue 'q' (1 of 4), at ...".
-/// For the thread that drives its scheduler.
+/// Describes what a ready item will do, such as to resume a task after a pop. Call it on the thread
+/// that drives the item's scheduler.
 [[nodiscard]] std::string to_text(const work_item& item);
 
 }  // namespace detail

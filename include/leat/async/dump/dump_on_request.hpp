@@ -12,46 +12,51 @@
 
 namespace leat {
 
-/// How and where a dump_on_request writes.
+/// Options of dump_on_request.
 struct dump_on_request_options {
-  int signal = 0;      ///< one that asks for a dump, such as SIGUSR1; 0: none does
-  int descriptor = 2;  ///< where dumps are written; stays open as long as the object lives
+  int signal = 0;      ///< the signal that requests a dump, such as SIGUSR1; 0: no signal
+  int descriptor = 2;  ///< the descriptor for dumps; must stay open as long as the object lives
   braced<std::string> file = {};  ///< if set, dumps are appended to it, not to `descriptor`
   dump_format format = dump_format::text;
-  time_span patience = std::chrono::seconds(1);  ///< as for dump()
+  time_span patience = std::chrono::seconds(1);  ///< like the `patience` of dump()
 };
 
-/// Writes a dump whenever it is asked to: by request(), or by a signal.
+/// Writes a dump on each request, by request() or by a signal.
 ///
 ///     leat::dump_on_request on_signal({.signal = SIGUSR1});  // kill -USR1 tells where everyone is
 ///
-/// A thread, started by the constructor, waits for requests and writes with write(2). So a request
-/// is safe in a signal handler, and it works while every scheduler is stuck: their tasks are then
-/// reported as not known. Each request is followed by a dump that begins after it; requests that
-/// come in while one is written share the next one. In front of a dump in text stands the line
-/// "leat dump 1 of process 4711"; one in JSON is a line by itself.
+/// The constructor starts a thread that waits for requests and writes with write(2). A request is
+/// therefore safe in a signal handler, and it works while every scheduler is stuck; the state of
+/// their tasks is then reported as unknown.
 ///
-/// The signal's handler of before is put back by the destructor, unless somebody has set another
-/// one meanwhile. One object at a time can have a signal. The thread has all signals blocked.
+/// Each request is followed by a dump that starts after it. Requests that arrive while a dump is
+/// being written share the next one. A text dump starts with the line "leat dump 1 of process
+/// 4711"; a JSON dump is a single line.
+///
+/// The destructor restores the previous handler of the signal, unless other code has installed
+/// another one in the meantime. Only one object at a time can handle a signal. The thread has all
+/// signals blocked.
 ///
 /// Thread safety: request() and written() are thread-safe.
 /// Cost: a thread that sleeps, and an eventfd.
 class dump_on_request {
  public:
-  /// Errors: std::system_error, when the file cannot be opened for writing, the signal cannot be
-  /// handled, or there are no descriptors or threads left; failure with already_exists when another
-  /// object has the signal.
+  /// Errors: std::system_error if the file cannot be opened for writing, the signal cannot be
+  /// handled, or no more descriptors or threads are available. already_exists if another object
+  /// handles the signal.
   explicit dump_on_request(dump_on_request_options options = {});
   dump_on_request(const dump_on_request&) = delete;
   dump_on_request& operator=(const dump_on_request&) = delete;
 
-  /// Writes what was asked for before, and ends the thread: it takes up to a dump's patience.
+  /// Writes the dumps that were requested before, and ends the thread. Blocks for up to the
+  /// patience of a dump.
   ~dump_on_request();
 
-  /// Asks for a dump and returns at once. Safe in a signal handler; keeps errno.
+  /// Requests a dump and returns immediately. Safe in a signal handler; preserves errno.
   void request() noexcept;
 
-  /// Dumps that have been written, or could not be: a full disk or a closed pipe is no error here.
+  /// Returns the number of dumps that have been written or could not be written. A full disk or a
+  /// closed pipe is not an error here.
   [[nodiscard]] std::uint64_t written() const noexcept;
 
  private:

@@ -49,10 +49,13 @@ class stop_on_signal {
  public:
   /// Starts to handle `signals`, on the scheduler of the calling task.
   ///
-  /// Errors: failed_precondition outside a task or scheduler; invalid_argument for an empty list,
-  ///         a number that is not a signal, or a signal that reports a fault, such as SIGSEGV;
-  ///         resource_exhausted for more than 32 guards in a process; those of the system;
-  ///         std::bad_alloc.
+  /// Errors:
+  /// - failed_precondition outside a task or scheduler;
+  /// - invalid_argument for an empty list, a number that is not a signal, or a signal that reports
+  ///   a fault, such as SIGSEGV;
+  /// - resource_exhausted for more than 32 guards in a process;
+  /// - the errors of the system;
+  /// - std::bad_alloc.
   template <stoppable Scope>
   explicit stop_on_signal(Scope& scope, std::initializer_list<int> signals = {SIGINT, SIGTERM})
       : stop_on_signal(scheduler::current(), &scope, &request<Scope>, signals) {}
