@@ -1,5 +1,5 @@
 // What a pipeline takes stays within what follows from its options, the formula of
-// docs/pipelines.md, and 5 % more: counted allocation by allocation.
+// docs/pipeline_tuning.md, and 5 % more: counted allocation by allocation.
 
 #include <algorithm>
 #include <array>
