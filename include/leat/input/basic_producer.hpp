@@ -24,15 +24,15 @@
 
 namespace leat {
 
-/// How a producer goes over its items.
+/// Options of a producer.
 struct producer_options {
-  std::optional<std::int64_t> num_epochs = {};  ///< times, 1 or more; none: again and again
-  bool shuffle = true;                          ///< a new order in each epoch
-  std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
+  std::optional<std::int64_t> num_epochs = {};  ///< 1 or more; if not set, epochs never end
+  bool shuffle = true;                          ///< if true, each epoch has a new order
+  std::optional<std::uint64_t> seed = {};       ///< of the orders; if not set, different each time
   std::size_t capacity = 32;                    ///< of the queue, in items, or `unbounded`
-  braced<std::string> name = "input_producer";  ///< of the queue, for messages and reports
-  /// Where the queue is to be found by its name, by those who read it and other producers; must
-  /// outlive this one. Null: the queue is its own.
+  braced<std::string> name = "input_producer";  ///< of the queue, in messages and reports
+  /// The registry in which readers and other producers find the queue by its name. It must outlive
+  /// the producer. If null, the producer has a queue of its own.
   queue_registry* shared = nullptr;
   named_operation cancel_op = {};  ///< see queue_runner_options::cancel_op
 };
@@ -74,24 +74,26 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
 
 }  // namespace detail
 
-/// Puts items into a queue, epoch by epoch, each in full before the next begins; what all producers
-/// have in common.
+/// Base class of all producers, which add items to a queue epoch by epoch. Each epoch is complete
+/// before the next one begins.
 ///
-/// The order of epoch e is a function of (seed, e), the same on every platform, and shuffles
-/// uniformly, within the epoch. The items may be more than the capacity: the producer waits for
-/// room and goes on. After the last epoch the queue is closed; what is in it stays. A stop of the
-/// coordinator closes it with cancel.
+/// The order of epoch e is a function of (seed, e) and is the same on every platform. Shuffling is
+/// uniform, within the epoch. There may be more items than the capacity: the producer waits while
+/// the queue is full. After the last epoch the queue is closed, and its items remain. A stop of the
+/// coordinator closes the queue with close_and_cancel().
 ///
-/// A producer that fails fails its queue: who reads it has the error as the cause of the end.
+/// If a producer fails, its queue fails with the same error, which readers of the queue receive.
 ///
-/// Producers of the same options that share a queue by its name fill it together, each with its own
-/// epochs. The first one that has done its epochs closes it, and those that have not fail then: no
-/// item is missing unnoticed.
+/// Producers with the same options that share a queue by name fill it together, each with its own
+/// epochs. The first one to finish its epochs closes the queue, and the others then fail. No item
+/// is missing silently.
 ///
-/// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
-/// thread-safe.
-/// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's
-///       all at once, of rows up to 64 and no more than the capacity.
+/// Lifetime: the producer must live until the coordinator has been joined.
+///
+/// Thread safety: as queue_runner; the queue is thread-safe.
+/// Cost:          8 bytes for each item if `shuffle` is set. The producer creates items as they are
+///                needed, several in one call: all items of a list, or up to 64 rows, but no more
+///                than the capacity.
 template <class T>
 class basic_producer {
  public:
@@ -104,12 +106,13 @@ class basic_producer {
   void start(coordinator& coord) { runner_.start(coord); }
   void start(coordinator& coord, scheduler& on) { runner_.start(coord, on); }
 
-  /// What fills the queue, to be started in other ways: in a task group, with other runners.
+  /// Returns the runner that fills the queue. Use it to start the producer in other ways, such as
+  /// in a task group or together with other runners.
   [[nodiscard]] queue_runner& runner() noexcept { return runner_; }
 
   [[nodiscard]] fifo_queue<T>& queue() noexcept { return *queue_; }
 
-  /// How full the queue is now. Thread safety: thread-safe.
+  /// Returns the present fullness of the queue. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(*queue_); }
 
  protected:

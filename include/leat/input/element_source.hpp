@@ -19,30 +19,32 @@
 
 namespace leat {
 
-/// An element, or a batch of them, and whether it is wanted: a source that filters gives these.
+/// An element or a batch of elements, and whether to keep it; the result of a source that filters.
 ///
 ///     co_return leat::filtered_element{std::move(line), is_wanted};
 ///
 /// TensorFlow: keep_input of tf.train.maybe_batch.
 struct filtered_element {
   tensor_tuple element;
-  /// One for all of it, or, of a batch, a boolean tensor with one for each row.
+  /// One value for all of it or, for a batch, a boolean tensor with one value for each row.
   std::variant<bool, tensor> keep = true;
 };
 
-/// How a source is run.
+/// Options of a source.
 struct source_options {
-  /// Tasks that call it, each again and again, all on one scheduler. TensorFlow: num_threads.
+  /// The number of tasks that call the source repeatedly, all on one scheduler. TensorFlow:
+  /// num_threads.
   std::size_t tasks = 1;
-  /// True: each call gives a batch, of 0, 1 or more elements, which enter one by one.
+  /// If true, each call returns a batch of 0, 1 or more elements, which are added one by one.
   bool enqueue_many = false;
-  /// True: what several tasks get enters in the order of their calls, whatever each call takes.
+  /// If true, the elements of several tasks are added in the order of the calls, regardless of how
+  /// long each call takes.
   bool ordered = false;
   /// The shape of filtered_element::keep: [] is one value for everything that a call returns, [?]
   /// or [n] one value for each row.
   braced<partial_shape> keep = {};
-  braced<std::string> name = {};  ///< for messages and dumps; empty: "source" and its number
-  scheduler* on = nullptr;        ///< where its tasks run; null: where the batcher is started
+  braced<std::string> name = {};  ///< in messages and dumps; default: "source" and its number
+  scheduler* on = nullptr;        ///< of the tasks; if null, the one that start() uses
 };
 
 namespace detail {
@@ -68,12 +70,12 @@ struct awaited<task<T>> : std::type_identity<T> {};
 
 }  // namespace detail
 
-/// What a call of a source gives, once it is awaited.
+/// The type of the result of awaiting a call of a source.
 template <class Source>
 using source_result = typename detail::awaited<std::invoke_result_t<Source&>>::type;
 
-/// A source of elements: a callable that gives a task, or something else to be awaited, of an
-/// element, of a batch of them, or of either with a wish; empty at the end.
+/// A source of elements: a callable that returns a task or another awaitable. Its result is an
+/// element or a batch, either of them possibly as a filtered_element, or empty at the end.
 ///
 ///     task<std::optional<tensor_tuple>> next();
 ///     task<std::optional<filtered_element>> next();

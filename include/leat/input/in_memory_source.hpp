@@ -11,26 +11,27 @@
 
 namespace leat {
 
-/// Arrays in memory as a source of elements: their rows, one after the other, once or again and
-/// again. Columns stay aligned.
+/// A source of elements that are the rows of arrays in memory, in order, for one or more epochs.
+/// Columns stay aligned.
 ///
 ///     const std::int64_t epochs = 10;
 ///     samples.add(leat::in_memory_source(spec, leat::tensor_tuple(images, labels), epochs));
 ///
-/// The rows are made once; what enters a queue shares their values. A copy goes on where this one
-/// stands, on its own.
+/// The rows are created once, and elements in queues share their values. A copy of a source
+/// continues independently from the same position.
 ///
 /// Thread safety: thread-bound; any number of tasks of one scheduler may call it.
 /// TensorFlow: preloaded data, tf.train.slice_input_producer without shuffling.
 class in_memory_source {
  public:
-  /// `num_epochs`: none for no end.
-  /// Errors: invalid_argument for columns that do not match the spec, differ in the number of rows
-  ///         or have none, or for 0 epochs; std::bad_alloc.
+  /// Creates a source. If `num_epochs` is std::nullopt, the epochs never end.
+  ///
+  /// Errors: invalid_argument if the columns do not match the spec, differ in the number of rows or
+  ///         have no rows, or if `num_epochs` is 0; std::bad_alloc.
   in_memory_source(const batch_spec& spec, tensor_tuple columns,
                    std::optional<std::uint64_t> num_epochs = 1);
 
-  /// The next row; empty after the last one of the last epoch. It never waits.
+  /// Returns the next row, or an empty optional after the last row of the last epoch. Never waits.
   [[nodiscard]] task<std::optional<tensor_tuple>> operator()();
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }

@@ -13,13 +13,13 @@
 
 namespace leat {
 
-/// Something that finds a list of items when it is called: gives task<std::vector<T>>.
+/// A callable that finds a list of items: it returns a task<std::vector<T>>.
 template <class F, class T>
 concept item_finder =
     std::copy_constructible<F> && std::invocable<F&> &&
     std::same_as<std::remove_cvref_t<std::invoke_result_t<F&>>, task<std::vector<T>>>;
 
-/// Puts the items of a list into a queue, epoch by epoch; see basic_producer.
+/// A producer that adds the items of a list to a queue, epoch by epoch; see basic_producer.
 ///
 ///     leat::string_input_producer names({"a.txt", "b.txt"}, {.num_epochs = 2, .seed = 17});
 ///     names.start(coord);
@@ -32,17 +32,19 @@ template <class T>
   requires std::copy_constructible<T>
 class input_producer final : public basic_producer<T> {
  public:
-  /// Errors: invalid_argument for no items, and as basic_producer: num_epochs below 1, a capacity
-  ///         of 0, an unbounded queue without num_epochs, a shared queue that differs.
+  /// Errors: invalid_argument if there are no items, and as basic_producer: num_epochs below 1, a
+  ///         capacity of 0, an unbounded queue without num_epochs, a shared queue that differs.
   explicit input_producer(std::vector<T> items, const producer_options& options = {})
       : basic_producer<T>(options), items_(std::move(items)) {
     this->require_items(items_.size(), "the list of items");
     this->run([this] { return epoch(); });
   }
 
-  /// The same with a list that is found when the first epoch begins, such as match_filenames_once.
+  /// Produces the items that `find`, such as a match_filenames_once, returns when the first epoch
+  /// begins.
   ///
-  /// What `find` throws the producer fails with; with invalid_argument when it finds no items.
+  /// Errors: as basic_producer. If `find` throws, the producer fails with that error. If it returns
+  ///         no items, the producer fails with invalid_argument.
   template <class Find>
     requires(!std::same_as<Find, input_producer> && item_finder<Find, T>)
   explicit input_producer(Find find, const producer_options& options = {})
@@ -50,7 +52,7 @@ class input_producer final : public basic_producer<T> {
     this->run([this] { return epoch(); });
   }
 
-  /// How many items there are; 0 as long as the list is not found.
+  /// Returns the number of items in the list, or 0 until the list is found.
   [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
 
  private:
@@ -67,7 +69,7 @@ class input_producer final : public basic_producer<T> {
   std::function<task<std::vector<T>>()> find_;
 };
 
-/// Produces strings, such as filenames. TensorFlow: tf.train.string_input_producer.
+/// A producer of strings, such as filenames. TensorFlow: tf.train.string_input_producer.
 using string_input_producer = input_producer<std::string>;
 
 }  // namespace leat

@@ -31,30 +31,33 @@ class epoch_limit {
 
 }  // namespace detail
 
-/// Gives a value so many times, and then the end, for ever; without a number it never ends.
+/// A source that returns a value `num_epochs` times, then an empty optional. If `num_epochs` is not
+/// set, it never ends.
 ///
 ///     leat::limit_epochs greeting(std::string("Love Me"), 2);
 ///     while (auto text = co_await greeting()) use(*text);  // twice
 ///
-/// The count is part of the object, and of no checkpoint: who restores a model begins anew. Copies
-/// share it, so that several tasks together get the value no more often than that.
+/// The count belongs to the object and is not part of a checkpoint, so it starts over when a model
+/// is restored. Copies share the count: several tasks together get the value `num_epochs` times.
 ///
-/// Thread safety: thread-safe, also for copies. Cost: O(1), and a copy of the value.
-/// TensorFlow: tf.train.limit_epochs.
+/// Thread safety: thread-safe, also for copies.
+/// Cost:          O(1), and a copy of the value.
+/// TensorFlow:    tf.train.limit_epochs.
 template <std::copy_constructible T>
 class limit_epochs {
  public:
-  /// Errors: invalid_argument for a number of epochs below 1.
+  /// Errors: invalid_argument if `num_epochs` is below 1.
   explicit limit_epochs(T value, std::optional<std::int64_t> num_epochs = {})
       : state_(std::make_shared<state>(std::move(value), num_epochs)) {}
 
-  /// The value; empty when it was given as often as there are epochs. Never waits.
+  /// Returns the value, or an empty optional if it was returned `num_epochs` times. Never waits.
   [[nodiscard]] std::optional<T> take() const {
     if (!state_->limit.next()) return std::nullopt;
     return state_->value;
   }
 
-  /// The same as a source: what stages of a pipeline are fed by. May outlive this object.
+  /// Like take(), but returns a task, so that the object can feed the stages of a pipeline. The
+  /// task may outlive this object.
   [[nodiscard]] task<std::optional<T>> operator()() const { return take_from(*this); }
 
  private:
@@ -70,7 +73,7 @@ class limit_epochs {
   std::shared_ptr<state> state_;
 };
 
-/// Of a literal: strings.
+/// Deduces std::string from a string literal.
 limit_epochs(const char*, std::optional<std::int64_t> = {}) -> limit_epochs<std::string>;
 
 }  // namespace leat

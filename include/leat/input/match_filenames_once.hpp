@@ -9,25 +9,26 @@
 
 namespace leat {
 
-/// The paths that match some patterns, looked up once: when they are asked for first.
+/// The paths that match some patterns, looked up once, in the first call.
 ///
 ///     leat::match_filenames_once files("data/*.tfrecord");
 ///     leat::string_input_producer names(files, {.num_epochs = 2});  // looks them up, in time
 ///
-/// Nothing has to be initialised before it, and what comes and goes in the directories afterwards
-/// is not seen. A look-up that fails, or is cancelled, does not count: the next call tries again.
+/// It needs no initialization. Later changes in the directories have no effect. If a look-up fails
+/// or is cancelled, the next call tries again.
 ///
-/// A value; copies share what was found. Thread safety: thread-safe: who comes while another one
-/// looks them up waits for it.
-/// TensorFlow: tf.train.match_filenames_once.
+/// A value type; copies share the paths that were found.
+///
+/// Thread safety: thread-safe; calls during a look-up wait for its end.
+/// TensorFlow:    tf.train.match_filenames_once.
 class match_filenames_once {
  public:
   explicit match_filenames_once(std::string pattern, match_options options = {});
   explicit match_filenames_once(std::vector<std::string> patterns, match_options options = {});
 
-  /// The paths, sorted; maybe none.
+  /// Returns the paths in sorted order. The list may be empty.
   ///
-  /// Errors:       those of match_files().
+  /// Errors:       the errors of match_files().
   /// Cancellation: total.
   [[nodiscard]] task<std::vector<std::string>> operator()() const;
 

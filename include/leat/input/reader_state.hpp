@@ -7,7 +7,7 @@
 
 namespace leat {
 
-/// Where a queue_reader stands in a file that it has not finished.
+/// The position of a queue_reader in a file that it has not finished.
 struct reader_position {
   std::uint64_t offset = 0;      ///< of the next record; field 5 of a reader_state
   std::uint64_t index = 0;       ///< of the next record; field 6
@@ -17,26 +17,28 @@ struct reader_position {
   friend bool operator==(const reader_position&, const reader_position&) = default;
 };
 
-/// What a queue_reader needs to go on where it was: a few bytes, never the records.
+/// The state that a queue_reader needs to continue: a few bytes, never the records.
 ///
-/// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; the fields of
-/// a reader_position are present while a file is being read, the last two if they are not 0.
+/// The bytes are in protobuf's wire format, and the first four fields are those of TensorFlow's
+/// ReaderBaseState. Field 5 is present if and only if a file is being read. All other fields are
+/// absent if they are 0 or empty.
 struct reader_state {
   std::uint64_t work_started = 0;          ///< field 1, files
   std::uint64_t work_finished = 0;         ///< field 2, files
   std::uint64_t num_records_produced = 0;  ///< field 3
   std::string current_work = {};           ///< field 4, a path
-  std::optional<reader_position> at = {};  ///< present: the file is not finished
-  std::uint64_t reports = 0;               ///< field 9, of what was left out as corrupt
-  std::uint64_t left_over = 0;             ///< field 10, bytes that are no whole record
+  std::optional<reader_position> at = {};  ///< set if the file is not finished
+  std::uint64_t reports = 0;               ///< field 9, reports of data skipped as corrupt
+  std::uint64_t left_over = 0;             ///< field 10, bytes that are not a complete record
 
   friend bool operator==(const reader_state&, const reader_state&) = default;
 
-  /// The state as bytes; the same bytes for the same state.
+  /// Returns the state as bytes. Equal states have equal bytes.
   [[nodiscard]] std::string to_bytes() const;
 
-  /// The state in `bytes`. Errors: invalid_argument for what to_bytes() cannot have written, with
-  /// `reader`, the name of who is to be restored.
+  /// Returns the state in `bytes`. `reader` is the name of the reader to restore, for messages.
+  ///
+  /// Errors: invalid_argument if to_bytes() cannot have written `bytes`.
   [[nodiscard]] static reader_state from_bytes(std::string_view bytes, std::string_view reader);
 };
 

@@ -6,23 +6,23 @@
 
 namespace leat {
 
-/// Produces elements of a row from each of several columns, epoch by epoch; see basic_producer.
-/// Rows of one index stay together, whatever the order.
+/// A producer of elements that have one row of each column, epoch by epoch; see basic_producer.
+/// Rows with the same index stay together in any order.
 ///
 ///     auto data = leat::tensor_tuple::named({{"image", images}, {"label", labels}});
 ///     leat::slice_input_producer samples(data, {.num_epochs = 10});
 ///
 /// An element has the names of the columns.
 ///
-/// Cost: the columns are shared with those who gave them; an element is a copy of its rows.
+/// Cost: shares the columns with the caller; an element is a copy of its rows.
 /// TensorFlow: tf.train.slice_input_producer.
 class slice_input_producer final : public basic_producer<tensor_tuple> {
  public:
-  /// Errors: invalid_argument for no columns or no rows, for a column without dimension 0 or with
-  ///         another number of rows than the first one, and as basic_producer.
+  /// Errors: invalid_argument if there are no columns or no rows, if a column has no dimension 0 or
+  ///         a different number of rows than the first one, and as basic_producer.
   explicit slice_input_producer(tensor_tuple columns, const producer_options& options = {});
 
-  /// What the elements are.
+  /// Returns the spec of the elements.
   [[nodiscard]] const element_spec& spec() const noexcept { return spec_; }
 
  private:

@@ -10,29 +10,32 @@
 
 namespace leat {
 
-/// Produces the rows of a tensor, along its dimension 0, epoch by epoch; see basic_producer.
+/// A producer of the rows of a tensor, along its dimension 0, epoch by epoch; see basic_producer.
 ///
-/// Cost: the tensor is shared with those who gave it; a row is a copy.
+/// Cost: shares the tensor with the caller; each row is a copy.
 /// TensorFlow: tf.train.input_producer.
 class tensor_input_producer final : public basic_producer<tensor> {
  public:
-  /// Errors: invalid_argument for a scalar or no rows, and as basic_producer.
+  /// Errors: invalid_argument if `rows` is a scalar or has no rows, and as basic_producer.
   explicit tensor_input_producer(tensor rows, const producer_options& options = {});
 
-  /// The same, and the rows have to be of `element_shape`: invalid_argument if they are not.
+  /// Like the constructor without `element_shape`, but also requires that the rows have this shape.
+  ///
+  /// Errors: also invalid_argument if the rows have another shape.
   tensor_input_producer(tensor rows, leat::shape element_shape,
                         const producer_options& options = {});
 
-  /// The rows of a tensor that is found when the first epoch begins, and so must say beforehand
-  /// what shape they have.
+  /// Produces the rows of a tensor that `find` returns when the first epoch begins. The shape of
+  /// the rows must therefore be known beforehand.
   ///
-  /// Errors: invalid_argument without an element_shape, and as basic_producer. What `find` throws
-  ///         the producer fails with; with invalid_argument for a tensor that will not do.
+  /// Errors: invalid_argument if `element_shape` is not set, and as basic_producer. If `find`
+  ///         throws, the producer fails with that error. If the tensor is a scalar, has no rows or
+  ///         has rows of another shape, the producer fails with invalid_argument.
   tensor_input_producer(std::function<task<tensor>()> find,
                         std::optional<leat::shape> element_shape,
                         const producer_options& options = {});
 
-  /// The shape of what is in the queue.
+  /// Returns the shape of the rows in the queue.
   [[nodiscard]] const leat::shape& element_shape() const noexcept { return element_shape_; }
 
  private:
