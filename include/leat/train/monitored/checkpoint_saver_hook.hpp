@@ -12,30 +12,33 @@
 
 namespace leat {
 
-/// Told of the saves of a checkpoint_saver_hook, with their step; each function may be left out.
+/// Functions that a checkpoint_saver_hook calls around its saves, with their step. Each may be
+/// empty.
 struct checkpoint_saver_listener {
   braced<std::function<task<void>()>> begin = {};  ///< once, before the first session
   braced<std::function<task<void>(std::int64_t step)>> before_save = {};
-  braced<std::function<task<bool>(std::int64_t step)>> after_save = {};  ///< true: request a stop
-  braced<std::function<task<void>(std::int64_t step)>> end = {};  ///< once, when all went well
+  braced<std::function<task<bool>(std::int64_t step)>> after_save = {};  ///< true requests a stop
+  braced<std::function<task<void>(std::int64_t step)>> end = {};         ///< once, if all succeeded
 };
 
-/// When a checkpoint_saver_hook saves.
+/// Options of a checkpoint_saver_hook: when it saves, and which functions it calls.
 struct checkpoint_saver_hook_options {
-  step_interval every = {.time = std::chrono::seconds(600)};  ///< neither: only at the end
-  bool save_at_end = true;  ///< where the step has moved on since the last checkpoint
+  step_interval every = {.time = std::chrono::seconds(600)};  ///< if empty, only at the end
+  bool save_at_end = true;  ///< if the step has changed since the last checkpoint
   braced<std::vector<checkpoint_saver_listener>> listeners = {};
 };
 
-/// Saves the state behind runs, as supervisor::save_between_steps(): when a session was created
-/// whose state is that of no checkpoint, then at each interval, and at the end.
+/// A hook that saves the state after runs, like supervisor::save_between_steps().
 ///
-/// Errors: failed_precondition where steps are unknown; invalid_argument for an interval in time
-///         with saver_options::rank_directories; those of save_between_steps().
-/// TensorFlow: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
+/// It saves when a session was created whose state does not come from a checkpoint, then at each
+/// interval, and at the end.
+///
+/// Errors: failed_precondition if steps are unknown; invalid_argument for an interval in time with
+///         saver_options::rank_directories; errors of save_between_steps().
+/// TensorFlow: CheckpointSaverHook. Differs from TensorFlow: a restored state is not saved again.
 class checkpoint_saver_hook final : public session_hook {
  public:
-  /// Errors: invalid_argument for an interval in both, or not above 0.
+  /// Errors: invalid_argument for an interval in both steps and time, or not above 0.
   explicit checkpoint_saver_hook(checkpoint_saver_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;

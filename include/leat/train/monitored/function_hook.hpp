@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// What a function_hook calls; each may be left out.
+/// The functions that a function_hook calls. Each may be empty.
 struct function_hook_options {
   braced<std::function<task<void>(supervisor&)>> begin = {};
   braced<std::function<task<void>(run_context&)>> after_create_session = {};
@@ -17,7 +17,7 @@ struct function_hook_options {
   braced<std::function<task<void>(run_context&)>> end = {};
 };
 
-/// A hook made of functions: one that feeds inputs, or computes something at the end.
+/// A hook that calls functions, for example to feed inputs or to compute something at the end.
 ///
 ///     leat::function_hook_options o;
 ///     o.before_run = [&](leat::run_context& run) -> leat::task<void> {

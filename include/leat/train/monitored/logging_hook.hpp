@@ -10,20 +10,22 @@
 
 namespace leat {
 
-/// What a logging_hook tells, how often and whom.
+/// Options of a logging_hook: which results it logs, how often and where.
 struct logging_hook_options {
-  braced<std::vector<std::string>> names = {};  ///< results that are numbers; empty: all of them
+  braced<std::vector<std::string>> names = {};  ///< results; if empty, all that are numbers
   step_interval every = {.steps = 100};
-  braced<std::function<void(const std::string& line)>> to = {};  ///< without it: to standard error
+  braced<std::function<void(const std::string& line)>> to = {};  ///< default: standard error
 };
 
-/// Tells results of the first run, and then of one at each interval: "step 100: loss = 0.25".
+/// A hook that logs results of the first run, and then of one run at each interval, in the form
+/// "step 100: loss = 0.25".
 ///
-/// Errors: failed_precondition where steps are unknown; not_found for a run without a result that
-///         is named. TensorFlow: LoggingTensorHook.
+/// Errors: failed_precondition if steps are unknown; not_found if a run lacks a result that the
+///         options name.
+/// TensorFlow: LoggingTensorHook.
 class logging_hook final : public session_hook {
  public:
-  /// Errors: invalid_argument for an interval in both or neither, or not above 0.
+  /// Errors: invalid_argument for an interval in both steps and time or in neither, or not above 0.
   explicit logging_hook(logging_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;

@@ -37,25 +37,28 @@ using step_value =
 
 }  // namespace detail
 
-/// What a monitored session looks after, and how.
+/// Options of a monitored_session.
 struct monitored_session_options {
-  /// Directories, state, sessions, runners. Its intervals, what is to be summarised and save_at_end
-  /// become hooks of a chief with a directory, in the place of services. stop_grace is for tasks of
-  /// the coordinator: steps, hooks and the body are waited for as long as they take.
+  /// Directories, state, sessions and queue runners. In a chief with a directory, hooks replace the
+  /// services: its intervals, its summaries and save_at_end become options of these hooks.
+  /// stop_grace applies to tasks of the coordinator. The session waits for steps, hooks and the
+  /// body without a limit.
   supervisor_options supervised = {};
-  std::int64_t save_checkpoint_steps = 0;  ///< 0: in time, each supervised.save_model_interval
-  std::int64_t save_summaries_steps = 0;   ///< 0: in time, each supervised.save_summaries_interval
-  /// Called in this order: first those of a chief, then these, then the ones that save.
+  std::int64_t save_checkpoint_steps = 0;  ///< 0: each supervised.save_model_interval
+  std::int64_t save_summaries_steps = 0;   ///< 0: each supervised.save_summaries_interval
+  /// Hooks, called in this order: chief_only_hooks if this is the chief, `hooks`, and the hooks
+  /// that write summaries and save.
   braced<std::vector<std::shared_ptr<session_hook>>> chief_only_hooks = {};
   braced<std::vector<std::shared_ptr<session_hook>>> hooks = {};
-  /// Of a run, or of a session that cannot be created: failures one after the other, without a run
-  /// in between that went well and further than all before; without a global step any is further.
+  /// The policy by which a failed run, or a session that could not be created, is tried again.
+  /// Failures are counted until a run succeeds with a higher global step than all runs before it.
+  /// Without a global step, any successful run restarts the count.
   retry_policy retry = {};
-  duration max_wait = std::chrono::seconds(7200);  ///< of a worker for the chief
+  duration max_wait = std::chrono::seconds(7200);  ///< how long a worker waits for the chief
 };
 
-/// Runs a step again and again, with hooks around it, and begins anew from the last checkpoint when
-/// it fails in a way that may pass.
+/// A supervised loop of steps, with hooks around each step. After a failure that may be temporary,
+/// it restarts from the last checkpoint.
 ///
 ///     leat::monitored_session s({.supervised = {.logdir = "runs/1", .state = &state},
 ///                                .hooks = {stop_at_100}});
@@ -70,34 +73,39 @@ struct monitored_session_options {
 ///     };
 ///     co_await s.managed(body);
 ///
-/// Aborted or unavailable, from a step, a hook or a task of the coordinator: all is stopped and
-/// joined, the session closed; after a delay, which grows, another one is created, its state
-/// restored, and the same step run. What the step takes has to go back with the state: input that
-/// is registered is opened in supervised.sessions.open. See docs/monitored_session.md.
+/// Restart: if a step, a hook or a task of the coordinator throws `aborted` or `unavailable`, all
+/// tasks are stopped and joined, and the session is closed. After a delay, which grows, another
+/// session is created, its state is restored, and the same step is run. The input of a step must
+/// be restored with the state: register it and open it in supervised.sessions.open. See
+/// docs/monitored_session.md.
 ///
-/// Used once. Thread safety: request_stop() and should_stop() are thread-safe, all else is
-/// thread-bound to the scheduler of open(), one operation at a time.
-/// TensorFlow: tf.train.MonitoredSession and MonitoredTrainingSession; with a limit, and delays.
+/// A monitored_session can be opened only once.
+///
+/// Thread safety: request_stop() and should_stop() are thread-safe. Everything else is thread-bound
+///                to the scheduler of open(), one operation at a time.
+/// TensorFlow:    tf.train.MonitoredSession and MonitoredTrainingSession. Differs from TensorFlow:
+///                restarts have a limit, and delays between them.
 class monitored_session {
  public:
-  /// Errors: invalid_argument for options that make no sense, or a hook that is none.
+  /// Errors: invalid_argument for invalid options, or for a null hook.
   explicit monitored_session(monitored_session_options options);
   monitored_session(const monitored_session&) = delete;
   monitored_session& operator=(const monitored_session&) = delete;
-  /// Precondition: closed, if it was opened.
+  /// Precondition: if the session was opened, it was closed.
   ~monitored_session();
 
-  /// Opens, runs `body` and closes on every way out. What is to be thrown is thrown when all has
-  /// stopped.
+  /// Opens the session, runs `body`, and closes the session on every path. An error is thrown after
+  /// everything has stopped.
   ///
-  /// Body: callable with monitored_session&, or without argument, gives task<void>; lives until the
-  /// end, captures and all. A stop at once, by an error of a service for one, cancels what it waits
-  /// for.
+  /// Body: callable with monitored_session& or without arguments; returns task<void>. It lives
+  /// until managed() has finished, including its captures. An immediate stop, such as one by an
+  /// error of a service, cancels the waits of the body.
   ///
-  /// Errors:       those of open(), the body and close(), the first one. Of the body out_of_range,
-  ///               and what else is a clean stop, is none.
-  /// Cancellation: ends the body as cancelled, which is thrown in the end. Between two runs all has
-  ///               ended well, and the hooks' end() is called; a step that was cut is not saved.
+  /// Errors:       the first error of open(), the body and close(). Errors of the body that are a
+  ///               clean stop, by default out_of_range, are not thrown.
+  /// Cancellation: the body fails with `cancelled`, which is thrown after everything has stopped.
+  ///               A stop between two runs counts as a success, and end() of the hooks is called.
+  ///               A step that was interrupted is not saved.
   template <class Body>
   [[nodiscard]] task<void> managed(Body body) {
     std::exception_ptr error;
@@ -113,26 +121,30 @@ class monitored_session {
 
   // ---- Step by step.
 
-  /// Calls begin() of the hooks, creates a session and calls their after_create_session(); tries
-  /// again as the policy says.
-  /// Errors:       what the last attempt has failed with; nothing is open then. failed_precondition
-  ///               where request_stop() came first, and in a task of the coordinator.
-  /// Cancellation: as an error.
+  /// Calls begin() of the hooks, creates a session, and calls after_create_session() of the hooks.
+  /// The option retry says when the creation is tried again.
+  ///
+  /// Errors:       the error of the last attempt; the session is not open then. failed_precondition
+  ///               if request_stop() ended a wait for the chief, and in a task of the coordinator.
+  /// Cancellation: like an error.
   [[nodiscard]] task<void> open();
 
-  /// Runs a step with the hooks around it, and gives what it gives. What fails in a way that may
-  /// pass is run again in another session.
+  /// Runs a step with the hooks around it, and returns the result of the step. A run that fails
+  /// with an error that the option retry names is repeated in another session.
   ///
-  /// Step: callable with run_context&, or without argument, gives task<T>. One that throws a clean
-  /// stop, out_of_range, must have changed nothing; any other error leaves a state that is not
-  /// saved any more.
+  /// Step: callable with run_context& or without arguments; returns task<T>. A step that throws a
+  /// clean stop, by default out_of_range, must not have changed anything. After any other error of
+  /// a step, the state is not saved any more.
   ///
-  /// Errors:       failed_precondition after a request to stop, "Run called even after should_stop
-  ///               requested", and of a run that has waited with its token: managed() ends well
-  ///               with both; when it is not open; in a task of the coordinator. Of step and hooks,
-  ///               or the error of another task by which they were cancelled; those of open();
-  ///               out_of_range where a stop was asked for while a session was restored.
-  /// Cancellation: as the step's.
+  /// Errors:       failed_precondition after request_stop() ("Run called even after should_stop
+  ///               requested"), and if request_stop() ended a wait of the run with its token.
+  ///               managed() returns normally after these two.
+  ///
+  ///               failed_precondition also if the session is not open, and in a task of the
+  ///               coordinator. Errors of the step and the hooks, or the error of another task that
+  ///               cancelled them; errors of open(). out_of_range if a stop was requested while a
+  ///               session was being restored.
+  /// Cancellation: like the step.
   template <class Step>
   [[nodiscard]] task<detail::step_value<Step>> run(Step step,
                                                    named_values inputs = named_values()) {
@@ -148,26 +160,30 @@ class monitored_session {
     }
   }
 
-  /// True: no run is to come. After a request to stop, an error of another task that does not pass,
-  /// and when it is not open.
+  /// Returns true if there must not be another run: after a stop request, after a stop of the
+  /// coordinator unless by an error that is retried, and if the session is neither open nor being
+  /// restarted.
   [[nodiscard]] bool should_stop() const noexcept;
 
-  /// The run that is under way is the last; it goes on to its end, and what it saves is saved. Ends
-  /// the wait for another attempt, and of a worker for the chief: open() is refused then.
+  /// Makes the current run the last one. The run continues to its end, including its saves. Also
+  /// ends the wait before another attempt and the wait of a worker for the chief; open() fails in
+  /// these two cases.
   void request_stop() noexcept;
 
-  /// Stops all and joins, calls end() of the hooks where all went well, and closes the session. All
-  /// of it is done whatever fails.
+  /// Stops and joins all tasks, calls end() of the hooks if everything succeeded, and closes the
+  /// session. An error of one of these steps does not prevent the next ones.
   ///
-  /// Errors:       failed_precondition when it is not open, and in a task of the coordinator; the
-  ///               first of: what a task of the coordinator has failed with, stragglers_error,
-  ///               end() of the hooks, the end of the writer. The others are secondary errors of
-  ///               the coordinator. std::bad_alloc before anything was done: close it again.
+  /// Errors:       failed_precondition if the session is not open, and in a task of the
+  ///               coordinator. Otherwise the first of these errors: the error of a task of the
+  ///               coordinator, stragglers_error, an error of end() of a hook, and an error of
+  ///               closing the writer. The others are secondary errors of the coordinator. After a
+  ///               std::bad_alloc before anything was done, call close() again.
   /// Cancellation: none.
   [[nodiscard]] task<void> close();
 
-  /// With the coordinator, the writer, the step and what else a session has. To stop is up to the
-  /// session: stop() of the supervisor fails with failed_precondition while it is open.
+  /// Returns the supervisor, for example for its coordinator, its writer and its step. Only the
+  /// session may stop it: stop() of the supervisor fails with failed_precondition while the session
+  /// is open.
   [[nodiscard]] supervisor& get_supervisor() noexcept;
 
  private:

@@ -8,18 +8,18 @@
 
 namespace leat {
 
-/// What a nan_hook looks at, and what it does.
+/// Options of a nan_hook: which result it checks, and what it does if the result is NaN.
 struct nan_hook_options {
-  braced<std::string> name = "loss";  ///< of the result
-  /// False: it requests a stop, with which all ends well, so that the state with which the loss
-  /// became NaN is the one that is saved last: for who wants to look at it.
+  braced<std::string> name = "loss";  ///< the name of the result
+  /// Whether NaN is an error. If false, the hook requests a stop, and the session ends without an
+  /// error. The state with which the loss became NaN is then saved last, so you can examine it.
   bool fail_on_nan_loss = true;
 };
 
-/// Ends a training whose loss is no number any more.
+/// A hook that ends the training when the loss becomes NaN.
 ///
-/// Errors: invalid_argument, with the step, when it is none; not_found for a step without such a
-///         result, and invalid_argument for one that is no number.
+/// Errors: invalid_argument, with the step, if the result is NaN; not_found if the step has no such
+///         result; invalid_argument if the type of the result is not arithmetic.
 /// TensorFlow: NanTensorHook.
 class nan_hook final : public session_hook {
  public:

@@ -12,22 +12,26 @@
 
 namespace leat {
 
-/// One run of a step, as the step and the hooks around it see it: what goes in, what comes out, and
-/// whether it is to be the last.
+/// One run of a step, as the step and the hooks around it see it: its inputs, its results, and
+/// whether it is the last run.
 ///
-/// Made by monitored_session::run(), or to test a hook without one. Refers to supervisor and
-/// session, and lives as long as the run: a hook that keeps a result copies it.
+/// monitored_session::run() creates it; to test a hook, create one without a monitored_session. It
+/// refers to the supervisor and the session and lives as long as the run. A hook that keeps a
+/// result must copy it.
+///
 /// Thread safety: thread-bound.
-/// TensorFlow: SessionRunContext, SessionRunArgs and SessionRunValues in one.
+/// TensorFlow: SessionRunContext, SessionRunArgs and SessionRunValues in one class.
 class run_context {
  public:
   run_context(supervisor& sv, session& s, named_values inputs = named_values(),
               std::stop_token stop = {})
       : supervisor_(sv), session_(s), inputs_(std::move(inputs)), stop_(std::move(stop)) {}
 
-  /// Gives the step an input. Each has one source: the caller of run(), or a hook in before_run().
-  /// Errors: already_exists, "Same tensor is fed", for a name that is there; invalid_argument for
-  ///         an empty one.
+  /// Adds an input of the step. Each input has one source: the caller of run(), or a hook in
+  /// before_run().
+  ///
+  /// Errors: already_exists ("Same tensor is fed") for a name that is in use; invalid_argument for
+  ///         an empty name.
   template <class T>
   void feed(std::string name, T value) {
     if (inputs_.contains(name)) refuse_second(name);
@@ -35,19 +39,21 @@ class run_context {
   }
   [[nodiscard]] const named_values& inputs() const noexcept { return inputs_; }
 
-  /// What the step gives, for those who look at it in after_run().
+  /// Returns the results, which the step adds and the hooks read in after_run().
   [[nodiscard]] named_values& results() noexcept { return results_; }
   [[nodiscard]] const named_values& results() const noexcept { return results_; }
 
-  /// No run comes behind this one, which goes on to its end.
+  /// Makes this run the last one. The run itself continues to its end.
   void request_stop() noexcept { stop_requested_ = true; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
-  /// Of monitored_session::request_stop(). A hook that waits for others, who may never come, waits
-  /// by with_stop(); what that throws ends the run like a request to stop.
+  /// Returns the token that is stopped by monitored_session::request_stop(). A hook that waits for
+  /// other processes, which may never come, must wait by with_stop() with this token. The exception
+  /// of with_stop() ends the run like a stop request.
   [[nodiscard]] const std::stop_token& get_stop_token() const noexcept { return stop_; }
 
-  /// The step that was done last: the one of this run in after_run(), the one before it earlier.
+  /// Returns the number of the last completed step, or an empty optional if steps are unknown. In
+  /// after_run() this is the step of this run, before that the previous one.
   [[nodiscard]] std::optional<std::int64_t> global_step() const {
     return supervisor_.global_step();
   }

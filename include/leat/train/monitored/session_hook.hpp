@@ -8,7 +8,8 @@
 
 namespace leat {
 
-/// Something that a monitored_session calls around each run, and at its beginning and end.
+/// The base class of hooks, which a monitored_session calls around each run and at its start and
+/// end.
 ///
 ///     class my_hook : public leat::session_hook {
 ///       leat::task<void> after_run(leat::run_context& run) override {
@@ -17,13 +18,15 @@ namespace leat {
 ///       }
 ///     };
 ///
-/// What a hook throws is an error of the run, or of the session where there is none. function_hook
-/// makes one of functions. A hook belongs to one session at a time.
+/// To use functions instead of a class, create a function_hook. A hook belongs to one session at a
+/// time.
 ///
-/// Thread safety: thread-bound to the scheduler of the session, which calls one at a time.
-/// Cancellation:  a stop at once, such as one by an error of a service, cancels what a hook waits
-///                for, but not in end().
-/// TensorFlow: SessionRunHook.
+/// Errors:        an exception of a hook is an error of the run or, outside of a run, of the
+///                session.
+/// Cancellation:  an immediate stop, such as one by an error of a service, cancels the waits of a
+///                hook, except in end().
+/// Thread safety: thread-bound to the scheduler of the session, which calls one hook at a time.
+/// TensorFlow:    SessionRunHook.
 class session_hook {
  public:
   session_hook() = default;
@@ -31,27 +34,28 @@ class session_hook {
   session_hook& operator=(const session_hook&) = delete;
   virtual ~session_hook() = default;
 
-  /// Once, before the first session is opened: the state is not restored yet.
+  /// Called once, before the first session is opened. The state is not restored yet.
   [[nodiscard]] virtual task<void> begin(supervisor& sv);
 
-  /// For each session, when its state is ready: after a failure that passes there is another one,
-  /// and its step may be lower. Nothing runs: there are no inputs and results; a stop that is
-  /// requested here comes before the first run.
+  /// Called for each session when its state is ready. After a failure that is retried there is
+  /// another session, whose step may be lower. No step is running, so there are no inputs and
+  /// results. A stop that is requested here takes effect before the first run.
   [[nodiscard]] virtual task<void> after_create_session(run_context& run);
 
-  /// Before the step.
+  /// Called before the step.
   [[nodiscard]] virtual task<void> before_run(run_context& run);
 
-  /// Behind a step that went well, in which nothing waits any more.
+  /// Called after a step without an error, when nothing in the step waits any more.
   [[nodiscard]] virtual task<void> after_run(run_context& run);
 
-  /// Once, when all went well and all tasks have ended; the state may still be saved. Not after an
-  /// error. Nothing runs here either.
+  /// Called once, when all tasks have ended without an error and the state can still be saved. Not
+  /// called after an error. No step is running here either.
   [[nodiscard]] virtual task<void> end(run_context& run);
 
  protected:
-  /// The step, for who cannot do without it. Errors: failed_precondition where steps are unknown,
-  /// naming the hook.
+  /// Returns the number of the last completed step, for hooks that require it.
+  ///
+  /// Errors: failed_precondition, with the name of the hook, if steps are unknown.
   [[nodiscard]] static std::int64_t require_step(const supervisor& sv, std::string_view hook);
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// All hooks that leat has for a monitored_session. Derive from session_hook for one of your own.
+// Includes all hooks that leat provides for a monitored_session. Derive your own from session_hook.
 
 #include "leat/train/monitored/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored/function_hook.hpp"

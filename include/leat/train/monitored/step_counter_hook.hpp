@@ -11,21 +11,22 @@
 
 namespace leat {
 
-/// What a step_counter_hook counts, and how often it tells.
+/// Options of a step_counter_hook: how often it writes, and under which name.
 struct step_counter_hook_options {
   step_interval every = {.steps = 100};
-  braced<std::string> name = "global_step";  ///< of the step, to which "/sec" is added
+  braced<std::string> name = "global_step";  ///< the tag without its suffix "/sec"
 };
 
-/// Writes how many steps are done in a second, as a scalar. The first run starts the clock. Where
-/// the step does not move from one run to the next supervisor_options::on_warning is told, five
-/// times at most.
+/// A hook that writes the number of steps per second as a scalar. The first run starts the clock.
 ///
-/// Errors: failed_precondition where steps are unknown, or without a summary writer.
+/// If the step does not change from one run to the next, the hook calls
+/// supervisor_options::on_warning, at most five times.
+///
+/// Errors: failed_precondition if steps are unknown, or without a summary writer.
 /// TensorFlow: StepCounterHook.
 class step_counter_hook final : public session_hook {
  public:
-  /// Errors: invalid_argument for an interval in both or neither, or not above 0.
+  /// Errors: invalid_argument for an interval in both steps and time or in neither, or not above 0.
   explicit step_counter_hook(step_counter_hook_options options = {});
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;

@@ -8,36 +8,40 @@
 
 namespace leat {
 
-/// From one time that something is done to the next: so many steps, or so much time.
+/// The interval between two executions of an action, in steps or in time.
 struct step_interval {
   std::optional<std::int64_t> steps = {};
   std::optional<duration> time = {};
 };
 
-/// Says at which steps something is due: at the first of which it is asked, and then when the
-/// interval has gone by since the last. Never twice at one step.
+/// A timer that determines at which steps an action is due.
 ///
-/// Thread safety: thread-compatible. TensorFlow: SecondOrStepTimer.
+/// The action is due at the first step for which the timer is queried, and then when the interval
+/// has passed since the last execution. It is never due twice at one step.
+///
+/// Thread safety: thread-compatible.
+/// TensorFlow: SecondOrStepTimer.
 class step_timer {
  public:
-  /// `who` appears in the message. Errors: invalid_argument unless the interval has either steps or
-  /// time, above 0.
+  /// Creates a timer for the given interval. `who` appears in the error message.
+  ///
+  /// Errors: invalid_argument unless the interval has either steps or time, above 0.
   step_timer(step_interval every, std::string_view who);
 
-  /// Whether it is to be done at this step.
+  /// Returns true if the action is due at this step.
   [[nodiscard]] bool is_due(std::int64_t step, time_point now) const noexcept;
 
-  /// As is_due(); true: it counts as done.
+  /// Returns true if the action is due at this step; in that case it counts as executed.
   [[nodiscard]] bool take(std::int64_t step, time_point now) noexcept {
     const bool due = is_due(step, now);
     if (due) done(step, now);
     return due;
   }
 
-  /// It was done: the interval begins.
+  /// Records an execution of the action, with which the next interval starts.
   void done(std::int64_t step, time_point now) noexcept { last_ = {step, now}; }
 
-  /// As new: due at once.
+  /// Resets the timer to its initial state, in which the action is due immediately.
   void reset() noexcept { last_.reset(); }
 
  private:

@@ -8,11 +8,14 @@
 
 namespace leat {
 
-/// Holds back the first run until others have reached a step, so that workers begin one after the
-/// other. For programs whose step is not their own: supervisor_options::global_step says where it
-/// is. Asks again after each interval; a stop of either kind ends the wait.
+/// A hook that delays the first run until other processes have reached a step, so that workers
+/// start one after another.
 ///
-/// Errors: failed_precondition where steps are unknown; cancelled.
+/// It is for programs that share the step with others: supervisor_options::global_step returns it.
+/// The hook calls this function again after each interval. A stop request of the session and an
+/// immediate stop both end the wait.
+///
+/// Errors: failed_precondition if steps are unknown; cancelled.
 /// TensorFlow: GlobalStepWaiterHook.
 class step_waiter_hook final : public session_hook {
  public:

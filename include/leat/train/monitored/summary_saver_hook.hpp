@@ -9,24 +9,28 @@
 
 namespace leat {
 
-/// What a summary_saver_hook writes, and how often.
+/// Options of a summary_saver_hook: what it writes, and how often.
 struct summary_saver_hook_options {
   step_interval every = {.steps = 100};
-  /// Of the run that has just ended; without it, to_summary() of its results.
+  /// Returns the summary of the run that has just finished. If not set, the hook writes
+  /// to_summary() of the results of the run.
   braced<std::function<summary(const run_context&)>> summaries = {};
 };
 
-/// Writes a summary of the first run, and then of one at each interval: of that run's own results,
-/// so that nothing is computed twice, nor beside the step. An empty one is not written.
+/// A hook that writes a summary of the first run, and then of one run at each interval.
 ///
-/// Errors: failed_precondition where steps are unknown, or without a summary writer.
-/// TensorFlow: SummarySaverHook; the START of a session is written by the supervisor.
+/// It uses the results of that run itself, so nothing is computed twice or outside of the step. An
+/// empty summary is not written.
+///
+/// Errors: failed_precondition if steps are unknown, or without a summary writer.
+/// TensorFlow: SummarySaverHook. Differs from TensorFlow: the supervisor writes the START of a
+///             session.
 class summary_saver_hook final : public session_hook {
  public:
-  /// Errors: invalid_argument for an interval in both or neither, or not above 0.
+  /// Errors: invalid_argument for an interval in both steps and time or in neither, or not above 0.
   explicit summary_saver_hook(summary_saver_hook_options options = {});
 
-  /// Each number as a scalar under its name.
+  /// Returns a summary that contains each number as a scalar under its name.
   [[nodiscard]] static summary to_summary(const named_values& results);
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;

@@ -45,7 +45,7 @@ struct stop_options {
   bool ignore_live_threads = false;  ///< if true, stragglers are not an error
 };
 
-/// The supervisor of a training program, which it restores, runs, checkpoints, summarises and stops.
+/// The supervisor of a training program: restores, runs, checkpoints, summarises and stops it.
 ///
 ///     leat::checkpoint_registry state("digits");
 ///     state.add("global_step", step);
