@@ -10,114 +10,125 @@
 
 namespace leat {
 
-/// What is cut into parts for the ranks of a job.
+/// Whether the records or the files of an epoch are distributed to the ranks of a job.
 enum class shard_by {
-  records,  ///< all ranks together go through one order of all records
-  files,    ///< each rank goes through the records of its own files
+  records,  ///< all ranks share one order of all records
+  files,    ///< each rank reads the records of its own files
 };
 
-/// What becomes of records that do not go evenly into the ranks.
+/// How to handle records that cannot be distributed evenly to the ranks.
 enum class shard_remainder {
-  keep,    ///< some ranks have more records than others
-  drop,    ///< all have as many as the one with the fewest; the others' are left out
-  repeat,  ///< all have as many as the one with the most; the others have some of theirs again
+  keep,    ///< some ranks deliver more records than others
+  drop,    ///< each rank delivers as many as the one with the fewest; the rest is skipped
+  repeat,  ///< each rank delivers as many as the one with the most; some records are repeated
 };
 
-/// How the records of an epoch are divided among the ranks of a job.
+/// Options for the distribution of the records of an epoch to the ranks of a job.
 struct shard_options {
   shard_by by = shard_by::records;
   shard_remainder remainder = shard_remainder::keep;
 };
 
-/// Some records of the order of an epoch: every `stride`-th of its positions.
+/// A part of the order of an epoch: `count` positions, beginning with `first`, each `stride` after
+/// the previous one.
 struct epoch_part {
   std::uint64_t epoch = 0;
-  std::uint64_t first = 0;  ///< position, from 0
+  std::uint64_t first = 0;  ///< position in the order, from 0
   std::uint64_t stride = 1;
   std::uint64_t count = 0;
-  /// By files: of so many ranks, whose orders stand one behind the other. 0: by records.
+  /// By files: the number of ranks whose orders are concatenated; `first` is a position in the
+  /// concatenation. 0: by records.
   std::uint64_t ranks = 0;
 
   friend bool operator==(const epoch_part&, const epoch_part&) = default;
 };
 
-/// How many records a rank gets.
+/// The numbers of records that one rank delivers, repeats and drops.
 struct shard_counts {
-  std::uint64_t records = 0;   ///< in all
-  std::uint64_t repeated = 0;  ///< of these, how many it had before in the epoch, or another rank
-  std::uint64_t dropped = 0;   ///< how many of its own it does not get
+  std::uint64_t records = 0;   ///< all that it delivers
+  std::uint64_t repeated = 0;  ///< of these, delivered before in the epoch, by it or another rank
+  std::uint64_t dropped = 0;   ///< records of its share that it does not deliver
 
   friend bool operator==(const shard_counts&, const shard_counts&) = default;
 };
 
-/// Which record of some files comes when: the order of an epoch, as one rank of several reads it.
+/// The order in which one rank of a job reads the records of several files in an epoch.
 ///
-/// A function of (records of the files, seed, epoch, rank, shard). All ranks together get each
-/// record exactly once, except for those that `remainder` drops or repeats.
+/// The order is a function of the numbers of records of the files, `shuffle`, the seed, the epoch,
+/// the rank and the shard options. All ranks together read each record exactly once, except for the
+/// records that `remainder` drops or repeats.
 ///
-/// By records, all files are one list. Ranks take turns: in the step from position p of the epoch's
-/// order on, rank r has the record at p + r, and the next step begins at p + world_size. So what
-/// has been read after each step is the beginning of the order, whatever the number of ranks, and
-/// another number of ranks can go on from there.
+/// By records, all files form one list, and the ranks take turns: in the step at position p of the
+/// epoch's order, rank r reads the record at p + r. The next step is at p + world_size. After each
+/// step, the records read so far are therefore a prefix of the order, for any number of ranks. A
+/// different number of ranks can resume there.
 ///
-/// By files, rank r has the files r, r + world_size, ... of the epoch's order of files, and goes
-/// through an order of their records. Files without records count for nothing. A position is how
-/// many records the rank has had.
+/// By files, rank r reads the files r, r + world_size, ... of the epoch's order of files, in an
+/// order of all their records. Files without records are ignored. A position is the number of
+/// records that the rank has read.
 ///
-/// Without a shuffle the order is that of the files.
+/// Without a shuffle, the records are read in the order of the files.
 ///
-/// An epoch that was distributed again while it was read consists of parts of orders, its own and
-/// those of earlier epochs. Its positions count through these parts, one after the other. In such
-/// an epoch ranks take turns, by files too.
+/// An epoch that was redistributed while it was read consists of parts of several orders: its own
+/// and those of earlier epochs. Its positions count through these parts consecutively. In such an
+/// epoch, the ranks take turns even by files.
 ///
-/// A value type. Thread safety: thread-compatible; thread-safe where nobody calls begin().
+/// A value type.
+///
+/// Thread safety: thread-compatible; thread-safe while no thread calls begin().
 class epoch_order {
  public:
-  /// A record, and where it stands.
+  /// A record and its position.
   struct entry {
-    std::size_t file = 0;            ///< index of its file
-    std::uint64_t index = 0;         ///< of the record in the file
-    std::uint64_t global_index = 0;  ///< of the record among those of all files
-    bool repeated = false;           ///< it was there before in this epoch
+    std::size_t file = 0;            ///< index of the file
+    std::uint64_t index = 0;         ///< index of the record in the file
+    std::uint64_t global_index = 0;  ///< index of the record among those of all files
+    bool repeated = false;           ///< the record occurred before in this epoch
   };
 
-  /// Of files with so many records each, in epoch 0.
-  /// Errors: invalid_argument for a rank that is not valid, or more than 2^63 records.
+  /// Creates the order of epoch 0 for files with the given numbers of records.
+  /// Errors: invalid_argument if `world` is not valid or if there are more than 2^63 records.
   epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle, std::uint64_t seed,
               world_rank world, const shard_options& shard = {});
 
-  /// Goes over to another epoch. Errors: std::bad_alloc, by files; then nothing has changed.
-  /// Cost: by records O(1), by files O(files).
+  /// Switches to another epoch.
+  /// Errors: std::bad_alloc, only by files; then nothing has changed.
+  /// Cost:   by records O(1), by files O(files).
   void begin(std::uint64_t epoch);
-  /// The same to one that was dealt out anew; without parts, to the whole one. Precondition: the
-  /// positions of all parts are within the orders. Cost: O(parts); by files also O(files) for each
-  /// epoch that they are of.
+  /// Switches to a redistributed epoch that consists of `parts`; if `parts` is empty, to a whole
+  /// epoch.
+  /// Precondition: the positions of all parts are within the orders.
+  /// Cost:         O(parts); by files also O(files) for each epoch from which parts come.
   void begin(std::uint64_t epoch, std::span<const epoch_part> parts);
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// Records of all files.
+  /// Returns the number of records of all files.
   [[nodiscard]] std::uint64_t size() const noexcept { return firsts_.back(); }
 
-  /// By files: where, in the orders of so many ranks one behind the other, that of each rank begins
-  /// in an epoch; the last one is their end. Errors: std::bad_alloc. Cost: O(files + ranks).
+  /// Returns, by files, the position at which the order of each rank begins in `epoch` if the
+  /// orders of `ranks` ranks are concatenated. The last value is the end of the last order.
+  /// Errors: std::bad_alloc.
+  /// Cost:   O(files + ranks).
   [[nodiscard]] std::vector<std::uint64_t> rank_begin_positions(std::uint64_t epoch,
                                                                 std::uint64_t ranks) const;
 
-  /// What this rank gets from a position on; from 0, in the whole epoch.
+  /// Returns the counts of this rank from `position` to the end of the epoch. Position 0 covers the
+  /// whole epoch.
   [[nodiscard]] shard_counts remaining_from(std::uint64_t position) const noexcept;
 
-  /// The record of the step at a position from which on there are some left.
-  /// Cost: that of a permutation, and O(log files).
+  /// Returns the record that this rank reads in the step at `position`.
+  /// Precondition: remaining_from(position).records > 0.
+  /// Cost:         the cost of a permutation, and O(log files).
   [[nodiscard]] entry at(std::uint64_t position) const noexcept;
 
-  /// The position of the next step.
+  /// Returns the position of the step after the one at `position`.
   [[nodiscard]] std::uint64_t next(std::uint64_t position) const noexcept {
     return position + (has_rank_order() ? 1 : world_.world_size);
   }
 
-  /// True at a position at which the epoch is over for all ranks; by files, for this one.
+  /// Returns true if the epoch is over at `position`: for all ranks or, by files, for this rank.
   [[nodiscard]] bool ended(std::uint64_t position) const noexcept;
 
  private:

@@ -29,42 +29,45 @@ namespace detail {
 class batched_reads;
 }
 
-/// How an indexed_reader goes over its records.
+/// Options of an indexed_reader.
 struct indexed_reader_options {
-  /// Times; none: again and again. Counted from the first epoch, also where a state was restored.
+  /// Number of epochs; if not set, the reader repeats them indefinitely. The count starts at the
+  /// first epoch, also after a state was restored.
   std::optional<std::uint64_t> num_epochs = {};
-  bool shuffle = true;  ///< a new order in each epoch
-  /// Of the orders; none: others each time. Ranks that shuffle have to have the same one.
+  bool shuffle = true;  ///< whether each epoch has a new random order
+  /// Seed of the orders; if not set, a random one. If several ranks shuffle, all of them need the
+  /// same seed.
   std::optional<std::uint64_t> seed = {};
-  world_rank world = {};         ///< which of the ranks this reader is
-  shard_options shard = {};      ///< how the ranks share the records
-  std::size_t batch_size = 128;  ///< records of a batch, at most
-  /// Records that are read, or being read, before they are asked for, where the data is not in the
-  /// page cache; 0: none. The batch that comes next is not counted.
+  world_rank world = {};         ///< the rank of this reader, and the world size
+  shard_options shard = {};      ///< how records are distributed to the ranks
+  std::size_t batch_size = 128;  ///< maximum number of records in a batch
+  /// Maximum number of records to read ahead if the data is not in the page cache; 0 turns reading
+  /// ahead off. The next batch does not count towards the limit.
   std::size_t records_ahead = 1024;
-  /// Bytes of the batches that are read and not given yet. A batch takes at most half of it, and at
-  /// least one record.
+  /// Limit for the batches that were read and are not delivered yet, in bytes. A batch uses at most
+  /// half of it, but contains at least one record.
   std::uint64_t max_bytes = std::uint64_t{64} << 20;
-  /// Files that are open at a time, 1 or more; one more for each read of files() that is under way.
+  /// Maximum number of open files, 1 or more. Each read of files() in progress may open one more.
   std::size_t max_open_files = 256;
-  /// How the files are read; `depth` reads are under way in all files together.
+  /// How the files are read. `depth` limits the reads in flight of all files together.
   tfrecord_file_options file = {.max_gap = 0};
-  /// fail, skip_record or resync, which are one here: an index says where the next record is.
+  /// fail, skip_record or resync. skip_record and resync are equivalent, because an index contains
+  /// the offset of the next record.
   corruption_options corruption = {};
   braced<std::string> name = "indexed_reader";  ///< for messages
 };
 
-/// What an indexed_reader has done so far.
+/// Counters of an indexed_reader.
 struct indexed_reader_statistics {
   std::uint64_t records = 0;    ///< delivered
-  std::uint64_t repeated = 0;   ///< of these, given again to make the ranks equal
-  std::uint64_t dropped = 0;    ///< not given, to make the ranks equal
-  std::uint64_t reports = 0;    ///< records that were left out as corrupt
-  std::uint64_t transient = 0;  ///< records that were corrupt, and in order when read once more
+  std::uint64_t repeated = 0;   ///< of these, repeated so that all ranks deliver equally many
+  std::uint64_t dropped = 0;    ///< not delivered, so that all ranks deliver equally many
+  std::uint64_t reports = 0;    ///< records that were skipped as corrupt
+  std::uint64_t transient = 0;  ///< records that were corrupt, but intact when read again
 };
 
-/// Reads the records of TFRecord files epoch by epoch, each in an order of its own: a global
-/// shuffle, without a buffer.
+/// A reader of TFRecord files that delivers the records epoch by epoch, each epoch in an order of
+/// its own: a global shuffle without a buffer.
 ///
 ///     auto reader = co_await leat::indexed_reader::open(paths, {.num_epochs = 3, .seed = 1});
 ///     leat::record_selection batch;
@@ -72,107 +75,119 @@ struct indexed_reader_statistics {
 ///       for (leat::byte_view record : batch) use(record);
 ///
 /// The order of an epoch is a permutation of all records of all files, a function of (seed, epoch);
-/// see permutation and epoch_order. Records are found by the indexes of their files, see
-/// tfrecord_file, and read many at a time; those of a batch lie in one memory, from where they are
-/// not copied. A batch has records of one epoch only.
+/// see permutation and epoch_order. The reader finds records by the indexes of their files, see
+/// tfrecord_file, and reads many of them together. The records of a batch share one memory
+/// allocation and are not copied from there. All records of a batch belong to one epoch.
 ///
-/// Of a job with several ranks each reads its part; see world_rank and shard_options.
+/// In a job with several ranks, each rank reads its share; see world_rank and shard_options.
 ///
-/// Records that are in the page cache are copied in the call. After the first one in an epoch that
-/// is not, the reader reads ahead.
+/// read_batch() copies records that are in the page cache during the call. After the first record
+/// of an epoch that is not in the page cache, the reader reads ahead.
 ///
-/// Of more files than max_open_files those are closed that were not read lately, and opened again
-/// when it is their turn; one that has another size or time by then is an error. Where descriptors
-/// are short, fewer are open. Memory: max_bytes, the indexes of the files, and the batches that the
-/// program keeps.
+/// If there are more files than max_open_files, the reader closes the least recently read ones and
+/// reopens a file when it needs it. If the size or modification time of a file has changed by then,
+/// the read fails. If file descriptors are scarce, the reader keeps fewer files open.
+///
+/// Memory: max_bytes, the indexes of the files, and the batches that the program keeps.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 class indexed_reader {
  public:
-  /// Opens files, with the indexes that stand beside them; makes those where there are none.
+  /// Opens files with the indexes that are stored next to them; builds missing indexes.
   ///
-  /// Errors: those of tfrecord_file::open(), for the first file that has one; invalid_argument for
-  ///         an option out of range, for no files, for a skip of whole files, and for so many ranks
-  ///         that one of them would have nothing to read.
+  /// Errors: those of tfrecord_file::open(), for the first file that cannot be opened. Also
+  ///         invalid_argument for an option out of range, for an empty list of files, for
+  ///         corruption_policy::skip_file, and if there are too many ranks for each to have
+  ///         something to read.
   [[nodiscard]] static task<std::unique_ptr<indexed_reader>> open(
       braced<std::vector<std::string>> paths, indexed_reader_options options = {},
       std::source_location where = std::source_location::current());
 
-  /// For who declares a reader before there are files: refuses what open() would refuse for any.
+  /// Checks options before the files are known: throws if open() would reject them for any files.
   /// Errors: invalid_argument.
   static void check_options(const indexed_reader_options& o);
 
-  /// Refuses what a reader refuses that was not restored: ranks that shuffle without a seed.
+  /// Throws if several ranks shuffle without a seed. read_batch() makes the same check, unless a
+  /// state was restored.
   /// Errors: invalid_argument.
   static void check_seed(const indexed_reader_options& o);
 
-  /// Of files that are open; how they were opened counts, of `options.file` but depth and max_gap.
-  /// Errors: invalid_argument, as open().
+  /// Creates a reader of open files. Each file keeps the options with which it was opened; of
+  /// `options.file`, only `depth` and `max_gap` apply.
+  /// Errors: invalid_argument, as in open().
   indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files, indexed_reader_options options);
   indexed_reader(const indexed_reader&) = delete;
   indexed_reader& operator=(const indexed_reader&) = delete;
 
-  /// Leaves the reads that are under way to themselves; their files are closed when they end.
+  /// Abandons the reads in flight; their files are closed when the reads end.
   ~indexed_reader();
 
-  /// Replaces the contents of `batch` by the next records of the epoch; at least one. False after
-  /// the last epoch, and where the files have no records: the batch is empty then.
+  /// Replaces the contents of `batch` with the next records of the epoch, at least one.
   ///
-  /// Errors:       data_loss for corruption, resource_exhausted for a record above the limit,
-  ///               failed_precondition for one of another size than the index says, with path,
-  ///               record, offset and checksums, as the corruption policy says, after the records
-  ///               before it; failed_precondition for a file that was changed while it was closed;
-  ///               those of the system. The next call tries again.
-  /// Cancellation: total: no record is lost, the next call goes on.
-  /// Cost:         a read for each record that has no neighbour in the batch, and a few allocations
-  ///               for the batch.
+  /// Returns true, or false with an empty batch after the last epoch or if the files have no
+  /// records.
+  ///
+  /// Errors:       data_loss for a corrupt record, resource_exhausted for a record above the limit,
+  ///               and failed_precondition for a record whose size differs from the index. The
+  ///               corruption policy decides whether they are thrown. Their messages contain path,
+  ///               record, offset and checksums, and the records before the faulty one are
+  ///               delivered first. Also failed_precondition for a file that was changed while it
+  ///               was closed; system errors. The next call tries again.
+  /// Cancellation: total: no record is lost, and the next call continues.
+  /// Cost:         one read for each record that has no neighbour in the batch, and a few
+  ///               allocations for the batch.
   [[nodiscard]] task<bool> read_batch(record_selection& batch,
                                       std::source_location where = std::source_location::current());
 
-  /// Records of all files, for all ranks.
+  /// Returns the number of records of all files, for all ranks together.
   [[nodiscard]] std::uint64_t size() const noexcept { return order_.size(); }
 
-  /// How many records of an epoch are given here, if none is corrupt. By files it is another number
-  /// in each epoch; this is that of the present one.
+  /// Returns how many records this rank delivers in the present epoch if no record is corrupt. The
+  /// present epoch is the epoch of the next record. By files, the numbers can differ between
+  /// epochs.
   [[nodiscard]] shard_counts counts() const;
 
-  /// The epoch of the batch that was delivered last, from 0.
+  /// Returns the epoch of the last delivered batch, from 0.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return batch_epoch_; }
 
-  /// Of the orders: the one that was given, or found.
+  /// Returns the seed of the orders: from the options, from a restored state, or chosen at random.
   [[nodiscard]] std::uint64_t seed() const noexcept { return order_.seed(); }
 
-  /// Where the reader stands: behind the last record that was delivered. Not while an operation is
-  /// under way.
+  /// Returns the position after the last delivered record. Do not call it while an operation is in
+  /// progress.
   ///
-  /// By records it is the state of all ranks together: ranks that have delivered equally many
-  /// records have equal states, and one of them is enough to save. Of others, and by files, that of
-  /// each is needed: restore_ranks().
+  /// By records, it is the state of all ranks together: ranks that have delivered equally many
+  /// records have equal states, and saving one of them is enough. Otherwise, and by files, save the
+  /// state of each rank and use restore_ranks().
   [[nodiscard]] indexed_reader_state state() const;
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
-  /// Goes on where another reader stood, as the rank that this one is: with what is left of that
-  /// epoch, and then the epochs behind it up to `num_epochs`, which may be another number than
-  /// there. Behind the last one read_batch() gives false at once.
+  /// Resumes at the position of another reader, with the rank of this one. The reader delivers the
+  /// rest of that epoch and then the following epochs up to `num_epochs`, which may differ from the
+  /// other reader's. After the last epoch, read_batch() returns false immediately.
   ///
-  /// By records, world_size may be another one than there; by files only at the beginning of an
-  /// epoch, or by restore_ranks(). What was left out as corrupt before, which is another number for
-  /// each rank, is not counted: statistics() and the limit of corruption_options::max_reports go on
-  /// from what this reader has.
+  /// By records, world_size may differ from the other reader's. By files, it may differ only at the
+  /// beginning of an epoch or in a redistributed epoch; otherwise use restore_ranks().
   ///
-  /// Errors: failed_precondition where the files have changed or are others, the options give
-  ///         other orders, or more epochs have begun than `num_epochs`; the message says what
-  ///         differs. invalid_argument for bytes that are no state. Nothing has changed then.
+  /// Records that the other reader skipped as corrupt are not counted, because their number differs
+  /// between ranks. statistics() and the limit of corruption_options::max_reports continue from the
+  /// counts of this reader.
+  ///
+  /// Errors: failed_precondition if the files have changed or are different ones, if the options
+  ///         result in other orders, or if more epochs have begun than `num_epochs`. The message
+  ///         names the difference. Also invalid_argument for bytes that are not a state;
+  ///         unimplemented for a state of a later version. After an error, nothing has changed.
   void restore_state(std::string_view bytes);
 
-  /// Goes on with what several ranks have left, given the state of each one, rank by rank: as many
-  /// ranks as there are here go on each as it was, and any other number shares what is left, see
-  /// indexed_reader_state::reshard().
+  /// Resumes from the states of several ranks, in the order of the ranks. If there are as many
+  /// states as ranks now, each rank resumes from its own state. Otherwise the ranks share the
+  /// records that are left; see indexed_reader_state::reshard().
   ///
-  /// Errors: those of restore_state() and reshard(); failed_precondition for no states.
+  /// Errors: those of restore_state() and reshard(); failed_precondition if there are no states.
   void restore_ranks(std::span<const std::string> states);
 
-  /// The files, for records that are wanted out of turn; not while an operation is under way.
+  /// Returns the files, for reading records out of order. Do not use them while an operation is in
+  /// progress.
   [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept;
 
   [[nodiscard]] const indexed_reader_statistics& statistics() const noexcept { return statistics_; }

@@ -13,12 +13,13 @@
 
 namespace leat {
 
-/// Records from anywhere in a file, or in several, in the order in which they were asked for: views
-/// into memory that the selection keeps alive.
+/// Records from any positions of one file or several files, in the order in which they were
+/// requested.
 ///
-/// Filled by tfrecord_file::read() and indexed_reader::read_batch(), again and again. Its memory is
-/// used again where nobody else has it. May be moved to another thread and outlive the file. A copy
-/// shares the memory.
+/// The records are views into memory that the selection keeps alive. tfrecord_file::read() and
+/// indexed_reader::read_batch() fill a selection. Use one selection for many calls: they reuse its
+/// memory unless another object shares it. A selection may be moved to another thread and may
+/// outlive the file. A copy shares the memory.
 ///
 /// Thread safety: thread-compatible.
 class record_selection {
@@ -31,30 +32,32 @@ class record_selection {
   [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
   [[nodiscard]] auto end() const noexcept { return records_.end(); }
 
-  /// Of the file of the first record; empty where there is none.
+  /// Returns the path of the file of the first record; empty if there are no records.
   [[nodiscard]] std::string_view path() const noexcept {
     return empty() ? std::string_view() : *entries_[0].path;
   }
 
-  /// Where the i-th record stands in its file. Cost: O(1).
+  /// Returns the position of the i-th record in its file.
+  /// Cost: O(1).
   [[nodiscard]] record_position position(std::size_t i) const noexcept {
     return {*entries_[i].path, entries_[i].offset, entries_[i].index};
   }
 
-  /// Keeps what the paths of all positions are views of.
+  /// Returns an owner of the paths to which all positions refer.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
 
-  /// The number of the i-th record among those of all files that were read from, from 0; of one
-  /// file, its index.
+  /// Returns the index of the i-th record, from 0, among the records of all files of the reader. In
+  /// a selection from a single tfrecord_file, it is the index in that file.
   [[nodiscard]] std::uint64_t global_index(std::size_t i) const noexcept {
     return entries_[i].global_index;
   }
 
-  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
-  /// Cost: O(count), two allocations.
+  /// Returns the `count` records that begin with record `first`; they share the memory.
+  /// Precondition: the selection has these records.
+  /// Cost:         O(count), two allocations.
   [[nodiscard]] record_selection slice(std::size_t first, std::size_t count) const;
 
-  /// Forgets the records and lets go of their memory.
+  /// Removes the records and releases their memory.
   void clear() noexcept {
     forget();
     memory_ = {};
@@ -82,15 +85,17 @@ class record_selection {
   std::shared_ptr<const void> paths_;
 };
 
-/// One record, with the memory that it lies in.
+/// A single record and the memory that stores it.
 ///
-/// A value type; a copy shares the memory. May outlive the file. Thread safety: thread-compatible.
+/// A value type; a copy shares the memory. It may outlive the file.
+///
+/// Thread safety: thread-compatible.
 class owned_record {
  public:
   [[nodiscard]] byte_view payload() const noexcept { return payload_; }
   operator byte_view() const noexcept { return payload_; }
 
-  /// Where it stands in its file.
+  /// Returns the position of the record in its file.
   [[nodiscard]] record_position position() const noexcept { return {*path_, offset_, index_}; }
 
  private:

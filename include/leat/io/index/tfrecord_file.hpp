@@ -24,20 +24,20 @@ struct record_frame;
 class open_file_cache;
 }  // namespace detail
 
-/// How records of a TFRecord file are read by index.
+/// Options of a tfrecord_file.
 struct tfrecord_file_options {
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
-  /// Reads under way at a time where the data is not in the page cache, 1 to 1024.
+  /// Maximum number of concurrent reads if the data is not in the page cache, 1 to 1024.
   std::size_t depth = 128;
-  /// Bytes between two records that are read in one go with them.
+  /// Maximum gap between two records that are read together, in bytes. The gap is read, too.
   std::size_t max_gap = 4096;
-  /// Bytes of the records of one read() together, those between them included: more is an error,
-  /// before memory is taken. A single record is subject to max_record_size only.
+  /// Limit for all records of one read(), including the gaps between them, in bytes. A larger read
+  /// fails before it allocates memory. Only max_record_size applies to a single record.
   std::uint64_t max_selection_size = std::uint64_t{1} << 30;
 };
 
-/// A TFRecord file whose records are read in any order.
+/// A TFRecord file whose records can be read in any order.
 ///
 ///     auto file = co_await leat::tfrecord_file::open("a.tfrecord");
 ///     leat::owned_record last = co_await file->at(file->size() - 1);
@@ -46,17 +46,18 @@ struct tfrecord_file_options {
 ///     co_await file->read(indices, selection);
 ///     for (leat::byte_view record : selection) use(record);
 ///
-/// Needs an index: the one beside the file, or it makes one, see load_or_build_tfrecord_index().
-/// A compressed file has none. Keeps nothing of its records but the index.
+/// The file needs an index. open() loads the index next to the file or builds one; see
+/// load_or_build_tfrecord_index(). A compressed file cannot have an index. The object keeps the
+/// index in memory, but none of the records.
 ///
-/// Each record is compared with the index and its checksums; one that does not match is read once
-/// more, since the fault may have come about on the way.
+/// Each record is checked against the index and its checksums. If it does not match, it is read
+/// once more, because the error may be transient.
 ///
-/// Thread safety: thread-bound to the scheduler on which it was opened; any number of reads at a
-///                time.
+/// Thread safety: thread-bound to the scheduler on which it was opened; any number of concurrent
+///                reads.
 class tfrecord_file {
  public:
-  /// Opens a file, with the index that stands beside it; makes that where there is none.
+  /// Opens a file with the index that is stored next to it; builds the index if it is missing.
   ///
   /// Errors: those of file::open() and load_or_build_tfrecord_index(); invalid_argument for an
   ///         option out of range.
@@ -64,55 +65,61 @@ class tfrecord_file {
       std::string path, tfrecord_file_options options = {},
       std::source_location where = std::source_location::current());
 
-  /// Opens a file with an index from elsewhere. Errors: failed_precondition when it is not that of
-  /// the file; those of file::open(); invalid_argument for an option out of range.
+  /// Opens a file with an index that the caller provides.
+  ///
+  /// Errors: failed_precondition if it is not the index of the file; those of file::open();
+  ///         invalid_argument for an option out of range.
   [[nodiscard]] static task<std::unique_ptr<tfrecord_file>> open(
       std::string path, tfrecord_index index, tfrecord_file_options options = {},
       std::source_location where = std::source_location::current());
 
-  /// Of an open file and its own index. Errors: failed_precondition for a file that is not open;
-  /// invalid_argument for an option out of range.
+  /// Creates a tfrecord_file from an open file and the index of that file.
+  ///
+  /// Errors: failed_precondition if the file is not open; invalid_argument for an option out of
+  ///         range.
   tfrecord_file(file f, tfrecord_index index, const tfrecord_file_options& options);
   tfrecord_file(const tfrecord_file&) = delete;
   tfrecord_file& operator=(const tfrecord_file&) = delete;
 
-  /// How many records there are.
+  /// Returns the number of records.
   [[nodiscard]] std::uint64_t size() const noexcept { return index_.size(); }
 
-  /// Where they stand, and how large they are.
+  /// Returns the index, which contains the offset and the size of each record.
   [[nodiscard]] const tfrecord_index& index() const noexcept { return index_; }
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
 
   /// Reads record `i`.
   ///
-  /// Errors:       out_of_range when there is none; data_loss for a corrupt one, with path, record,
-  ///               offset and checksums; resource_exhausted for one above the limit;
-  ///               failed_precondition for one of another size than the index says; those of the
-  ///               system. Nothing is kept of an error: each call reads the file again, so that one
-  ///               of the system, such as EIO, does not repeat unless its cause lasts.
-  /// Cancellation: before the read begins; nothing is lost by it.
+  /// Errors:       out_of_range if it does not exist; data_loss if it is corrupt, with path,
+  ///               record, offset and checksums; resource_exhausted if it is above the limit;
+  ///               failed_precondition if its size differs from the index; system errors. Errors
+  ///               are not cached. Each call reads the file again, so a system error such as EIO
+  ///               recurs only if its cause lasts.
+  /// Cancellation: before the read starts; nothing is lost.
   /// Cost:         one read.
   [[nodiscard]] task<owned_record> at(std::uint64_t i,
                                       std::source_location where = std::source_location::current());
 
-  /// Replaces the contents of `selection` by the records of these indices, in this order; an index
-  /// may stand there twice. Reads in the order of the file, `depth` pieces at a time, neighbours in
-  /// one go.
+  /// Replaces the contents of `selection` with the records of these indices, in this order. An
+  /// index may occur twice. Reads in the order of the file, up to `depth` ranges concurrently;
+  /// neighbours share a read.
   ///
-  /// Errors:       as at(), for one of the records; the selection is empty then. resource_exhausted
-  ///               where all together are above max_selection_size; invalid_argument where they are
-  ///               larger than what can be addressed.
-  /// Cancellation: begins no further read and awaits those under way; the selection is empty then.
-  /// Cost:         memory for the records, for the gaps between neighbours, and 130 bytes each.
+  /// Errors:       those of at(), for one of the records; resource_exhausted if all records
+  ///               together exceed max_selection_size; invalid_argument if they exceed the address
+  ///               space. After an error, the selection is empty.
+  /// Cancellation: starts no further read and awaits those in flight; the selection is then empty.
+  /// Cost:         memory for the records, for the gaps between neighbours, and 130 bytes per
+  ///               record.
   [[nodiscard]] task<void> read(std::span<const std::uint64_t> indices, record_selection& selection,
                                 std::source_location where = std::source_location::current());
 
-  /// The same for `count` records from record `first` on.
+  /// Like read(), for the `count` records that begin with record `first`.
   [[nodiscard]] task<void> read_range(std::uint64_t first, std::uint64_t count,
                                       record_selection& selection,
                                       std::source_location where = std::source_location::current());
 
-  /// Records delivered so far, and how many of them were corrupt only when read at first.
+  /// Returns how many records were delivered so far, and how many of them were corrupt only on the
+  /// first read.
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
 
  private:

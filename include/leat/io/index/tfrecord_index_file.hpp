@@ -11,66 +11,79 @@
 
 namespace leat {
 
-/// Where the index of a TFRecord file stands unless one is told otherwise: ".index" behind its
-/// name.
+/// Returns the default path of the index of a TFRecord file: `path` followed by ".index".
 [[nodiscard]] std::string tfrecord_index_path(std::string_view path);
 
-/// `paths` without those that are the index of another one of them, by name and first bytes, or one
-/// that is being saved: so that "train-*" may name TFRecord files beside which indexes stand.
+/// Returns `paths` without index files. A pattern such as "train-*" may thus match TFRecord files
+/// with indexes next to them. The function removes the indexes of other files in the list, which it
+/// recognises by name and first bytes, and the indexes that are being saved.
 ///
-/// What cannot be read stays. Cancellation: total.
-/// Cost: a read of 8 bytes of each that ends with ".index" and has its file among them.
+/// An index that cannot be read stays in the list.
+///
+/// Cancellation: total.
+/// Cost:         a read of 8 bytes of each file that ends with ".index" and whose TFRecord file is
+///               in the list.
 [[nodiscard]] task<std::vector<std::string>> exclude_tfrecord_indexes(
     std::vector<std::string> paths);
 
-/// Makes the index of a TFRecord file, by the headers of its records: payloads are not looked at,
-/// and large ones not even read.
+/// Builds the index of a TFRecord file from the headers of its records. Payloads are not checked,
+/// and large ones are not read.
 ///
-/// Errors:       data_loss for a corrupt or cut-off record, with path, record and offset;
-///               invalid_argument for a compressed file; aborted when the file was changed
-///               meanwhile; failed_precondition for what is no regular file, or does not tell its
-///               size, as one in /proc; those of the system.
+/// Errors:       data_loss for a corrupt or truncated record, with path, record and offset;
+///               invalid_argument for a compressed file; aborted if the file was changed during the
+///               call. Also failed_precondition if the file is not a regular one or does not report
+///               its size, such as a file in /proc; system errors.
 /// Cancellation: total.
 /// Cost:         see docs/benchmarks.md; memory for the index and 2 MiB.
 /// TensorFlow:   RecordReader, GetMetadata.
 [[nodiscard]] task<tfrecord_index> build_tfrecord_index(
     std::string path, std::source_location where = std::source_location::current());
 
-/// Reads the index of the TFRecord file at `path` from `index_path`; empty:
+/// Loads the index of the TFRecord file at `path` from `index_path`; if that is empty, from
 /// tfrecord_index_path(path).
 ///
-/// Errors: not_found without an index; failed_precondition when it is the index of another file or
-///         the file was changed since; unimplemented for an index of another version; data_loss for
-///         a corrupt one; invalid_argument for a file that is none; those of the system. Each names
-///         the file.
-/// Cancellation: total. Cost: reads the index and 8 KiB of the file.
+/// Errors:       not_found if there is no index; failed_precondition if it is the index of another
+///               file or the file has changed since; unimplemented for an index of another version.
+///               Also data_loss for a corrupt index; invalid_argument for a file that is not an
+///               index; system errors. The message names the file.
+/// Cancellation: total.
+/// Cost:         reads the index and 8 KiB of the file.
 [[nodiscard]] task<tfrecord_index> load_tfrecord_index(std::string path,
                                                        std::string index_path = {});
 
-/// Writes the index of the TFRecord file at `path` to `index_path`; empty:
-/// tfrecord_index_path(path). It appears there when it is complete; what stood there is replaced.
+/// Writes the index of the TFRecord file at `path` to `index_path`; if that is empty, to
+/// tfrecord_index_path(path). The index appears under this name when it is complete, and replaces
+/// an existing file.
 ///
-/// Errors: of the system. Cancellation: as an error; nothing half written is left.
+/// Errors:       system errors.
+/// Cancellation: like an error; no partially written file remains.
 [[nodiscard]] task<void> save_tfrecord_index(std::string path, const tfrecord_index& index,
                                              std::string index_path = {});
 
-/// Finishes the index that was made while the file at `path` was written, and saves it.
-/// Errors: failed_precondition when the file has another size than its records; as above.
+/// Completes the index that was built while the file at `path` was written, and saves it.
+///
+/// Errors: failed_precondition if the size of the file differs from the size of its records; system
+///         errors.
 [[nodiscard]] task<void> save_tfrecord_index(std::string path, tfrecord_index_builder builder,
                                              std::string index_path = {});
 
-/// Reads the index of a TFRecord file; where there is none, or an old or corrupt one, it is made
-/// and saved. One of a later version of leat is left as it is.
+/// Loads the index of a TFRecord file. If the index is missing, outdated or corrupt, builds and
+/// saves it. An index file of a later version of leat is not replaced: the new index is only
+/// returned.
 ///
-/// Where it cannot be saved since the directory must not be written to or the disk is full, that is
-/// no error: the index serves, and will be made again.
+/// It is not an error if the index cannot be saved because the directory is not writable or the
+/// disk is full. The function still returns the index, and the next call builds it again.
 ///
-/// Errors: as build_tfrecord_index(); invalid_argument where a file stands that is no index.
+/// Errors: those of build_tfrecord_index(); invalid_argument if the file at the path of the index
+///         is not an index.
 [[nodiscard]] task<tfrecord_index> load_or_build_tfrecord_index(std::string path,
                                                                 std::string index_path = {});
 
-/// What tells an open file from others and from what it was before.
-/// Errors: of the system. Cost: reads 8 KiB.
+/// Returns a fingerprint that distinguishes an open file from other files and from its earlier
+/// contents.
+///
+/// Errors: system errors.
+/// Cost:   reads 8 KiB.
 [[nodiscard]] task<tfrecord_fingerprint> get_tfrecord_fingerprint(file& f);
 
 }  // namespace leat

@@ -18,45 +18,33 @@
 
 namespace leat {
 
-/// How records are divided among files. Without a limit and a count there is one file.
+/// Options of a sharded_tfrecord_writer. If no limit and no `shard_count` is set, there is one
+/// file.
 struct sharded_tfrecord_writer_options {
-  /// Records of a file.
+  /// Maximum number of records per file.
   std::uint64_t max_records = UINT64_MAX;
-  /// Bytes of a file. One that is not compressed is larger only when its one record is; a
-  /// compressed one ends where it has reached them, which the buffers make a little later.
+  /// Maximum size of a file in bytes. An uncompressed file is larger only if its single record is
+  /// larger. A compressed file ends when it has reached the limit; because of the buffers, it may
+  /// be a little larger.
   std::uint64_t max_bytes = UINT64_MAX;
-  /// So many files, to which the records are dealt in turn; 0: by the limits. All of them are open
-  /// at once, each with its buffers. At most 10,000.
+  /// Number of files, at most 10,000; not allowed together with a limit. Records are distributed to
+  /// the files in rotation. All files are open at the same time, each with its buffers. 0: the
+  /// limits determine the number of files.
   std::size_t shard_count = 0;
-  /// What the names end with.
+  /// Suffix of the file names.
   braced<std::string> suffix = ".tfrecord";
-  /// How each file is written; with an index beside each of them where it says so.
+  /// Options of each file. If `index` is set in them, each file has an index next to it.
   tfrecord_writer_options file = {};
 };
 
-/// The name of a file that is one of a set: "data-00003-of-00010.tfrecord", with five digits or
-/// more. In the order of their names the files are in the order of their numbers.
-/// Reference: TensorFlow Datasets, Beam, and most of what writes TFRecord files.
+/// Returns the name of one file of a set, such as "data-00003-of-00010.tfrecord". Each number has
+/// at least five digits. Sorting the files by name sorts them by number.
+/// Reference: TensorFlow Datasets, Beam, and most other programs that write TFRecord files.
 [[nodiscard]] std::string shard_path(std::string_view prefix, std::size_t index, std::size_t count,
                                      std::string_view suffix);
 
-/// Writes records to a set of TFRecord files, which appear under their names when all of them are
+/// A writer of a set of TFRecord files, which appear under their names when all of them are
 /// complete.
-///
-/// How many files there are is known at the end, and each name tells it; so the files get their
-/// names in close(), each in one step, after all of them are on the device. When one cannot be
-/// named the others lose their names again. Only a machine that stops between the first and the
-/// last leaves a part of a set, of whole files, and the names tell that some are missing.
-///
-/// A file that has one of the names is replaced, and a set of another size is not touched. So a set
-/// that is to be replaced in one step needs a prefix of its own, such as another directory.
-///
-/// Without a close nothing is left behind. An event loop that is destroyed in the middle of a
-/// write or close() leaves what a crash leaves: ".partial" files, or a part of a set.
-///
-/// After an error nothing is lost: a record given to write() is taken, whatever becomes of the
-/// write, and flush() or close() tries again. Where the fsync of a file failed each close() fails,
-/// see file::sync(): all have to be written anew.
 ///
 ///     leat::sharded_tfrecord_writer_options options;
 ///     options.max_records = 10'000;
@@ -64,38 +52,58 @@ struct sharded_tfrecord_writer_options {
 ///     co_await writer.write(record);
 ///     co_await writer.close();  // data/train-00000-of-00042.tfrecord, ...
 ///
-/// Thread safety: thread-bound to the scheduler on which it was opened;
-///                one operation at a time.
-/// Cost: as tfrecord_writer; a sync of the device for each file.
+/// Each name contains the number of files, which is known only at the end. close() therefore syncs
+/// all files to disk first and then renames each file atomically. If a file cannot be renamed, the
+/// others lose their names again. Only a crash between the first and the last rename leaves an
+/// incomplete set. Its files are complete, and their names show that some are missing.
+///
+/// An existing file with one of the names is replaced; a set of another size is not touched. To
+/// replace a set atomically, write the new one under a different prefix, such as another directory.
+///
+/// If the writer is destroyed without close(), it removes its files. If the event loop is destroyed
+/// during write() or close(), the same files remain as after a crash: ".partial" files, or an
+/// incomplete set.
+///
+/// No record is lost after an error: write() keeps the record even if the file cannot be written,
+/// and flush() or close() tries again. If the fsync of a file failed, each close() fails; see
+/// file::sync(). Then write all records again.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+/// Cost:          that of tfrecord_writer; a sync of the device for each file.
 class sharded_tfrecord_writer {
  public:
-  /// Creates the first file. Without a record there is one empty file in the end.
-  /// Errors: permission_denied, not_found for a missing directory, ...; invalid_argument for an
-  ///         option out of range.
+  /// Creates the first file or, with `shard_count`, all files. If no record is written, close()
+  /// keeps them as empty files.
+  /// Errors: permission_denied; not_found for a missing directory; other system errors. Also
+  ///         invalid_argument for an option out of range.
   [[nodiscard]] static task<sharded_tfrecord_writer> open(std::string prefix,
                                                           sharded_tfrecord_writer_options options);
 
   sharded_tfrecord_writer(sharded_tfrecord_writer&&) noexcept = default;
   sharded_tfrecord_writer& operator=(sharded_tfrecord_writer&&) = delete;
 
-  /// Appends a record to the file whose turn it is. `payload` must live until the write has ended.
-  /// Errors: failed_precondition after close(); resource_exhausted for a full disk; of the system.
+  /// Appends a record to the current file or, with `shard_count`, to the next one in rotation.
+  /// `payload` must live until the write completes.
+  /// Errors: failed_precondition after close(); resource_exhausted if the disk is full; system
+  ///         errors.
   [[nodiscard]] task<void> write(byte_view payload);
 
-  /// Hands everything written so far to the operating system. Errors: as write().
+  /// Passes everything written so far to the operating system.
+  /// Errors: those of write().
   [[nodiscard]] task<void> flush();
 
-  /// Finishes the files and gives them their names. A second close does nothing.
-  /// Errors: as write(); then no file has its name, and another close() goes on. If only the sync
-  ///         of the directory fails, all have their names.
+  /// Completes the files and renames them. A second close() does nothing.
+  /// Errors: those of write(). No file has its name then, and another close() continues. If only
+  ///         the sync of the directory fails, all files have their names.
   [[nodiscard]] task<void> close();
 
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
-  /// Bytes of the records so far, frames included, before compression.
+  /// Returns the size of the records so far in bytes, including their frames, before compression.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return bytes_; }
-  /// Files so far.
+  /// Returns the number of files so far.
   [[nodiscard]] std::size_t shard_count() const noexcept { return shards_.size(); }
-  /// The names of the files, in order; they have them once close() has succeeded.
+  /// Returns the names of the files, in order. The files have these names after close() has
+  /// succeeded.
   [[nodiscard]] std::vector<std::string> paths() const;
 
  private:

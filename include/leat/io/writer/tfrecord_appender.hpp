@@ -17,52 +17,58 @@
 
 namespace leat {
 
-/// How records are appended to a TFRecord file.
+/// Options of a tfrecord_appender.
 struct tfrecord_appender_options {
-  /// Bytes collected for one write, at most 1 GiB.
+  /// Number of bytes to collect for one write, at most 1 GiB.
   std::size_t buffer_size = std::size_t{256} << 10;
-  /// What is checked of the records that are there; all of the file is read. Without the payloads'
-  /// checksums it may contain corrupt records, which the new ones do not affect.
+  /// Checks of the existing records; open() reads the whole file. If the checksums of the payloads
+  /// are not checked, the file may contain corrupt records, which the append leaves as they are.
   tfrecord_checks checks = tfrecord_checks::all;
-  std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; of those that are there
-  /// True: the index of the file, of old records and new ones, is made meanwhile and stands beside
-  /// it when it is closed, at tfrecord_index_path(), in place of the one that may be there; nothing
-  /// is read for it but what open() reads anyway. False: an index that is there is that of the file
-  /// as it was, and load_tfrecord_index() refuses it.
+  std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< limit for existing records, in bytes
+  /// If true, the appender also builds the index of the file, for old and new records. close()
+  /// saves it at tfrecord_index_path() and replaces an existing index. The records are not read a
+  /// second time for it. If false, an existing index becomes outdated, and load_tfrecord_index()
+  /// rejects it.
   bool index = false;
 };
 
-/// Appends records to a TFRecord file that is there: all of them, or none.
-///
-/// The file must be whole and not compressed. It is written to in place: who reads it meanwhile
-/// sees the old records, and of the new ones a part. A note beside it, with ".append" behind its
-/// name, says how long it was. close() removes the note when all records are on the device. Dropped
-/// without a close the file is cut back to what it was. After a crash the note is still there, and
-/// so it is when an event loop was destroyed in the middle of open() or close(): then nothing can
-/// be appended before roll_back_append(), which cuts the file back to what it was; its old records
-/// have been untouched all the time.
-///
-/// The note also keeps a second appender away. It does not see those who write otherwise: a
-/// tfrecord_writer of the same path replaces the file, and what is appended to it is gone.
-///
-/// An index, where one is made, is complete and has its name before the note goes; dropped without
-/// a close no index of the appender's stays. Whatever happens in between, an index is never taken
-/// for that of another file, see load_tfrecord_index(): nor is the one that was there before, when
-/// the file was written to, even if it was cut back.
+/// An appender for an existing TFRecord file. It appends all records or none.
 ///
 ///     auto appender = co_await leat::tfrecord_appender::open("log.tfrecord");
 ///     co_await appender.write(record);
 ///     co_await appender.close();
 ///
-/// Thread safety: thread-bound to the scheduler on which it was opened;
-///                one operation at a time.
-/// Cost: open() reads the file once. The destructor without a close waits for the device.
+/// The file must be intact and uncompressed. It is written in place: a concurrent reader sees the
+/// old records and some of the new ones.
+///
+/// A note next to the file stores the original size. Its name is the path of the file followed by
+/// ".append". close() removes the note when all records are on the device. If the appender is
+/// destroyed without close(), it truncates the file to the original size.
+///
+/// The note remains after a crash, or if the event loop is destroyed during open() or close(). Then
+/// call roll_back_append() before you append again. It truncates the file to the original size. The
+/// old records never change.
+///
+/// The note also keeps out a second appender, but not other writers. A tfrecord_writer of the same
+/// path replaces the file, and the appended records are lost.
+///
+/// With the option `index`, the index is complete and has its name before the note is removed. If
+/// the appender is destroyed without close(), its index does not remain. An index is never mistaken
+/// for the index of another file; see load_tfrecord_index(). This includes the index that existed
+/// before. After the file was written to, that index is rejected, even if the file was truncated
+/// again.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+/// Cost:          open() reads the file once. Without close(), the destructor waits for the device.
 class tfrecord_appender {
  public:
-  /// Errors: already_exists for a note: somebody appends, or was interrupted; not_found;
-  ///         data_loss for a file that is corrupt or cut off, with the offset; invalid_argument for
-  ///         one that is compressed or no regular file, and for an option out of range; others of
-  ///         the system.
+  /// Opens an existing file for appending.
+  ///
+  /// Errors: already_exists if there is a note, because another appender is active or was
+  ///         interrupted; not_found if the file does not exist; data_loss for a corrupt or
+  ///         truncated file, with the offset. Also invalid_argument for a file that is compressed
+  ///         or not regular, and for an option out of range; aborted if another program writes to
+  ///         the file; other system errors.
   [[nodiscard]] static task<tfrecord_appender> open(std::string path,
                                                     tfrecord_appender_options options = {});
 
@@ -70,28 +76,32 @@ class tfrecord_appender {
   tfrecord_appender& operator=(tfrecord_appender&&) = delete;
   ~tfrecord_appender();
 
-  /// Appends a record. `payload` must live until the write has ended. After an error the record is
+  /// Appends a record. `payload` must live until the write completes. After an error, the record is
   /// kept, and flush() or close() tries again.
-  /// Errors: failed_precondition after close(); resource_exhausted for a full disk; of the system.
+  /// Errors: failed_precondition after close(); resource_exhausted if the disk is full; system
+  ///         errors.
   [[nodiscard]] task<void> write(byte_view payload);
 
-  /// Hands everything written so far to the operating system: readers see it. It stays only after
-  /// a close(). Errors: as write().
+  /// Passes everything written so far to the operating system, so that readers see it. The records
+  /// stay in the file only after a close().
+  /// Errors: those of write().
   [[nodiscard]] task<void> flush();
 
-  /// Waits until all records are on the device, and removes the note. A second close does nothing.
-  /// Errors: as write(); then another close() goes on. Not where the fsync failed, see
-  ///         file::sync(): then the destructor makes the file what it was, and the records have to
-  ///         be written anew.
+  /// Waits until all records are on the device, and removes the note. A second close() does
+  /// nothing.
+  /// Errors: those of write(); another close() then continues. After a failed fsync, see
+  ///         file::sync(), it cannot continue: the destructor restores the file, and the records
+  ///         must be written again.
   [[nodiscard]] task<void> close();
 
-  /// Records that were there, and bytes of the file.
+  /// Returns the number of records that were in the file when it was opened.
   [[nodiscard]] std::uint64_t original_record_count() const noexcept {
     return original_record_count_;
   }
+  /// Returns the size in bytes that the file had when it was opened.
   [[nodiscard]] std::uint64_t original_size() const noexcept { return original_size_; }
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
-  /// Bytes appended so far, frames included.
+  /// Returns the number of bytes appended so far, including frames.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }
 
  private:
@@ -114,10 +124,10 @@ class tfrecord_appender {
   bool closed_ = false;
 };
 
-/// Undoes an append that was interrupted: the file is again what it was before. True when there
-/// was one. Nobody may be appending now.
-/// Errors: data_loss when the file is shorter than it was, and for a note that no appender has
-///         written; of the system. After an error nothing speaks against another try.
+/// Undoes an interrupted append: restores the file as it was before. Returns true, or false if
+/// there was no interrupted append. Do not call it while an appender uses the file.
+/// Errors: data_loss if the file is shorter than before the append, or for a note that no appender
+///         has written; system errors. After an error, you can call it again.
 [[nodiscard]] task<bool> roll_back_append(std::string path);
 
 }  // namespace leat

@@ -16,77 +16,88 @@
 
 namespace leat {
 
-/// How a TFRecord file is written.
+/// Options of a tfrecord_writer.
 struct tfrecord_writer_options {
-  /// Bytes of records collected for one write, or for the compressor; at most 1 GiB.
+  /// Number of bytes of records to collect for one write or for the compressor, at most 1 GiB.
   std::size_t buffer_size = std::size_t{256} << 10;
-  /// All of the file is one stream, around the records.
+  /// Compression of the file: one stream that contains all records with their frames.
   compression compression_type = compression::none;
   deflate_options deflate = {};
-  /// What flush() brings out of the compressor: with `none` it keeps back what compresses better
-  /// together with more. Not `finish`.
+  /// How flush() flushes the compressor. With `none`, the compressor holds back data that it can
+  /// compress better together with later data. `finish` is not allowed.
   deflate_flush flush_mode = deflate_flush::sync;
-  /// Compressed bytes collected for one write; 16 bytes to 1 GiB.
+  /// Number of compressed bytes to collect for one write, 16 bytes to 1 GiB.
   std::size_t output_buffer_size = std::size_t{256} << 10;
-  /// True: the index of the file is made while it is written, and stands beside it when it is
-  /// closed, at tfrecord_index_path(). Not of a compressed file: its records have no offsets.
+  /// If true, the writer also builds the index of the file, and close() saves it at
+  /// tfrecord_index_path(). Not allowed with compression, because the records of a compressed file
+  /// have no offsets.
   bool index = false;
 };
 
-/// Writes a TFRecord file that appears under its name only when it is complete.
-///
-/// The records go to a new file with ".partial" behind the name (".partial1", ... if there is one
-/// already); close() makes sure that they are on the device and then renames it. Without a close
-/// the partial file is removed and what had the name before is untouched; a crash may leave it
-/// there, and so may an event loop that is destroyed in the middle of open() or close(). Of several
-/// writers of one path the last to close wins, whole. A symbolic link of that name is replaced by
-/// the file, as by rename(2), wherever it leads: what it leads to stays as it is.
-///
-/// An index, where one is made, is complete and has its name before the file has. When the file
-/// does not come about the index goes too; whatever happens in between, an index is never taken for
-/// that of another file, see load_tfrecord_index().
-///
-/// After an error nothing is lost: the records are kept, and flush() or close() tries again, unless
-/// it was the fsync that failed. Once close() was called only close() may be.
+/// A writer of a TFRecord file, which appears under its name only when it is complete.
 ///
 ///     auto writer = co_await leat::tfrecord_writer::open("a.tfrecord");
 ///     co_await writer.write(leat::as_bytes("hello"));
 ///     co_await writer.close();
 ///
-/// Thread safety: thread-bound to the scheduler on which it was opened;
-///                one operation at a time.
-/// Cost: compresses on the scheduler's thread, in steps of 256 KiB of records; with zlib's default
-///       level that is about 5 ms each.
-/// TensorFlow: TFRecordWriter; whose file is there from the beginning on, and finished by
-///         the destructor: so the file of a program that failed looks like one that did not.
+/// The records are written to a new partial file. Its name is the path followed by ".partial", or
+/// by ".partial1" and so on if that file exists. close() waits until the records are on the device
+/// and then renames the file. If several writers use one path, the file of the last one to close
+/// remains, complete.
+///
+/// If the writer is destroyed without close(), it removes the partial file and does not touch an
+/// existing file at the path. The partial file can remain after a crash, or if the event loop is
+/// destroyed during open() or close().
+///
+/// If the path is a symbolic link, the file replaces the link, as with rename(2). The target of the
+/// link does not change.
+///
+/// With the option `index`, the index is complete and has its name before the file has. If the file
+/// is not completed, the index is removed, too. An index is never mistaken for the index of another
+/// file; see load_tfrecord_index().
+///
+/// No record is lost after an error: the records are kept, and flush() or close() tries again,
+/// unless the fsync failed. After a call of close(), only close() may be called.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+/// Cost:          compresses on the scheduler's thread, in steps of 256 KiB of records; with zlib's
+///                default level, each step takes about 5 ms.
+/// TensorFlow:    TFRecordWriter. Differs from TensorFlow: there, the file exists from the
+///                beginning, and the destructor completes it, so the file of a failed program looks
+///                like a complete one.
 class tfrecord_writer {
  public:
-  /// Errors: permission_denied, not_found for a missing directory, ...; invalid_argument for an
-  ///         option out of range, and where a directory, a device or a pipe has the name, or a link
-  ///         leads to one.
+  /// Creates the partial file.
+  /// Errors: permission_denied; not_found for a missing directory; other system errors. Also
+  ///         invalid_argument for an option out of range, and if the path names a directory, a
+  ///         device or a pipe, or a link to one.
   [[nodiscard]] static task<tfrecord_writer> open(std::string path,
                                                   tfrecord_writer_options options = {});
 
   tfrecord_writer(tfrecord_writer&&) noexcept = default;
   tfrecord_writer& operator=(tfrecord_writer&&) = delete;
 
-  /// Appends a record. `payload` must live until the write has ended.
-  /// Errors: failed_precondition after close(); resource_exhausted for a full disk; of the system.
+  /// Appends a record. `payload` must live until the write completes.
+  /// Errors: failed_precondition after close(); resource_exhausted if the disk is full; system
+  ///         errors.
   [[nodiscard]] task<void> write(byte_view payload);
 
-  /// Hands everything written so far to the operating system, as `flush_mode` says. Errors: as
-  /// write().
+  /// Passes everything written so far to the operating system, as `flush_mode` determines.
+  /// Errors: those of write().
   [[nodiscard]] task<void> flush();
 
-  /// Finishes the file: flush, fsync, rename, fsync of the directory. A second close does nothing.
-  /// Errors: as write(); then the file may not have its name yet, and another close() goes on. Not
-  ///         where the fsync failed: see file::sync(). Then the records have to be written anew.
+  /// Completes the file: flush, fsync, rename, fsync of the directory. A second close() does
+  /// nothing.
+  /// Errors: those of write(). The file may not have its name yet, and another close() continues.
+  ///         After a failed fsync, see file::sync(), it cannot continue, and the records must be
+  ///         written again.
   [[nodiscard]] task<void> close();
 
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
-  /// Bytes of the records so far, frames included, before compression.
+  /// Returns the size of the records so far in bytes, including their frames, before compression.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }
-  /// Bytes of the file so far: compressed, as far as the compressor has brought them out.
+  /// Returns the size of the file so far in bytes. For a compressed file, it includes what the
+  /// compressor has produced so far.
   [[nodiscard]] std::uint64_t file_size() const noexcept { return output_.file_size(); }
 
  private:
