@@ -13,14 +13,14 @@ namespace leat {
 
 class file_backend;
 
-/// What a backend tells of a file.
+/// The status of a file, as reported by a backend.
 struct file_status {
-  /// Bytes; 0 for what has no size, such as a pipe, or none that it keeps to, such as a file that
-  /// the kernel makes up in /sys.
+  /// In bytes; 0 for a file that has no size, such as a pipe, or an unreliable one, such as a file
+  /// that the kernel generates in /sys.
   std::uint64_t size = 0;
-  std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
-  /// Which file it is, whatever its name: until it is removed no other has both numbers. Another
-  /// machine knows a copy by others.
+  std::int64_t modified_ns = 0;  ///< time of the last change, in nanoseconds since 1970
+  /// `device` and `inode` identify the file regardless of its name: until it is removed, no other
+  /// file has both numbers. A copy on another machine has different numbers.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool is_regular = false;
@@ -28,10 +28,10 @@ struct file_status {
   bool is_stream = false;  ///< can only be read in sequence: a pipe, a terminal, a socket
 };
 
-/// One operation on a file, for a file_backend to carry out.
+/// One operation on a file, which a file_backend performs.
 ///
-/// Lives with who submitted it, together with the buffer, until it has been completed: also when
-/// nobody waits for it any more, since the kernel may still write to the buffer. A completed
+/// The submitter keeps the request and its buffer alive until the request has completed, even if no
+/// task waits for it any more, because the kernel may still write to the buffer. A completed
 /// request is posted to `completion_scheduler`, which runs it as a work item.
 struct file_request : work_item {
   enum class operation : std::uint8_t {
@@ -50,28 +50,31 @@ struct file_request : work_item {
   };
 
   operation what = operation::read;
-  int handle = -1;            ///< read, write, lock, close; sync: where there is no path
-  int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
+  int handle = -1;            ///< read, write, truncate, lock, close; sync if `path` is null
+  int flags = 0;              ///< open: as for open(2), with mode 0666; never waits for a pipe
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
-  /// read, write: bytes from the start of the file, or at_stream_position; truncate: the new size
+  /// For read and write, bytes from the start of the file, or at_stream_position. For truncate, the
+  /// new size.
   std::uint64_t offset = 0;
-  /// open, status, list, rename, remove, make_directory; sync: of the entries of this directory
+  /// For open, status, list, rename, remove and make_directory. For sync, the directory whose
+  /// entries are synced.
   const char* path = nullptr;
   const char* new_path = nullptr;             ///< rename
-  file_status* status = nullptr;              ///< status; open: of what was opened
+  file_status* status = nullptr;              ///< status; open: the status of the opened file
   std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
   scheduler* completion_scheduler = nullptr;  ///< where the completion runs
-  /// Bytes moved, handle opened or 0; or a negative errno. lock: -EBUSY when somebody else has it.
+  /// The number of bytes transferred, the opened handle or 0; or a negative errno. A lock that is
+  /// held elsewhere results in -EBUSY.
   std::int64_t result = 0;
-  unsigned retries = 0;    ///< how often it was submitted again
-  bool cancelled = false;  ///< set by cancel(): it is not submitted again, whatever it ends with
-  void* backend_data = nullptr;  ///< the backend's own while it is under way
+  unsigned retries = 0;          ///< number of times it was submitted again
+  bool cancelled = false;        ///< set by cancel(): not submitted again, for any result
+  void* backend_data = nullptr;  ///< used by the backend while the request is in flight
 
-  /// True, and submitted again, when it has come back with what means "once more": EINTR, EAGAIN,
-  /// or ECANCELED for what may be done twice although nobody has cancelled it. A thousand times at
-  /// most. For the completion of a request whose submitter does not do without it. One that was
-  /// cancelled ends as -ECANCELED instead.
+  /// Submits the request again if its result means "try again": EINTR, EAGAIN, or ECANCELED if the
+  /// request may be done twice and was not cancelled by cancel(). Does so at most a thousand times
+  /// for a request. Returns true if it was submitted. A request that was cancelled gets the result
+  /// -ECANCELED instead. Call this in the completion of a request whose submitter needs the result.
   [[nodiscard]] bool resubmit(file_backend& backend) noexcept;
 };
 
@@ -79,10 +82,11 @@ struct file_request : work_item {
 /// position, and wait until it has data or free capacity.
 inline constexpr std::uint64_t at_stream_position = UINT64_MAX;
 
-/// The seam to the file system: everything that leat does with files goes through one of these.
+/// The interface to the file system: leat performs all file operations through a file_backend.
 ///
-/// Reads and writes may be short, as the system's are; what follows is the submitter's business.
-/// Thread safety: as its implementations say; the ones of a scheduler are thread-bound to it.
+/// Like system calls, reads and writes may transfer fewer bytes than requested; the submitter then
+/// handles the rest.
+/// Thread safety: depends on the implementation; a scheduler's backend is thread-bound to it.
 class file_backend {
  public:
   static constexpr service_slot slot = service_slot::files;
@@ -92,63 +96,69 @@ class file_backend {
   file_backend& operator=(const file_backend&) = delete;
   virtual ~file_backend() = default;
 
-  /// "io_uring", "threads"; for messages and reports.
+  /// Returns the name of the backend for messages and reports, such as "io_uring" or "threads".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// Carries out a request and then posts it to its scheduler. The submitter sees to it that the
-  /// scheduler lives until then: a task that waits does, else scheduler::add_hold().
+  /// Performs a request and then posts it to its scheduler. The submitter keeps the scheduler alive
+  /// until then: a waiting task does this; otherwise call scheduler::add_hold().
   virtual void submit(file_request& request) noexcept = 0;
 
-  /// Carries out a request if that needs no waiting: true, `result` is set and nothing will be
-  /// posted. False: it would have to wait, or is one of which that is not known; nothing has
-  /// happened. Answered at once is what the kernel's caches hold: reads of cached data, opening and
-  /// status of paths that were walked lately.
+  /// Performs a request if this requires no waiting. Returns true if it did: `result` is set and
+  /// nothing will be posted. Returns false, without any effect, if the request would have to wait
+  /// or if it is not known whether it would. Requests that the kernel can answer from its caches are
+  /// completed: reads of cached data, and opening and status of recently used paths.
   virtual bool try_complete(file_request& request) noexcept = 0;
 
-  /// Asks that a read under way ends soon, or a write of a stream: nobody wants it any more. It is
-  /// posted all the same, and its buffer in use until then: with -ECANCELED when it has taken
-  /// nothing, which for a stream that has nothing to read is at once, else with what it has done.
+  /// Requests an early end of a read, or of a write to a stream, that is in flight and no longer
+  /// needed. The request is still posted, and its buffer is in use until then. It ends with
+  /// -ECANCELED if it has transferred nothing; for a stream without data to read, this happens
+  /// immediately. Otherwise it ends with the result of what was done.
   virtual void cancel(file_request& request) noexcept = 0;
 
-  /// For a scheduler that is being destroyed, whose event loop runs no more: cancels its requests
-  /// that wait for a stream, and posts those that have ended. Never waits; called again and again
-  /// until none is under way.
+  /// Cancels the requests of a scheduler that wait for a stream, and posts those that have ended.
+  /// For a scheduler that is being destroyed and whose event loop no longer runs. Never waits; is
+  /// called repeatedly until no request is in flight.
   virtual void complete_without_loop(scheduler& sched) noexcept;
 
-  /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
+  /// Performs a request in the call, even if it has to wait: for a destructor outside a scheduler.
   virtual void execute_blocking(file_request& request) noexcept = 0;
 
-  /// Has reads of an open file go past the page cache, straight from the device, or no more: then
-  /// offset, size and memory of a read must be aligned, as the file system wants it, or it ends as
-  /// -EINVAL. 0, or a negative errno where there is no way past it. Never waits.
+  /// Turns direct I/O, which bypasses the page cache, on or off for reads of an open file. With
+  /// direct I/O, the offset, size and memory of a read must be aligned as the file system requires;
+  /// otherwise the read ends with -EINVAL. Returns 0, or a negative errno if direct I/O is not
+  /// possible. Never waits.
   virtual int set_direct(int handle, bool direct) noexcept;
 
-  /// Who it is that asks, for others to read: "process 4711 on host worker-3".
+  /// Returns a description of this process for others, such as "process 4711 on host worker-3".
   [[nodiscard]] virtual std::string owner_text() const;
 
-  /// True: handles are descriptors of the process, and paths those of the system.
+  /// Returns true if handles are file descriptors of the process and paths are paths of the system.
   [[nodiscard]] virtual bool uses_descriptors() const noexcept { return true; }
 };
 
-/// Which backend real schedulers use.
+/// The choice of the file backend for schedulers that are not simulated.
 enum class file_backend_choice {
-  automatic,  ///< io_uring where the system allows it, else threads
+  automatic,  ///< io_uring if the system allows it, otherwise threads
   io_uring,
   threads,  ///< worker threads with preadv2
 };
 
-/// The backend of a scheduler, made on first use. A simulated scheduler brings its own.
+/// Returns the file backend of a scheduler, and creates it on first use. A simulated scheduler has
+/// its own.
 ///
-/// The environment variable LEAT_IO=uring|threads decides in place of `automatic`. Thread-bound to
-/// the scheduler. Errors: failed_precondition for a scheduler that is in no real event loop and has
-/// no backend of its own; unavailable when io_uring was asked for by name and is refused;
-/// invalid_argument for another value of LEAT_IO.
+/// The environment variable LEAT_IO=uring|threads overrides `automatic`.
+///
+/// Errors: failed_precondition for a scheduler that has neither a real event loop nor a backend of
+///         its own; unavailable if `io_uring` was chosen by name and the system refuses it;
+///         invalid_argument for another value of LEAT_IO.
+/// Thread safety: thread-bound to the scheduler.
 [[nodiscard]] file_backend& get_file_backend(
     scheduler& s, file_backend_choice choice = file_backend_choice::automatic);
 
-/// Why `automatic` chose as it did, in one sentence: "io_uring", or "threads: io_uring is refused:
-/// Operation not permitted"; where only some schedulers of the process were refused a ring, as for
-/// want of descriptors, how many. Thread safety: thread-safe.
+/// Returns the reason for the choice of `automatic` in one sentence, such as "io_uring" or
+/// "threads: io_uring is refused", the latter with the error of the system. If only some schedulers
+/// of the process were refused a ring, such as for lack of descriptors, the text includes their
+/// number. Thread safety: thread-safe.
 [[nodiscard]] std::string file_backend_reason();
 
 }  // namespace leat

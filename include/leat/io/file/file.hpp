@@ -20,11 +20,12 @@
 
 namespace leat {
 
-/// Awaits one file_request; gives its result: bytes, a handle or 0, or a negative errno.
+/// An awaitable for one file_request. Its result is a number of bytes, a handle or 0, or a negative
+/// errno.
 ///
-/// Cancellation: before it begins, with -ECANCELED, except for a close. Once begun it is awaited to
-///               its end, since the kernel may use the buffer until then; but a read or write of a
-///               stream is cancelled, so that its end comes soon.
+/// Cancellation: before the request starts, with the result -ECANCELED, except for a close. After
+///               that, the operation waits until the request ends, because the kernel may use the
+///               buffer until then. A read or write of a stream is cancelled so that it ends soon.
 class [[nodiscard]] file_operation final : public wait_operation {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
@@ -58,7 +59,7 @@ class [[nodiscard]] file_operation final : public wait_operation {
 
 namespace detail {
 
-/// An open file of a backend; its destructor closes it, in a turn of its scheduler without waiting.
+/// An open file of a backend. The destructor closes it without waiting, in a turn of its scheduler.
 class file_handle {
  public:
   file_handle(file_backend& b, int n) noexcept
@@ -67,17 +68,17 @@ class file_handle {
   file_handle& operator=(const file_handle&) = delete;
   ~file_handle();
 
-  /// Carries out a request outside of the scheduler, which may be gone.
+  /// Performs a request outside the scheduler, which may no longer exist.
   void run_without_scheduler(file_request& request) const noexcept;
 
-  /// True on its scheduler, and where none runs.
+  /// Returns true on the scheduler of the file, and on a thread that runs no scheduler.
   [[nodiscard]] bool is_at_home() const noexcept {
     const scheduler* const here = scheduler::current();
     return !here || here->find_service<file_backend>() == &backend;
   }
 
-  /// An operation of the file that is under way. Keeps the handle; until it ends the file must not
-  /// be closed, since its descriptor could be another file's by then.
+  /// An operation of the file that is in progress. It keeps the handle alive. Until it ends, the
+  /// file must not be closed, because its descriptor could then belong to another file.
   class operation_guard {
    public:
     explicit operation_guard(std::shared_ptr<file_handle> h) noexcept : handle_(std::move(h)) {
@@ -110,40 +111,43 @@ class file_handle {
 
 }  // namespace detail
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 enum class open_mode {
   read,        ///< an existing file, for reading
-  write,       ///< for writing from the start: made, or emptied
-  write_new,   ///< for writing; must not exist
-  read_write,  ///< an existing file, for both
-  append,      ///< for writing behind what is there, from status().size on; made where missing
-  lock,        ///< for both, made where missing, and no symbolic link: of a name that others know
+  write,       ///< for writing from the start; creates or empties the file
+  write_new,   ///< for writing; the file must not exist
+  read_write,  ///< an existing file, for reading and writing
+  append,      ///< for writing after existing data, from status().size on; creates a missing file
+  /// Like read_write, but creates a missing file and refuses a symbolic link: for a name that
+  /// others know.
+  lock,
 };
 
-/// A file of a scheduler, opened with open(). Closed by the destructor, once no read of a reader is
-/// under way any more; or by close(), which says whether that went well.
+/// An open file that belongs to a scheduler; see open(). The destructor closes it once no read of a
+/// reader is in flight; close() closes it and reports errors.
 ///
 /// Errors: failed_precondition for an operation on a file that is not open; invalid_argument for a
-///         path with a NUL byte; those of the system, each with the path.
-/// Precondition: a close(), or the end of the file, is not while an operation of it is under way,
-///               and each operation is on the file's scheduler: else the process ends with a
-///               sentence that says so.
-/// Cancellation: no operation but close() begins once the task was asked to stop: it ends as
-///               cancelled. One that has begun is awaited, except for a read or write of a stream
-///               that has no data or no room.
+///         path with a NUL byte; system errors, each with the path.
+/// Precondition: the file is not closed or destroyed while one of its operations is in progress,
+///               and each operation runs on the file's scheduler. A violation terminates the
+///               process with a diagnostic.
+/// Cancellation: after a stop request, an operation other than close() fails with `cancelled` and
+///               does not start. An operation that has started is awaited, except for a read or
+///               write that waits until a stream has data or free capacity.
 /// Thread safety: thread-bound to its scheduler.
-/// Cost: none of these blocks the scheduler's thread. What the kernel answers from its caches (a
-///       path that was walked lately, data in the page cache) is answered in the call, in a few
-///       hundred ns to 3 us; the rest goes through the ring, or to worker threads, and suspends.
+/// Cost: no operation blocks the scheduler's thread. Operations that the kernel can answer from its
+///       caches (a recently used path, data in the page cache) complete in the call, in a few
+///       hundred ns to 3 us. All others go through the io_uring ring, or to worker threads, and
+///       suspend the task.
 class file {
  public:
   /// Opens a file on the scheduler of the calling task.
   ///
   /// A stream, such as a named pipe, a terminal or /dev/stdin, is opened without waiting for its
-  /// other end; whoever reads it from `at_stream_position` waits for data.
+  /// other end. A read of it from `at_stream_position` waits for data.
   ///
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
-  ///         others of the system; each names the path.
+  ///         other system errors; each names the path.
   [[nodiscard]] static task<file> open(
       std::string path, open_mode mode = open_mode::read,
       std::source_location where = std::source_location::current());
@@ -156,38 +160,41 @@ class file {
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Size and kind when it was opened.
+  /// Returns the size and kind of the file when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return status_; }
 
-  /// Reads until `to` is full or the file ends; gives the bytes read. From `at_stream_position` on
-  /// a stream; then a stop gives what was read so far, if there is any. Errors: of the system, with
-  /// path and offset.
+  /// Reads until `to` is full or the file ends. Returns the number of bytes read. Pass
+  /// `at_stream_position` for a stream; then a stopped read returns the bytes read so far, if there
+  /// are any. Errors: system errors, with path and offset.
   [[nodiscard]] task<std::size_t> read_at(
       std::uint64_t offset, std::span<std::byte> to,
       std::source_location where = std::source_location::current());
 
-  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and others of the system;
-  /// then a part may have been written.
+  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and other system errors; a
+  /// part may have been written then.
   [[nodiscard]] task<void> write_at(std::uint64_t offset, std::span<const std::byte> from,
                                     std::source_location where = std::source_location::current());
 
-  /// Cuts the file to `size` bytes, or fills it up with zeros. Errors: of the system.
+  /// Cuts the file to `size` bytes, or extends it with zeros. Errors: system errors.
   [[nodiscard]] task<void> truncate(std::uint64_t size,
                                     std::source_location where = std::source_location::current());
 
-  /// Takes the lock of a file that is open for writing, unless somebody else has it, who has opened
-  /// it in another process or in this one: false. Kept until the file is closed or its process has
-  /// ended, however it does; a child of fork() keeps it as well. It binds those only who ask for
-  /// it. Errors: of the system, such as unimplemented where the file system knows no locks.
+  /// Tries to lock a file that is open for writing. Returns true, or false if another open of the
+  /// same file, in this process or another one, holds the lock. The lock is held until the file is
+  /// closed or its process has ended for any reason; a child of fork() holds it as well. It affects
+  /// only programs that try to take it. Errors: system errors, such as unimplemented if the file
+  /// system does not support locks.
   [[nodiscard]] task<bool> try_lock(std::source_location where = std::source_location::current());
 
-  /// Waits until everything written is on the device. Errors: of the system. What was written
-  /// before a sync that failed may be lost for good, though it is read back, and though the system
-  /// lets another sync go well: so each other one of this file fails here. Write it anew, to
-  /// another file.
+  /// Waits until everything written is on the device. Errors: system errors.
+  ///
+  /// After a failed sync, the data written before it may be lost permanently, even if it can be
+  /// read back and the system would let another sync succeed. So every later sync of this file
+  /// fails: write the data again, to another file. A sync that failed before it started, such as
+  /// with `cancelled`, does not count.
   [[nodiscard]] task<void> sync(std::source_location where = std::source_location::current());
 
-  /// Closes the file; a second close does nothing. Errors: of the system, such as a late write
+  /// Closes the file; a second close does nothing. Errors: system errors, such as a late write
   /// error.
   [[nodiscard]] task<void> close(std::source_location where = std::source_location::current());
 
@@ -204,36 +211,42 @@ class file {
   file_status status_;
 };
 
-/// Size and kind of what stands at `path`. Errors: not_found, permission_denied, ...
+/// Returns the size and kind of the file at `path`. Errors: not_found, permission_denied, and other
+/// system errors.
 [[nodiscard]] task<file_status> get_status(std::string path);
 
-/// The names in a directory, without "." and "..", sorted bytewise. Errors: not_found, ...
+/// Returns the names in a directory, without "." and "..", sorted bytewise. Errors: not_found, and
+/// other system errors.
 [[nodiscard]] task<std::vector<std::string>> list_directory(std::string path);
 
-/// Gives a file a new name, in one step; what had that name is replaced. Both on one file system.
+/// Renames a file atomically. If another file has the new name, it is replaced. Both names must be
+/// on one file system.
 [[nodiscard]] task<void> rename_file(std::string from, std::string to);
 
 /// Removes a file.
 [[nodiscard]] task<void> remove_file(std::string path);
 
-/// Makes a directory, and those above it that are missing, on the device. One that is there is left
-/// as it is. Errors: already_exists, failed_precondition where a file stands in the way; ...
+/// Creates a directory and its missing parents, and waits until they are on the device. An existing
+/// directory is left as it is. Errors: failed_precondition if a file is in the way; other system
+/// errors.
 [[nodiscard]] task<void> make_directories(std::string path);
 
-/// Waits until the entries of a directory are on the device: after a rename, before one counts on
-/// it. A directory that one may write to but not read cannot be synced by itself: then everything
-/// on the machine is, as by sync(2), which may take long and tells no error.
+/// Waits until the entries of a directory are on the device. Call it after a rename, before you
+/// rely on the new name. If the directory may be written to but not read, it cannot be synced by
+/// itself: then everything on the machine is synced, as by sync(2), which may take long and reports
+/// no error.
 [[nodiscard]] task<void> sync_directory(std::string path);
 
 namespace detail {
 
-/// Errors: invalid_argument for a path with a NUL byte.
+/// Checks a path. Errors: invalid_argument for a path with a NUL byte.
 void check_path(const std::string& path);
 
-/// " at offset 48", or nothing for `at_stream_position`.
+/// Returns " at offset 48", or an empty string for `at_stream_position`.
 [[nodiscard]] std::string offset_text(std::uint64_t offset);
 
-/// The exception for a negative errno: "path: what: reason".
+/// Returns the exception for a negative errno. Its message consists of the path, `what` and the
+/// reason, separated by colons.
 [[nodiscard]] std::exception_ptr file_error(std::int64_t negative_errno, std::string_view path,
                                             std::string_view what);
 [[noreturn]] void throw_file_error(std::int64_t negative_errno, std::string_view path,

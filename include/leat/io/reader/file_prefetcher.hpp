@@ -112,9 +112,9 @@ class file_prefetcher {
   /// an empty `out` after the last file.
   ///
   /// Errors:       those that the source throws; with `stop_on_first_error`, the error of the file.
-  ///               Neither error loses a file: the next call calls the source again, or reads the file
-  ///               again from its beginning. So a system error, such as EIO, repeats only if its
-  ///               cause persists.
+  ///               Neither error loses a file: the next call calls the source again, or reads the
+  ///               file again from its beginning. So a system error, such as EIO, repeats only if
+  ///               its cause persists.
   /// Cancellation: total. No file is lost, and the next call continues.
   /// Cost:         for a file in the page cache, about that of open, fstat, read and close.
   [[nodiscard]] task<bool> next(loaded_file& out,

@@ -4,18 +4,20 @@
 
 namespace leat {
 
-/// How a reader fetches its file.
+/// Options for how a reader fetches its file.
 struct read_options {
-  /// Bytes asked for at a time, at most 1 GiB; never more than the file has.
+  /// The size in bytes of one read, at most 1 GiB; never more than the file has.
   std::size_t chunk_size = std::size_t{512} << 10;
-  /// Chunks under way at a time where the data is not in the page cache, at most 1024.
+  /// The number of chunks in flight at a time if the data is not in the page cache, at most 1024.
   std::size_t depth = 4;
-  /// Straight from the device, past the page cache: for data that is not in there and is read once.
-  /// Chunks are made up to a multiple of 4 KiB. Where the file system has no such way, wants larger
-  /// units, or for a pipe, it is read as otherwise.
+  /// If true, reads use direct I/O, which bypasses the page cache: for data that is not in the page
+  /// cache and is read once. The size of a chunk is rounded up to a multiple of 4 KiB. The option
+  /// has no effect on a pipe, or if the file system does not support direct I/O or requires larger
+  /// units.
   bool direct = false;
-  /// Refuses what is no regular file, such as a pipe or a device, with failed_precondition, before
-  /// anything is read of it: for names that somebody else has given.
+  /// If true, a file that is not regular, such as a pipe or a device, is rejected with
+  /// failed_precondition before any of it is read: for names that the program did not choose
+  /// itself.
   bool regular_only = false;
 };
 
