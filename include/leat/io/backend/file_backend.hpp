@@ -105,14 +105,14 @@ class file_backend {
 
   /// Performs a request if this requires no waiting. Returns true if it did: `result` is set and
   /// nothing will be posted. Returns false, without any effect, if the request would have to wait
-  /// or if it is not known whether it would. Requests that the kernel can answer from its caches are
-  /// completed: reads of cached data, and opening and status of recently used paths.
+  /// or if it is not known whether it would. It performs requests that the kernel can answer from
+  /// its caches: reads of cached data, and opening and status of recently used paths.
   virtual bool try_complete(file_request& request) noexcept = 0;
 
   /// Requests an early end of a read, or of a write to a stream, that is in flight and no longer
   /// needed. The request is still posted, and its buffer is in use until then. It ends with
-  /// -ECANCELED if it has transferred nothing; for a stream without data to read, this happens
-  /// immediately. Otherwise it ends with the result of what was done.
+  /// -ECANCELED if it has transferred nothing; a read of a stream without data does so immediately.
+  /// Otherwise it ends with the result of what was done.
   virtual void cancel(file_request& request) noexcept = 0;
 
   /// Cancels the requests of a scheduler that wait for a stream, and posts those that have ended.

@@ -85,7 +85,7 @@ struct corruption_options {
   /// report mentions this. The same applies to a record above max_record_size whose end has to be
   /// checked.
   ///
-  /// The limit does not apply to a plain file, of which nothing is held. Nor does it apply after a
+  /// The limit does not apply to a plain file; see corruption_policy. Nor does it apply after a
   /// record that is truncated by the end of the file, because then all the rest is held.
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader continues. Must not
