@@ -249,8 +249,8 @@ class basic_queue
     return try_push_many(std::span<T>(items_to_push));
   }
 
-  /// Removes `count` items without waiting. Returns the items, or an empty optional, and removes
-  /// none, if fewer than `count` are available or if other pops are waiting.
+  /// Removes `count` items without waiting. Returns the items, or an empty optional if fewer than
+  /// `count` are available or other pops are waiting. In that case it removes none.
   ///
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
@@ -314,7 +314,7 @@ class basic_queue
   template <class Queue>
   friend class tensor_queue;
 
-  // What the blocking operations do.
+  // The implementation of the blocking operations.
   friend blocking_operations<basic_queue, T, std::span<T>, std::vector<T>>;
   template <class Operation>
   using blocking = detail::blocking_queue_call<basic_queue, Operation>;

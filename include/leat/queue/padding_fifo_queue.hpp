@@ -11,8 +11,8 @@
 
 namespace leat {
 
-/// A bounded queue of elements with shapes that leave in the order in which they entered; a batch
-/// is padded where its elements differ.
+/// A bounded queue of tensor tuples with shapes, which are delivered in the order in which they
+/// were added. A batch is padded where the shapes of its elements differ.
 ///
 ///     using leat::dtype;
 ///     leat::element_spec spec({{.type = dtype::string, .shape = {leat::unknown_dimension}},
@@ -23,21 +23,26 @@ namespace leat {
 ///       learn((*batch)[0], (*batch)[1]);  // [32, longest], [32]
 ///     }
 ///
-/// With all dimensions known nothing is padded: then it is TensorFlow's FIFOQueue with shapes.
-/// Elements weigh what element_byte_size says: the bytes of their values, without the padding.
-/// See tensor_queue for the operations and their contract.
+/// If the spec defines all dimensions, nothing is padded, and the queue corresponds to TensorFlow's
+/// FIFOQueue with shapes. The weight of an element, from element_byte_size, is the size of its
+/// values in bytes, without the padding. See tensor_queue for the operations and their contract.
 ///
-/// TensorFlow: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
+/// TensorFlow: PaddingFIFOQueue. Differs from TensorFlow: tensors of any rank can be padded.
+/// TensorFlow pads only ranks up to 4.
 class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, element_byte_size>> {
  public:
   static constexpr const char* kind = "padding_fifo_queue";  ///< for messages
 
-  /// `capacity` in elements, or `unbounded`; `name` for messages and dumps.
-  /// Errors: invalid_argument for a capacity of 0, or a component of unknown rank; std::bad_alloc.
+  /// Creates a queue. `capacity` is a number of elements or `unbounded`; `name` appears in messages
+  /// and dumps.
+  ///
+  /// Errors: invalid_argument for a capacity of 0 or a component of unknown rank; std::bad_alloc.
   padding_fifo_queue(std::size_t capacity, element_spec spec, std::string name = {})
       : padding_fifo_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: as before; invalid_argument for a max_weight of 0, too.
+  /// Creates a queue from options.
+  ///
+  /// Errors: like the other constructor; also invalid_argument for a max_weight of 0.
   padding_fifo_queue(element_spec spec, const queue_options& options)
       : tensor_queue(std::move(spec), options) {
     this->spec().check_stackable("queue '" + this->name() + "'");

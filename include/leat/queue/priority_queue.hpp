@@ -10,7 +10,8 @@
 
 namespace leat {
 
-/// A bounded queue that gives its smallest item; of equal ones the one that entered first.
+/// A bounded queue that delivers its smallest item first. Equal items are delivered in the order in
+/// which they were added.
 ///
 ///     struct job { std::int64_t priority; std::string what; };
 ///     struct priority_less {
@@ -18,23 +19,24 @@ namespace leat {
 ///     };
 ///     leat::priority_queue<job, priority_less> jobs(64, "jobs");
 ///
-/// A batch is in order, and is taken as a whole: pop_many(n) waits until n items are there together
-/// and takes the smallest; so n may not be above the capacity. pop_up_to() the same, and once the
-/// queue is closed it gives what is left.
+/// Batches: the items of a batch are sorted and are removed together. `pop_many(n)` waits until n
+/// items are stored and then removes the n smallest, so n must not exceed the capacity.
+/// `pop_up_to(n)` does the same, but returns the remaining items once the queue is closed.
 ///
-/// By weight a batch may be too much as well: if the next item is too heavy to come in beside those
-/// that are there, it is never complete and ends as resource_exhausted. With a memory_budget
-/// only the try_ forms take batches: while a batch waits, the items in the queue keep memory that
-/// others may wait for.
+/// Weight: a limit by weight can make a batch impossible. If the next item is too heavy to be added
+/// to the stored ones, the batch can never be complete and fails with resource_exhausted. With a
+/// memory_budget, only the try_ forms accept batches of more than one item. A waiting batch would
+/// keep its items, and their memory, in the queue while other operations may wait for that memory.
 ///
-/// Less: a strict weak order. It is called under the queue's lock: it must not throw, nor use the
-/// queue. Compares and moves: O(log size) an item.
+/// Less is a strict weak order. The queue calls it under its lock, so it must not throw and must
+/// not use the queue.
 ///
-/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
+/// See basic_queue for the operations and their contract, and queue_weigher for a limit by weight.
 ///
-/// Errors: invalid_argument, thrown by a batch pop of more items than the capacity, or with a
-/// budget.
-/// TensorFlow: PriorityQueue; equal priorities in order of entry.
+/// Errors: invalid_argument for a batch pop, except in its try_ form, of more items than the
+///         capacity, or of more than one item with a budget.
+/// Cost: O(log size) comparisons and moves per item.
+/// TensorFlow: PriorityQueue. Equal priorities are delivered in the order in which they were added.
 template <class T, class Less = std::less<T>, queue_weigher<T> Weigh = unweighed>
 class priority_queue final
     : public basic_queue<
@@ -47,18 +49,22 @@ class priority_queue final
   using options_type = queue_options;
   static constexpr const char* kind = "priority_queue";  ///< for messages
 
-  /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
+  /// Creates a queue. `capacity` is a number of items or `unbounded`; `name` appears in messages
+  /// and dumps.
+  ///
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit priority_queue(std::size_t capacity, std::string name = {}, Less less_than = {})
       : priority_queue(queue_options{.capacity = capacity, .name = std::move(name)},
                        std::move(less_than)) {}
 
-  /// Errors: invalid_argument for a capacity or a max_weight of 0, or one of weight without a
-  ///         weigher; std::bad_alloc.
+  /// Creates a queue from options.
+  ///
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, or for a max_weight or a budget
+  ///         without a weight function; std::bad_alloc.
   explicit priority_queue(const queue_options& options, Less less_than = {}, Weigh weigh = {})
       : base(options, 0, std::move(weigh), less{std::move(less_than)}) {}
 
-  /// Rejected: a queue needs a capacity.
+  /// Does not compile, because a queue needs a capacity.
   template <class Missing = void>
   priority_queue() : priority_queue(detail::missing_capacity<Missing>()) {}
 };

@@ -11,21 +11,24 @@
 
 namespace leat {
 
-/// Several queues of one kind, of which a number known at run time chooses.
+/// A list of queues of one kind, one of which is chosen by an index at run time.
 ///
 ///     leat::queue_list shards(std::vector{&first, &second});
 ///     co_await shards.at(key % 2).push(std::move(item));
 ///
-/// Of queues with specs the types and names of the components must be equal; shapes, names and
-/// capacities of the queues may differ. Kinds may not, as they may in TensorFlow: an operation is
-/// compiled for its kind of queue.
+/// If the queues have specs, the types and names of the components must be equal. Shapes, and the
+/// names and capacities of the queues, may differ. The list is a value type, and the queues must
+/// outlive it.
 ///
-/// The queues must outlive it. A value type. Thread safety: thread-compatible, thread-safe for
-/// reading. TensorFlow: QueueBase.from_list.
+/// Thread safety: thread-compatible; thread-safe for reading.
+/// TensorFlow: QueueBase.from_list. Differs from TensorFlow: the queues must be of one kind,
+/// because an operation is compiled for its kind of queue.
 template <class Queue>
 class queue_list {
  public:
-  /// Errors: invalid_argument without a queue, for a null pointer, or for components that differ.
+  /// Creates a list of these queues.
+  ///
+  /// Errors: invalid_argument if there is no queue, if a pointer is null, or if components differ.
   explicit queue_list(std::vector<Queue*> queues) : queues_(std::move(queues)) {
     if (queues_.empty()) {
       throw failure(errc::invalid_argument, "a list of queues has one queue or more");
@@ -38,7 +41,7 @@ class queue_list {
 
   [[nodiscard]] std::size_t count() const noexcept { return queues_.size(); }
 
-  /// The queue chosen, with all its operations. Errors: invalid_argument.
+  /// Returns the queue with this index. Errors: invalid_argument for an index out of range.
   [[nodiscard]] Queue& at(std::int64_t index) const {
     if (index >= 0 && static_cast<std::uint64_t>(index) < queues_.size()) {
       return *queues_[static_cast<std::size_t>(index)];
@@ -47,7 +50,8 @@ class queue_list {
                                               " is not in [0, " + std::to_string(count()) + ")");
   }
 
-  /// What elements of any of the queues have in common: what differs in their shapes is unknown.
+  /// Returns a spec that the elements of all queues match: where their shapes differ, the rank or
+  /// the dimension is unknown.
   [[nodiscard]] element_spec spec() const
     requires requires(const Queue& q) { q.spec(); }
   {

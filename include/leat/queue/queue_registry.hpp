@@ -16,7 +16,7 @@
 namespace leat {
 namespace detail {
 
-/// A shared queue of any kind, and what it is to be recognised by.
+/// A shared queue of any kind, with the properties that get() compares.
 class registered_queue {
  public:
   registered_queue(const char* kind, std::type_index item, std::type_index queue,
@@ -28,7 +28,8 @@ class registered_queue {
         spec_(spec),
         object_(std::move(object)) {}
 
-  /// Nothing if `wanted` can be the same queue. Errors: invalid_argument, which names what differs.
+  /// Checks that `wanted` can be the same queue. Errors: invalid_argument; the message names the
+  /// difference.
   void check(const registered_queue& wanted) const;
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
@@ -64,7 +65,8 @@ const element_spec* spec_of(const Queue& q) {
 
 }  // namespace detail
 
-/// Queues that are shared by name: who asks for one makes it, who asks for it again gets the same.
+/// A set of queues that are shared by name. The first get() of a name adds a queue; later calls
+/// with the same name return the same queue.
 ///
 ///     leat::queue_registry shared;
 ///     auto jobs = shared.get<leat::fifo_queue<job>>({.capacity = 64, .name = "jobs"});
@@ -72,19 +74,25 @@ const element_spec* spec_of(const Queue& q) {
 ///     auto same = shared.get<leat::fifo_queue<job>>({.capacity = 64, .name = "jobs"});
 ///     auto rows = shared.get<leat::padding_fifo_queue>(spec, {.capacity = 64, .name = "rows"});
 ///
-/// Where a queue can be passed as an object there is no need of a name. A name is shared among
-/// those who have the same registry; there is no global one.
+/// If you can pass a queue as an object, you need no name. Names are local to a registry, and there
+/// is no global registry.
 ///
-/// Who asks for a queue that exists must ask for the same: kind, item type, capacity, max_weight,
-/// budget, min_after_dequeue, seed, and the types of comparison and weigher. A seed may be left
-/// out: then any will do. Of a queue of tensors the types and names of the components must be the
-/// same, and the shapes of one rank, or of none; a dimension that one of them does not know may be
-/// any. What goes in and comes out is up to the spec of who came first: spec() tells it.
+/// A get() of an existing queue must describe the same queue. All of these must be equal:
 ///
-/// A queue lives as long as the registry or anybody else holds it. Once closed it stays closed:
-/// erase() makes its name free for a fresh one.
+/// - the kind, the item type, and the types of the comparison and the weight function;
+/// - capacity, max_weight, budget and min_after_dequeue;
+/// - the seed, if the later call sets one;
+/// - for a queue of tensors, the types, names, ranks and dimensions of the components. An unknown
+///   rank equals only an unknown rank; an unknown dimension matches any dimension.
 ///
-/// Thread safety: thread-safe. Cost: a lock and a look-up; meant for the beginning of a program.
+/// The queue uses the spec of the first get(), which spec() returns.
+///
+/// Lifetime: a queue lives as long as the registry or another owner holds it. A closed queue stays
+/// closed; erase() frees its name for a new queue.
+///
+/// Thread safety: thread-safe.
+/// Cost: get() creates a queue, takes a lock and looks up the name, and drops the new queue if the
+/// name exists. It is meant for the start of a program.
 /// TensorFlow: shared_name.
 class queue_registry {
  public:
@@ -92,11 +100,12 @@ class queue_registry {
   queue_registry(const queue_registry&) = delete;
   queue_registry& operator=(const queue_registry&) = delete;
 
-  /// The queue of the name in the options; makes it, with these options and what else its
-  /// constructor takes, if there is none. With another queue of that name nothing has changed.
+  /// Returns the queue with the name in the options. If there is none, adds a queue that is created
+  /// from these options and the further arguments of its constructor.
   ///
-  /// Errors: invalid_argument for an empty name, and for a queue that differs, which is named; what
-  ///         the queue's constructor throws.
+  /// Errors: invalid_argument for an empty name, or if the existing queue differs. The message
+  ///         names the difference, and the registry does not change. Also the errors of the queue's
+  ///         constructor.
   template <class Queue, class... Arguments>
   [[nodiscard]] std::shared_ptr<Queue> get(const typename Queue::options_type& options,
                                            Arguments&&... arguments) {
@@ -104,8 +113,8 @@ class queue_registry {
                    std::make_shared<Queue>(options, std::forward<Arguments>(arguments)...));
   }
 
-  /// The same of a queue of tensors: a padding_fifo_queue, a tensor_priority_queue, or a
-  /// tensor_queue around another.
+  /// Overload for a queue of tensors: a padding_fifo_queue, a tensor_priority_queue or any other
+  /// tensor_queue.
   template <detail::queue_with_spec Queue, class... Arguments>
   [[nodiscard]] std::shared_ptr<Queue> get(const element_spec& spec,
                                            const typename Queue::options_type& options,
@@ -114,13 +123,14 @@ class queue_registry {
                    std::make_shared<Queue>(spec, options, std::forward<Arguments>(arguments)...));
   }
 
-  /// Forgets a queue; who holds it keeps it. False: there is none of that name.
+  /// Removes a queue from the registry; its other owners keep it. Returns false if there is no
+  /// queue of that name.
   bool erase(const std::string& name);
 
-  /// Forgets all of them.
+  /// Removes all queues from the registry.
   void clear();
 
-  /// How many there are.
+  /// Returns the number of queues.
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:

@@ -14,27 +14,31 @@
 
 namespace leat {
 
-/// How a random_shuffle_queue is made.
+/// Options of a random_shuffle_queue.
 struct shuffle_options {
-  std::size_t capacity = 0;                ///< items that may be stored, or `unbounded`
-  std::size_t min_after_dequeue = 0;       ///< items that stay in while the queue is open
-  std::optional<std::uint64_t> seed = {};  ///< none: another order each time
-  braced<std::string> name = {};           ///< for messages and dumps
-  std::size_t max_weight = unbounded;      ///< of all stored items together; needs a weigher
+  std::size_t capacity = 0;                ///< maximum number of stored items, or `unbounded`
+  std::size_t min_after_dequeue = 0;       ///< items that pops leave in the queue while it is open
+  std::optional<std::uint64_t> seed = {};  ///< if not set, the order differs in each run
+  braced<std::string> name = {};           ///< shown in messages and dumps
+  std::size_t max_weight = unbounded;      ///< maximum weight of the items, by a weight function
   memory_budget* budget = nullptr;         ///< shared with other queues; must outlive them
 };
 
-/// A bounded queue that gives a random one of its items, each equally likely.
+/// A bounded queue that delivers its items in random order. Each stored item is equally likely to
+/// be the next.
 ///
-/// While it is open, an item is taken only if more than `min_after_dequeue` are stored: the more
-/// stay in, the better the mixing. close() lifts that, and everything drains. With a seed, the same
-/// calls in the same order give the same items, on every platform. Memory: up to twice the capacity
-/// times sizeof(T), kept once it was full.
+/// While the queue is open, a pop waits unless more than `min_after_dequeue` items are stored. A
+/// larger minimum mixes the items better. After close() the minimum no longer applies, and all
+/// items are delivered. With a seed, the same calls in the same order return the same items on
+/// every platform.
 ///
-/// By weight there may be no room for as many as min_after_dequeue: while a push waits for weight
-/// in this queue, or somebody for its budget, items are taken below the minimum, too.
+/// Weight: weight limits may leave too little capacity for `min_after_dequeue` items. While a push
+/// to this queue waits for weight, or any push waits for the budget, pops may therefore also remove
+/// items below the minimum.
 ///
-/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
+/// See basic_queue for the operations and their contract, and queue_weigher for a limit by weight.
+///
+/// Cost: memory for up to twice the capacity times sizeof(T), which a queue that was full keeps.
 ///
 /// TensorFlow: RandomShuffleQueue.
 template <class T, queue_weigher<T> Weigh = unweighed>
@@ -46,18 +50,23 @@ class random_shuffle_queue final
   using options_type = shuffle_options;
   static constexpr const char* kind = "random_shuffle_queue";  ///< for messages
 
-  /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
+  /// Creates a queue. `capacity` is a number of items or `unbounded`; `name` appears in messages
+  /// and dumps.
+  ///
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit random_shuffle_queue(std::size_t capacity, std::string name = {})
       : random_shuffle_queue(shuffle_options{.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: invalid_argument for a capacity or a max_weight of 0, a minimum that is not below the
-  ///         capacity, or one of weight without a weigher.
+  /// Creates a queue from options.
+  ///
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, for a minimum that is not less
+  ///         than the capacity, or for a max_weight or a budget without a weight function;
+  ///         std::bad_alloc.
   explicit random_shuffle_queue(shuffle_options options, Weigh weigh = {})
       : base(checked(options), options.min_after_dequeue, std::move(weigh),
              random_engine(seed_or_random(options.seed))) {}
 
-  /// Rejected: a queue needs a capacity.
+  /// Does not compile, because a queue needs a capacity.
   template <class Missing = void>
   random_shuffle_queue() : random_shuffle_queue(detail::missing_capacity<Missing>()) {}
 

@@ -14,21 +14,21 @@
 
 namespace leat {
 
-/// Elements by their first component, the priority: the smallest first.
+/// Orders elements by their first component, the priority, from the smallest up.
 struct priority_less {
   bool operator()(const tensor_tuple& a, const tensor_tuple& b) const noexcept {
     return a[0].value<std::int64_t>() < b[0].value<std::int64_t>();
   }
 };
 
-/// A bounded queue of elements with shapes that gives the one of the smallest priority; of equal
-/// ones the one that entered first. The priority is the first component, an int64 scalar, and
-/// leaves with its element.
+/// A bounded queue of tensor tuples with shapes, which delivers the element with the smallest
+/// priority first. Equal priorities are delivered in the order in which they were added. The
+/// priority is the first component, an int64 scalar, and is delivered with its element.
 ///
-/// Whose items have a C++ type takes a priority_queue: there all this is checked by the compiler.
-/// Elements weigh what element_byte_size says: the bytes of their values, the priority among them.
-/// See tensor_queue for the operations, and priority_queue for how batches are taken, by weight and
-/// with a budget too.
+/// For items of a C++ type use priority_queue, where the compiler checks the types. The weight of
+/// an element, from element_byte_size, is the size of its values in bytes, the priority included.
+/// See tensor_queue for the operations, and priority_queue for batches, also with weights and a
+/// budget.
 ///
 /// TensorFlow: PriorityQueue.
 class tensor_priority_queue final
@@ -36,13 +36,17 @@ class tensor_priority_queue final
  public:
   static constexpr const char* kind = "tensor_priority_queue";  ///< for messages
 
-  /// `capacity` in elements, or `unbounded`. `spec` with the priority, whose shape may be left out;
-  /// `name` for messages and dumps.
-  /// Errors: invalid_argument for a capacity of 0, or a first component that is no int64 scalar.
+  /// Creates a queue. `capacity` is a number of elements or `unbounded`; `name` appears in messages
+  /// and dumps. `spec` includes the priority, whose shape may be unknown.
+  ///
+  /// Errors: invalid_argument for a capacity of 0, or for a first component that is not an int64
+  ///         scalar; std::bad_alloc.
   tensor_priority_queue(std::size_t capacity, element_spec spec, std::string name = {})
       : tensor_priority_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: as before; invalid_argument for a max_weight of 0, too.
+  /// Creates a queue from options.
+  ///
+  /// Errors: like the other constructor; also invalid_argument for a max_weight of 0.
   tensor_priority_queue(element_spec spec, const queue_options& options)
       : tensor_queue(with_priority(std::move(spec), options.name), options) {}
 

@@ -24,13 +24,14 @@
 
 namespace leat {
 
-/// A queue of elements with shapes, and of batches of them.
+/// A queue of tensor tuples with shapes, called elements, which it accepts and delivers one by one
+/// or in batches.
 ///
-/// Around a Queue of tensor_tuple, such as random_shuffle_queue<tensor_tuple>, that names its
-/// options_type and its kind as that does; accepts only what matches its spec. For anything
-/// else the call itself, in every form, throws invalid_argument and leaves the queue unchanged. A
-/// batch is one tensor for each component; dimensions that the spec does not know are padded to the
-/// largest of the batch, see stack().
+/// It wraps a Queue of tensor_tuple, such as random_shuffle_queue<tensor_tuple>. Queue must declare
+/// `options_type` and `kind` as random_shuffle_queue does. The queue accepts only elements that
+/// match its spec. For other elements the call itself throws invalid_argument, in every form, and
+/// the queue does not change. A batch has one tensor for each component. Dimensions that the spec
+/// leaves unknown are padded to the largest of the batch; see stack().
 ///
 ///     using leat::dtype;
 ///     leat::element_spec spec({{.type = dtype::int64, .shape = {leat::unknown_dimension}}});
@@ -39,14 +40,15 @@ namespace leat {
 ///     co_await samples.push(leat::tensor_tuple(sentence));                      // [n] each
 ///     while (auto batch = co_await samples.pop_many(32)) learn((*batch)[0]);    // [32, longest n]
 ///
-/// With a weigher, such as element_byte_size, the Queue is also bounded by what its elements weigh;
-/// a push of a batch weighs each of its elements.
+/// If Queue has a weight function, such as element_byte_size, it also limits the weight of its
+/// elements. Pushing a batch computes the weight of each of its elements.
 ///
-/// Where the spec has names, elements and batches are pushed with names, in any order, and leave
-/// with them; see tensor_tuple::named().
+/// If the spec has names, pushed elements and batches must have these names, in any order.
+/// Delivered ones have them too; see tensor_tuple::named().
 ///
-/// The contract is that of basic_queue: order of service, cancellation, close, thread safety.
-/// Errors, of all that is pushed: invalid_argument, thrown by the call.
+/// See basic_queue for the contract: order of service, cancellation, closing and thread safety.
+///
+/// Errors: every push throws invalid_argument, from the call, for an element that does not match.
 /// TensorFlow: QueueBase with dtypes, shapes and names.
 template <class Queue>
 class tensor_queue
@@ -56,19 +58,19 @@ class tensor_queue
   using options_type = typename Queue::options_type;
   static constexpr const char* kind = Queue::kind;  ///< for messages
 
-  /// `queue_arguments`: what the Queue is made of. Errors: those of its construction.
+  /// Creates the Queue from `queue_arguments`. Errors: the errors of Queue's constructor.
   template <class... QueueArguments>
   explicit tensor_queue(element_spec spec, QueueArguments&&... queue_arguments)
       : spec_(std::move(spec)),
         queue_(std::forward<QueueArguments>(queue_arguments)...),
         owner_("queue '" + queue_.name() + "'") {}
 
-  /// What the elements have to be.
+  /// Returns the spec that the elements match.
   [[nodiscard]] const element_spec& spec() const noexcept { return spec_; }
 
-  // ---- One element: see basic_queue. Names may be put into another order by a push.
+  // ---- One element: see basic_queue. A push may reorder named components.
 
-  /// Adds an element and waits while the queue is full.
+  /// Adds an element, waiting while the queue is full.
   [[nodiscard]] auto push(tensor_tuple&& element,
                           std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -79,12 +81,12 @@ class tensor_queue
     return awaiter<push_copy_operation>(queue_, where, checked(element));
   }
 
-  /// Removes the next element as it was pushed: without padding.
+  /// Removes the next element, as it was pushed, without padding. Waits while the queue is empty.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
     return queue_.pop(where);
   }
 
-  /// Adds an element if that does not need to wait.
+  /// Adds an element without waiting.
   [[nodiscard]] bool try_push(tensor_tuple&& element) {
     spec_.check(element, owner_);
     return queue_.try_push(std::move(element));
@@ -93,10 +95,10 @@ class tensor_queue
     return queue_.try_push(checked(element));
   }
 
-  /// Removes the next element if that does not need to wait.
+  /// Removes the next element without waiting.
   [[nodiscard]] std::optional<tensor_tuple> try_pop() noexcept { return queue_.try_pop(); }
 
-  /// push() for Asio.
+  /// Adds an element like push(), with an Asio completion token.
   ///
   /// Completion: void(std::error_code, bool); see basic_queue::async_push().
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
@@ -106,7 +108,7 @@ class tensor_queue
     return queue_.async_push(std::move(element), std::forward<Token>(token), where);
   }
 
-  /// pop() for Asio.
+  /// Removes the next element like pop(), with an Asio completion token.
   ///
   /// Completion: void(std::error_code, std::optional<tensor_tuple>)
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
@@ -116,64 +118,68 @@ class tensor_queue
 
   // ---- Batches.
 
-  /// Adds the elements of a batch as one contiguous sequence and waits whenever the queue is full:
-  /// see basic_queue::push_many(). All components have the same size in dimension 0. Returns the
-  /// number of elements added.
+  /// Adds the elements of a batch as one contiguous sequence, waiting for free capacity as often as
+  /// needed. All components must have the same size in dimension 0.
   ///
-  /// Cost: the elements are copied from the batch, by the call.
+  /// Returns the number of elements added; see basic_queue::push_many().
+  ///
+  /// Cost: the call copies the elements from the batch.
   [[nodiscard]] auto push_many(tensor_tuple batch,
                                std::source_location where = std::source_location::current()) {
     return awaiter<push_owned_operation>(queue_, where, elements_of(batch));
   }
 
-  /// Removes `count` elements as one batch, waiting until they are together: see
-  /// basic_queue::pop_many(). A count of 0 gives an empty batch at once; dimensions that the spec
-  /// does not know are 0 in it.
+  /// Removes `count` elements as one batch, waiting until it has all of them; see
+  /// basic_queue::pop_many(). A count of 0 returns an empty batch immediately. Its unknown
+  /// dimensions are 0.
   ///
-  /// Errors: as there; invalid_argument, thrown by the call, for a component of unknown rank, also
-  ///         for a count of 0. When there is no memory for the batch, std::bad_alloc (or
-  ///         invalid_argument where 64 bits cannot count it), and the elements are back in the
-  ///         queue, in front; without memory for that either, they are lost and the queue has
-  ///         failed.
-  /// Cost:   two passes over the elements' shapes and one over their values, when the caller gets
-  ///         the batch; one allocation for each component.
+  /// Errors: the errors of basic_queue::pop_many(). For a component of unknown rank the call itself
+  ///         throws invalid_argument, even for a count of 0. If there is no memory for the batch:
+  ///         std::bad_alloc, or invalid_argument if 64 bits cannot hold its size. The elements then
+  ///         return to the front of the queue; without memory for that they are lost, and the
+  ///         queue fails.
+  /// Cost:   two passes over the shapes of the elements and one over their values, when the caller
+  ///         receives the batch; one allocation for each component.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
     return awaiter<pop_many_operation>(queue_, where, wanted(count), queue_, spec_);
   }
 
-  /// As pop_many(), but once the queue is closed what is left suffices: see
-  /// basic_queue::pop_up_to().
+  /// Removes `count` elements like pop_many(), or the remaining elements if the queue is closed.
+  /// See basic_queue::pop_up_to().
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
     return awaiter<pop_up_to_operation>(queue_, where, wanted(count), queue_, spec_);
   }
 
-  /// Adds as many elements of a batch as possible without waiting, as one sequence from the first
-  /// on, and returns their number. It is 0 if the queue is full or closed, or if other pushes wait.
+  /// Adds the first elements of a batch, as many as possible without waiting, as one contiguous
+  /// sequence. Returns their number, which is 0 if the queue is full or closed or if other pushes
+  /// are waiting.
   ///
-  /// Cost: all elements are copied from the batch, also those that are not added.
+  /// Cost: copies all elements from the batch, even those that are not added.
   [[nodiscard]] std::size_t try_push_many(tensor_tuple batch) {
     std::vector<tensor_tuple> items_to_push = elements_of(batch);
     return queue_.try_push_many(items_to_push);
   }
 
-  /// Removes `count` elements as one batch if that needs no waiting, or none.
+  /// Removes `count` elements as one batch without waiting. Returns the batch. If fewer elements are
+  /// available or other pops are waiting, removes none and returns an empty optional.
   ///
-  /// Errors: as pop_many().
+  /// Errors: invalid_argument and std::bad_alloc, as in pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_many(std::size_t count) {
     return queue_.try_batch(pop_many_operation(wanted(count), queue_, spec_));
   }
 
-  /// Removes what is there as one batch, up to `count` elements, whether the queue is open or
-  /// closed. Empty: nothing can be had without waiting.
+  /// Removes the available elements as one batch, up to `count`, from an open or closed queue.
+  /// Returns the batch, or an empty optional if no element is available or other pops are waiting.
   ///
-  /// Errors: as pop_many().
+  /// Errors: invalid_argument and std::bad_alloc, as in pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_up_to(std::size_t count) {
     return queue_.try_batch(pop_up_to_operation(wanted(count), queue_, spec_));
   }
 
-  /// push_many() for Asio; the elements are copied from the batch before this returns.
+  /// Adds the elements of a batch like push_many(), with an Asio completion token. Copies the
+  /// elements from the batch before it returns.
   ///
   /// Completion: void(std::error_code, std::size_t); see basic_queue::async_push_many().
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
@@ -183,8 +189,9 @@ class tensor_queue
                                                   elements_of(batch));
   }
 
-  /// pop_many() for Asio. The batch is made on the handler's executor; when that fails the handler
-  /// gets the code of what pop_many() would throw, and the elements are back in the queue.
+  /// Removes `count` elements like pop_many(), with an Asio completion token. The batch is created
+  /// on the handler's executor. If that fails, the handler receives the code of the error that
+  /// pop_many() would throw, and the elements return to the queue.
   ///
   /// Completion: void(std::error_code, std::optional<tensor_tuple>)
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
@@ -193,7 +200,8 @@ class tensor_queue
     return initiate_batch<pop_many_operation>(count, where, std::forward<Token>(token));
   }
 
-  /// pop_up_to() for Asio; see async_pop_many().
+  /// Removes up to `count` elements like pop_up_to(), with an Asio completion token; see
+  /// async_pop_many().
   ///
   /// Completion: void(std::error_code, std::optional<tensor_tuple>)
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
@@ -204,9 +212,9 @@ class tensor_queue
 
   // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
 
-  // ---- What all queues have: see queue_base.
+  // ---- The members of every queue: see queue_base.
 
-  /// This queue for what works with any, such as a queue_runner.
+  /// Returns the queue as a queue_base, for classes that work with any queue, such as queue_runner.
   operator queue_base&() noexcept { return queue_; }
   operator const queue_base&() const noexcept { return queue_; }
 
@@ -232,7 +240,7 @@ class tensor_queue
   template <class Operation>
   using awaiter = detail::queue_awaiter<Queue, Operation>;
 
-  // What the blocking operations do.
+  // The implementation of the blocking operations.
   friend blocking_operations<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
   template <class Operation>
   using blocking = detail::blocking_queue_call<Queue, Operation>;
