@@ -10,16 +10,18 @@
 
 namespace leat {
 
-/// One step of a producer. True: run me again. False: my input has ended.
+/// One step of a producer. Returns true if it is to run again, or false if its input has ended.
 using enqueue_operation = std::function<task<bool>()>;
 
-/// Something to be run once, such as the closing of a queue; nothing when `run` is empty.
+/// An operation that runs once, such as the closing of a queue. If `run` is empty, there is no
+/// operation.
 struct named_operation {
   braced<std::string> name = {};                 ///< for messages and definitions
-  braced<std::function<task<void>()>> run = {};  ///< lives as long as what it was given to
+  braced<std::function<task<void>()>> run = {};  ///< lives as long as the object that received it
 };
 
-/// A callable that gives task<bool>, or task<void>, which ends its input by an error, as a step.
+/// Converts a callable to an enqueue_operation. The callable returns task<bool>, or task<void> if
+/// it reports the end of its input with an error.
 template <class Operation>
 [[nodiscard]] enqueue_operation as_enqueue_operation(Operation operation) {
   if constexpr (std::is_same_v<std::invoke_result_t<Operation&>, task<bool>>) {

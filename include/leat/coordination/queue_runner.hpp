@@ -27,9 +27,9 @@ struct queue_runner_config;
 struct task_owner;
 }  // namespace detail
 
-/// How a queue_runner sees the end of its input, and what it does then.
+/// Options of a queue_runner: how it detects the end of its input, and what it does then.
 struct queue_runner_options {
-  /// Errors by which an enqueue operation says that its input has ended.
+  /// Errors with which an enqueue operation reports that its input has ended.
   braced<std::vector<errc>> queue_closed_errors = {errc::out_of_range};
   /// Run once instead of queue.close(), by the last producer, when the input has ended.
   named_operation close_op = {};
@@ -38,88 +38,100 @@ struct queue_runner_options {
   named_operation cancel_op = {};
 };
 
-/// Keeps a queue filled: runs several enqueue operations over and over, each in a task of its own.
-///
-/// The last one that ends closes the queue; its items stay. A stop of the coordinator closes the
-/// queue with cancel, so that nobody waits in it. An operation that fails stops the coordinator
-/// with its error, and the queue passes that error on: a consumer sees why its input ended. So do
-/// the queues of all runners of that coordinator or group, whoever has failed: none of them looks
-/// as if its input were complete.
+/// A runner of the tasks that keep a queue filled, called producers. Each producer runs one enqueue
+/// operation repeatedly.
 ///
 ///     leat::queue_runner runner(lines);
 ///     runner.add([&] { return read_one_file(names, lines); }, "reader");
 ///     runner.start(coord);
 ///
-/// Without a coordinator the tasks belong to a task group, or to run(), which is one: then an
-/// operation that fails ends alone and the others go on. The last one out fails the queue with the
-/// first error, and the group with it: nothing hangs, and nothing is lost.
+/// The last producer closes the queue when it ends; the items in the queue remain. A stop of the
+/// coordinator without an error calls queue.close_and_cancel(), so that no operation keeps waiting
+/// on the queue.
 ///
-/// A close_op that fails is secondary: it is kept in the coordinator's secondary_errors(), or at
-/// the end of exceptions_raised(). The queue then passes its error on, since it might be open.
+/// If an enqueue operation fails, its error stops the coordinator, and the queue fails with that
+/// error: a consumer learns why its input ended. The queues of all other runners of the same
+/// coordinator or group fail with it too, so that none of them looks as if its input were complete.
+/// A runner with a cancel_op runs that operation instead when another runner has failed.
 ///
-/// When its producers have ended, a runner can be started again; the queue is the same.
+/// Without a coordinator, the tasks belong to a task group, or to the group that run() creates. A
+/// producer that fails then ends alone, and the others continue. When the last one ends, the queue
+/// and the group fail with the first error: no operation hangs, and nothing is lost.
 ///
-/// Thread safety: thread-bound until it was started; thread-safe afterwards. Lives at least as long
-/// as its tasks: until the coordinator or group was joined. The queue outlives it.
+/// The error of a close_op is a secondary error: it is added to the coordinator's
+/// secondary_errors(), or to the end of exceptions_raised(). The queue then fails with that error,
+/// because it might still be open.
+///
+/// After its producers have ended, a runner can be started again, with the same queue.
+///
+/// Thread safety: thread-bound until it is started, thread-safe afterwards.
+/// Lifetime: the runner must live until the coordinator or group was joined. The queue must outlive
+/// the runner.
 /// TensorFlow: tf.train.QueueRunner.
 class queue_runner {
  public:
-  /// One step of a producer. True: run me again. False: my input has ended.
+  /// One step of a producer. Returns true if it is to run again, or false if its input has ended.
   using enqueue_operation = leat::enqueue_operation;
 
-  /// Errors: invalid_argument for an empty list of closed errors, or one with what is no error.
+  /// Creates a runner that fills `queue`.
+  /// Errors: invalid_argument if the list of closed errors is empty or contains a number that is
+  ///         not an error.
   explicit queue_runner(queue_base& queue, queue_runner_options options = {});
 
   /// Creates the runner that `def` describes; `names` resolves the names in it. If the definition
-  /// has no closed errors, out_of_range is one; close_op and cancel_op default as in the options.
+  /// has no closed errors, the list is {out_of_range}. Without a close_op or cancel_op, the
+  /// defaults of queue_runner_options apply.
   ///
-  /// Errors: invalid_argument for no queue, no enqueue operation, or a closed error of no meaning;
-  ///         not_found for a name that `names` does not know. TensorFlow: QueueRunner.from_proto.
+  /// Errors: invalid_argument if `def` has no queue, no enqueue operation, or a closed error that
+  ///         is not an error; not_found if a name is not in `names`.
+  /// TensorFlow: QueueRunner.from_proto.
   queue_runner(const queue_runner_def& def, const queue_runner_resolver& names);
 
   queue_runner(const queue_runner&) = delete;
   queue_runner& operator=(const queue_runner&) = delete;
   ~queue_runner();
 
-  /// Adds an enqueue operation: a callable that gives task<bool> as above, or task<void>, which is
-  /// run until it throws one of the closed errors. `on`: the scheduler to run on, null for that
-  /// of start().
+  /// Adds an enqueue operation: a callable that returns task<bool>, as above, or task<void>. An
+  /// operation that returns task<void> runs until it throws one of the closed errors. It runs on
+  /// the scheduler `on`, or on the scheduler of start() if `on` is null.
   template <class Operation>
   void add(Operation operation, std::string name = {}, scheduler* on = nullptr) {
     add_step(as_enqueue_operation(std::move(operation)), std::move(name), on);
   }
 
-  /// Starts a task for each operation, all owned by `coord`, on the current scheduler or on the
-  /// given one. If they run already, nothing is started and the returned handle is false.
-  /// Errors: invalid_argument when there is no operation; std::bad_alloc: then no operation runs.
+  /// Starts a task for each operation, all owned by `coord`, on the current or the given scheduler.
+  /// If the runner is already running, nothing is started and the returned handle is false.
+  /// Errors: invalid_argument if there is no operation; std::bad_alloc, and no operation runs.
   queue_runner_handle start(coordinator& coord);
   queue_runner_handle start(coordinator& coord, scheduler& on);
 
-  /// The same without a coordinator: the tasks are owned by `group`, and stop with it.
+  /// Like start() above, but without a coordinator: `group` owns the tasks, which stop with it.
   queue_runner_handle start(task_group& group);
   queue_runner_handle start(task_group& group, scheduler& on);
 
-  /// Starts the operations in a group of its own and joins it: ends with the last of them.
-  /// Errors: the first one of an operation; failed_precondition when they run already; as start().
-  /// Cancellation: a stop of the caller stops them; they are waited for.
+  /// Starts the operations in a new task group and joins it. Completes when the last one has ended.
+  /// Errors: the first error of an operation; failed_precondition if the runner is already running;
+  ///         the errors of start().
+  /// Cancellation: a stop of the calling task stops the operations; run() waits until they end.
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
-  /// The same for an OS thread, which it blocks; the operations run on the scheduler `on`.
+  /// Like run(), but blocks an OS thread. The operations run on the scheduler `on`.
   void wait_run(scheduler& on, std::source_location where = std::source_location::current());
 
-  /// The last start; false when there was none.
+  /// Returns the handle of the last start, which is false if there was none.
   [[nodiscard]] queue_runner_handle last_start() const;
 
-  /// Producers of the last start that have not ended.
+  /// Returns the number of producers of the last start that have not ended.
   [[nodiscard]] std::size_t running_producers() const noexcept {
     return last_start().running_producers();
   }
 
-  /// "queue_runner" and the queue's name.
+  /// Returns "queue_runner", followed by the name of the queue.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const std::string& queue_name() const noexcept;
 
-  /// What describes this runner: the names of the queue and of the operations, the closed errors.
+  /// Returns the description of this runner: the names of the queue and of the operations, and the
+  /// closed errors.
   /// TensorFlow: QueueRunner.to_proto.
   [[nodiscard]] queue_runner_def definition() const;
 

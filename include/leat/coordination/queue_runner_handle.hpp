@@ -16,18 +16,19 @@ namespace detail {
 class queue_runner_state;
 }  // namespace detail
 
-/// One start of a queue_runner: how many of its producers live, and what went wrong.
+/// A handle for one start of a queue_runner, with the number of its running producers and its
+/// errors.
 ///
-/// A copy refers to the same start; a later start has a record of its own. If start() found the
-/// runner already running, the returned handle is empty: it converts to false and has no producers
-/// and no errors.
+/// A copy refers to the same start; a later start has another handle. If start() found the runner
+/// already running, the returned handle is empty: it converts to false and has no producers and no
+/// errors. A handle may outlive the runner.
 ///
-/// Thread safety: thread-safe. May live longer than the runner.
+/// Thread safety: thread-safe.
 class queue_runner_handle {
  public:
   queue_runner_handle() = default;
 
-  /// True: this start has started producers.
+  /// Returns true if this start has started producers.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
   /// Returns the number of producers that have not finished. The last one finishes shortly after it
@@ -35,25 +36,27 @@ class queue_runner_handle {
   /// it.
   [[nodiscard]] std::size_t running_producers() const noexcept;
 
-  /// Errors of this start, in the order in which they came. Those of a start with a coordinator go
-  /// there: the list is empty then. TensorFlow: QueueRunner.exceptions_raised.
+  /// Returns the errors of this start, in the order in which they occurred. If the start has a
+  /// coordinator, the coordinator receives the errors and the list is empty.
+  /// TensorFlow: QueueRunner.exceptions_raised.
   [[nodiscard]] std::vector<std::exception_ptr> exceptions_raised() const;
 
-  /// Waits until each producer has run its operation once: then the pipeline can be fed, and what
-  /// fails at the first try has failed. The producers go on whatever comes of the wait.
+  /// Waits until each producer has run its operation once. Every error of a first run is then
+  /// known, and the pipeline can be fed. The producers continue regardless of the result.
   ///
-  /// Errors: deadline_exceeded after `limit`; the error of an operation that has failed at its
-  ///         first try, also one that means the end of input; cancelled.
+  /// Errors: deadline_exceeded after `limit`; the error of an operation that failed in its first
+  ///         run, also an error that means the end of input; cancelled.
   [[nodiscard]] task<void> wait_for_first_enqueue(
       time_span limit = duration::max(),
       std::source_location where = std::source_location::current()) const;
 
-  /// Waits until no producer is left; throws the first of exceptions_raised(). The tasks belong to
-  /// the coordinator or group of the start, which has to be joined all the same.
-  /// Errors: what the producers failed with; cancelled. Cancellation: total.
+  /// Waits until all producers have ended, and then throws the first of exceptions_raised(), if
+  /// there is one. The tasks belong to the coordinator or group of the start: join that as well.
+  /// Errors: the first of exceptions_raised(); cancelled.
+  /// Cancellation: total.
   [[nodiscard]] task<void> join(std::source_location where = std::source_location::current()) const;
 
-  /// The same for an OS thread, which it blocks.
+  /// Like join(), but blocks an OS thread.
   void wait_join(std::source_location where = std::source_location::current()) const;
 
  private:

@@ -12,31 +12,36 @@
 
 namespace leat {
 
-/// What the names in a queue_runner_def stand for: queues and operations, given by the program.
+/// A registry that maps the names in a queue_runner_def to queues and operations of the program.
 ///
-/// There is no registry but those that a program makes and passes. The queues must live as long as
-/// the runners that were made of it; the operations are copied.
+/// There is no global registry: the program creates one and passes it on. The queues must live as
+/// long as the runners that were created with it; the operations are copied.
 ///
 /// Thread safety: thread-compatible.
 class queue_runner_resolver {
  public:
-  /// Adds a queue under its own name. Errors: already_exists; invalid_argument without a name.
+  /// Adds a queue under its own name.
+  /// Errors: already_exists; invalid_argument if the name is empty.
   void add_queue(queue_base& queue);
 
-  /// Adds an enqueue operation; see queue_runner::add(). Errors: as add_queue().
+  /// Adds an enqueue operation; see queue_runner::add().
+  /// Errors: like add_queue().
   template <class Operation>
   void add_enqueue(std::string name, Operation operation) {
     add_step(std::move(name), as_enqueue_operation(std::move(operation)));
   }
 
-  /// Adds an operation that closes or cancels. Errors: as add_queue().
+  /// Adds an operation that closes or cancels.
+  /// Errors: like add_queue().
   void add_close(std::string name, std::function<task<void>()> operation);
 
-  /// What a name stands for. Errors: not_found, naming it.
+  /// Returns the queue or the operation that was added under `name`.
+  /// Errors: not_found, with the name.
   [[nodiscard]] queue_base& find_queue(std::string_view name) const;
   [[nodiscard]] const enqueue_operation& find_enqueue(std::string_view name) const;
 
-  /// The same; an empty name is no operation.
+  /// Returns the operation that was added with add_close(), or no operation if `name` is empty.
+  /// Errors: not_found, with the name.
   [[nodiscard]] named_operation find_close(std::string_view name) const;
 
  private:
