@@ -11,7 +11,7 @@ namespace leat {
 // other. Their layout is that of ArrowSchema and ArrowArray in its specification: a pointer to one
 // may be cast to a pointer to the other.
 
-/// ArrowSchema: the type of a column, or of a batch. Released when `release` is null.
+/// ArrowSchema: the type of a column, or of a batch. It is released if `release` is null.
 struct arrow_schema {
   const char* format = nullptr;
   const char* name = nullptr;
@@ -24,7 +24,7 @@ struct arrow_schema {
   void* private_data = nullptr;
 };
 
-/// ArrowArray: the values of a column, or of a batch. Released when `release` is null.
+/// ArrowArray: the values of a column, or of a batch. It is released if `release` is null.
 struct arrow_array {
   std::int64_t length = 0;
   std::int64_t null_count = 0;
@@ -38,29 +38,30 @@ struct arrow_array {
   void* private_data = nullptr;
 };
 
-/// A batch for another library, as a struct array with a child for each column and no nulls:
+/// Exports a batch to another library, as a struct array with a child for each column and no nulls:
 ///
 ///     column                     Arrow                             format
 ///     numbers [n]                primitive                         c C s S i I l L e f g
 ///     bool [n]                   bool                              b, repacked: the only copy
 ///     complex64, complex128 [n]  fixed_size_list of two floats     +w:2
-///     bfloat16 [n]               fixed_size_binary of 2 bytes      w:2; Arrow has no such number
-///     strings [n]                large_binary                      Z: what a tensor has; z would
+///     bfloat16 [n]               fixed_size_binary of 2 bytes      w:2; Arrow has no bfloat16
+///     strings [n]                large_binary                      Z, as in a tensor; z would
 ///                                                                  need other offsets
 ///     [n, a, b]                  fixed_size_list of a such lists   +w:a of +w:b
 ///     sparse                     large_list, for each row, of      +L of +s
 ///                                struct<index: fixed_size_list of int64, value>; an index begins
-///                                with the row; dense_shape stands in the metadata of the column,
+///                                with the row; the metadata of the column contains dense_shape,
 ///                                as "leat.dense_shape": "[32,1000]"
 ///
-/// Columns without names get their numbers as names. Whoever takes it calls `release` of both, from
-/// any thread; the values live until then. A child may be moved out and released on its own.
+/// A column without a name is named by its number. The consumer calls `release` of both structures,
+/// from any thread; the values live until then. It may move a child out and release it separately.
 ///
-/// Errors: invalid_argument for no column, columns without rows or with different numbers of them,
-///         a dimension that is above 2^31 - 1; std::bad_alloc. Then both are unchanged.
+/// Errors: invalid_argument if there is no column, if a column is a scalar, if columns differ in
+///         the number of rows, or if a dimension exceeds 2^31 - 1; std::bad_alloc. After an error
+///         both structures are unchanged.
 /// Cost:   some allocations for each column.
 void to_arrow(column_batch batch, arrow_schema& schema, arrow_array& array);
-/// The same of columns that are dense all of them, such as those that a decoder gives.
+/// Overload for a tuple of dense columns, such as the output of a decoder.
 void to_arrow(tensor_tuple columns, arrow_schema& schema, arrow_array& array);
 
 }  // namespace leat

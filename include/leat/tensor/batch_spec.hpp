@@ -17,38 +17,38 @@
 
 namespace leat {
 
-/// What one column of a batch is made of.
+/// The specification of one column of a batch.
 struct column_spec {
   dtype type = dtype::float32;
-  /// Of one element, without the dimension of the rows; of a sparse one its dense_shape.
+  /// Shape of one element, without the dimension of the rows; for a sparse column its dense_shape.
   partial_shape shape = partial_shape::unknown_rank();
-  std::string name = {};  ///< all columns of a spec have one, or none has
-  bool sparse = false;    ///< a sparse_tensor
+  std::string name = {};  ///< either all columns of a spec have a name, or none
+  bool sparse = false;    ///< if true, the column is a sparse_tensor
 
   friend bool operator==(const column_spec&, const column_spec&) = default;
 };
 
-/// What elements have to be so that batches can be made of them, and how that is done.
+/// The specification of elements that can form a batch, with functions to convert between both.
 ///
 ///     using leat::dtype;
 ///     leat::batch_spec spec({{.type = dtype::float32, .shape = {28, 28}, .name = "image"},
 ///                            {.type = dtype::string, .shape = {leat::unknown_dimension},
 ///                             .name = "words", .sparse = true}});
 ///
-/// An element is a tensor_tuple. A sparse value travels in it as three components, indices, values
-/// and dense_shape, one behind the other, or named NAME/indices, NAME/values and NAME/dense_shape,
-/// as parsed_features::take() gives them: it has no other place, from which it could leak. Columns
-/// with names stand in the order of their names, whatever the order in which they are given here.
+/// An element is a tensor_tuple. It contains a sparse value as three consecutive components,
+/// indices, values and dense_shape. With names, these are NAME/indices, NAME/values and
+/// NAME/dense_shape, as parsed_features::take() returns them. The value is stored nowhere else, so
+/// it cannot leak. Columns with names are sorted by name, in whatever order they are listed here.
 ///
 /// A value type. Thread safety: thread-compatible.
 class batch_spec {
  public:
-  /// Errors: invalid_argument without a column, with names for some only or one name twice, or for
-  ///         a sparse column of unknown rank.
+  /// Errors: invalid_argument if there is no column, if only some columns have names or two have
+  ///         the same name, or if a sparse column has unknown rank.
   explicit batch_spec(std::vector<column_spec> columns);
   batch_spec(std::initializer_list<column_spec> columns)
       : batch_spec(std::vector<column_spec>(columns)) {}
-  /// Dense columns.
+  /// Creates a spec of dense columns.
   batch_spec(const element_spec& elements);
 
   [[nodiscard]] std::size_t count() const noexcept { return columns_.size(); }
@@ -58,34 +58,35 @@ class batch_spec {
   [[nodiscard]] auto end() const noexcept { return columns_.end(); }
   [[nodiscard]] bool has_names() const noexcept { return elements_.has_names(); }
 
-  /// The components of an element.
+  /// Returns the spec of the components of an element.
   [[nodiscard]] const element_spec& elements() const noexcept { return elements_; }
 
-  /// Checks that batches can be made: that all dimensions of the dense columns are known, or, when
-  /// they are to be padded, their rank. Errors: invalid_argument, which names the column; the
-  /// message begins with `owner`.
+  /// Checks that batches can be made: that all dimensions of the dense columns are known or, if
+  /// `padded`, that their ranks are known.
+  /// Errors: invalid_argument; the message names the column and begins with `owner`.
   void check_batchable(bool padded, std::string_view owner = {}) const;
 
-  /// Checks an element, also that the indices of sparse values are within their dense_shape. One
-  /// with names may have its components in any order: they are put into this spec's.
+  /// Checks an element, including that the indices of sparse values are within their dense_shape.
+  /// Rearranges named components in the order of this spec.
   /// Errors: invalid_argument; the message begins with `owner`. Cost: O(indices).
   void check(tensor_tuple& element, std::string_view owner = {}) const;
 
-  /// The elements of a batch: of dense columns its rows, of a sparse one what its indices, of which
-  /// the first rises, say. Each has memory of its own, except for its dense_shape. `keep`: one for
-  /// each row, those that are false are left out; none: all are given.
+  /// Returns the elements of a batch. An element has one row of each dense column, and the values
+  /// of each sparse column whose first index is that row. These first indices must not decrease.
+  /// Each element has its own memory, except for its dense_shape. `keep` has one value for each
+  /// row; rows with false are left out. If it is not set, all rows are returned.
   ///
-  /// Errors: invalid_argument for what does not match this spec, or columns or `keep` that differ
+  /// Errors: invalid_argument if the batch does not match this spec, or if columns or `keep` differ
   ///         in the number of rows; the message begins with `owner`. std::bad_alloc.
   /// TensorFlow: enqueue_many.
   [[nodiscard]] std::vector<tensor_tuple> rows(
       tensor_tuple batch, std::optional<std::span<const bool>> keep = std::nullopt,
       std::string_view owner = {}) const;
 
-  /// A batch of elements. Dimensions that are not known are padded to the largest of them with 0,
-  /// false or "".
+  /// Returns a batch of elements. Each unknown dimension is padded to its largest size among the
+  /// elements, with 0, false or "".
   ///
-  /// Errors: invalid_argument for elements that do not match; std::bad_alloc.
+  /// Errors: invalid_argument if an element does not match; std::bad_alloc.
   /// Cost:   two passes over the elements' shapes and one over their values; one allocation for
   ///         each component.
   [[nodiscard]] column_batch stack(std::span<const tensor_tuple> elements) const;
@@ -107,17 +108,18 @@ class batch_spec {
   std::shared_ptr<const detail::column_layout> layout_;
 };
 
-/// What elements of several sources are when each of them has to match all of the specs: of their
-/// shapes all that any of them knows.
+/// Returns the spec of elements of several sources if each element must match all of the specs: it
+/// has every dimension that is known in any of them.
 ///
-/// Errors: invalid_argument for no spec, or for specs that differ in number, names, types or
-///         sparseness of their columns, or whose shapes contradict each other; the message says
-///         how, and lists both. TensorFlow: the shapes and types of tf.train.batch_join.
+/// Errors: invalid_argument if there is no spec, or if specs differ in the number, names, types or
+///         sparseness of their columns, or have contradictory shapes. The message says in what they
+///         differ and lists both. TensorFlow: the shapes and types of tf.train.batch_join.
 [[nodiscard]] batch_spec intersect_specs(std::span<const batch_spec> joined);
 [[nodiscard]] batch_spec intersect_specs(std::initializer_list<batch_spec> joined);
 
-/// The same when each of them has to match one of the specs: of their shapes what they have in
-/// common. The rest is for a batcher that pads. Errors: as intersect_specs().
+/// Returns the spec of elements of several sources if each element must match one of the specs:
+/// only dimensions that are equal in all of them are known. A batcher must pad the others.
+/// Errors: see intersect_specs().
 [[nodiscard]] batch_spec generalize_specs(std::span<const batch_spec> joined);
 [[nodiscard]] batch_spec generalize_specs(std::initializer_list<batch_spec> joined);
 

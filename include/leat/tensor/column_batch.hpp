@@ -16,7 +16,7 @@ namespace leat {
 
 namespace detail {
 
-/// Which components of a batch its columns are. The same for all batches of one spec.
+/// The components of a batch that form its columns; shared by all batches of one spec.
 struct column_layout {
   struct column_slot {
     std::size_t first;  // component
@@ -29,23 +29,23 @@ struct column_layout {
 
 }  // namespace detail
 
-/// A batch of elements, column by column, each with as many rows as there are elements.
+/// A batch of elements, stored by columns. Each column has one row for each element.
 ///
-/// A dense column is a tensor [rows, ...], a sparse one a sparse_tensor: its indices begin with the
-/// row, its dense_shape is [rows, the largest of the batch in each dimension]. The values of each
-/// stand one behind the other in memory aligned to 64 bytes, and copies share them. Columns with
-/// names stand in the order of their names.
+/// A dense column is a tensor [rows, ...]. A sparse column is a sparse_tensor: its indices begin
+/// with the row, and its dense_shape is [rows, the largest of the batch in each dimension]. Each
+/// column stores its values contiguously, aligned to 64 bytes, and copies share them. Columns with
+/// names are sorted by name.
 ///
 ///     while (auto batch = co_await samples.next()) {
 ///       learn((*batch)["image"], (*batch)["label"].values<std::int64_t>());
 ///       const leat::sparse_tensor words = batch->sparse("words");
 ///     }
 ///
-/// Made by batch_spec::stack(). A value type; moved from it is empty. Thread safety:
+/// batch_spec::stack() creates a column_batch. A value type; empty after a move. Thread safety:
 /// thread-compatible.
 class column_batch {
  public:
-  /// No column.
+  /// Creates a batch without columns.
   column_batch() noexcept = default;
   column_batch(const column_batch&) = default;
   column_batch(column_batch&& o) noexcept
@@ -60,51 +60,52 @@ class column_batch {
   }
   ~column_batch() = default;
 
-  /// How many elements there are.
+  /// Returns the number of elements.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
-  /// How many columns there are.
+  /// Returns the number of columns.
   [[nodiscard]] std::size_t count() const noexcept { return layout_ ? layout_->slots.size() : 0; }
   [[nodiscard]] bool empty() const noexcept { return count() == 0; }
   [[nodiscard]] bool has_names() const noexcept { return !names().empty(); }
-  /// One for each column, in rising order; none when they have no names.
+  /// Returns the names of the columns, in ascending order; empty if the columns have no names.
   [[nodiscard]] std::span<const std::string> names() const noexcept;
   /// Precondition: index < count().
   [[nodiscard]] bool is_sparse(std::size_t index) const noexcept {
     return layout_->slots[index].sparse;
   }
 
-  /// A dense column. Precondition: index < count().
-  /// Errors: invalid_argument for a sparse one.
+  /// Returns a dense column. Precondition: index < count().
+  /// Errors: invalid_argument if the column is sparse.
   [[nodiscard]] const tensor& operator[](std::size_t index) const {
     return components_[dense_slot(index)];
   }
   [[nodiscard]] tensor& operator[](std::size_t index) { return components_[dense_slot(index)]; }
-  /// By name. Errors: the same; not_found, with the names there are.
+  /// Returns a dense column by name. Errors: as above; not_found, with the existing names.
   [[nodiscard]] const tensor& operator[](std::string_view name) const {
     return (*this)[index_of(name)];
   }
   [[nodiscard]] tensor& operator[](std::string_view name) { return (*this)[index_of(name)]; }
 
-  /// A sparse column; it shares its values with this. Precondition: index < count().
-  /// Errors: invalid_argument for a dense one.
+  /// Returns a sparse column, which shares its values with this batch. Precondition: index <
+  /// count().
+  /// Errors: invalid_argument if the column is dense.
   [[nodiscard]] sparse_tensor sparse(std::size_t index) const;
-  /// By name. Errors: the same; not_found, with the names there are.
+  /// Returns a sparse column by name. Errors: as above; not_found, with the existing names.
   [[nodiscard]] sparse_tensor sparse(std::string_view name) const { return sparse(index_of(name)); }
 
-  /// All columns as tensors, a sparse one as three: indices, values and dense_shape, with names
-  /// NAME/indices and so on.
+  /// Returns all columns as tensors. A sparse column is three tensors, indices, values and
+  /// dense_shape, with names NAME/indices and so on.
   [[nodiscard]] const tensor_tuple& components() const noexcept { return components_; }
-  /// The same, to be taken over; this is empty then.
+  /// Moves out all columns, as in components(); the batch is empty afterwards.
   [[nodiscard]] tensor_tuple take() && noexcept {
     rows_ = 0;
     layout_ = nullptr;
     return std::move(components_);
   }
 
-  /// Bytes of memory that the values of all columns take.
+  /// Returns the size in bytes of the values of all columns.
   [[nodiscard]] std::size_t byte_size() const noexcept { return components_.byte_size(); }
 
-  /// Equal columns in the same order, and equal names.
+  /// Returns true if both have equal columns in the same order, and equal names.
   friend bool operator==(const column_batch& a, const column_batch& b) noexcept {
     return a.rows_ == b.rows_ && a.components_ == b.components_ && same_slots(a, b);
   }

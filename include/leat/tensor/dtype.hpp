@@ -27,10 +27,11 @@ enum class dtype : std::uint8_t {
   string,
 };
 
-/// Its name as NumPy, TensorFlow and PyTorch have it: "bool", "uint8", "float32", "string".
+/// Returns the name of a type in NumPy, TensorFlow and PyTorch: "bool", "uint8", "float32",
+/// "string".
 [[nodiscard]] std::string_view to_string(dtype type) noexcept;
 
-/// Bytes of one value; 0 for strings, which are of any length.
+/// Returns the bytes of one value; 0 for strings, whose length varies.
 [[nodiscard]] constexpr std::size_t size_of(dtype type) noexcept {
   constexpr std::uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16, 0};
   return sizes[static_cast<std::size_t>(type)];
@@ -48,14 +49,14 @@ struct bfloat16 {
   friend bool operator==(bfloat16, bfloat16) = default;
 };
 
-/// A complex number, laid out as std::complex<float>. Storage only: there is no arithmetic.
+/// A complex number with the layout of std::complex<float>. Storage only: there is no arithmetic.
 struct complex64 {
   float real = 0;
   float imag = 0;
   friend bool operator==(complex64, complex64) = default;
 };
 
-/// The same of std::complex<double>.
+/// A complex number with the layout of std::complex<double>. Storage only: there is no arithmetic.
 struct complex128 {
   double real = 0;
   double imag = 0;
@@ -90,12 +91,12 @@ template <> struct dtype_of<complex128> : dtype_constant<dtype::complex128> {};
 
 }  // namespace detail
 
-/// A C++ type in which the values of a tensor can be read and written as they stand; strings are
-/// apart, see tensor::strings().
+/// A C++ type with which the values of a tensor can be read and written in place. Strings are not
+/// included: see tensor::strings().
 template <class T>
 concept tensor_value = requires { detail::dtype_of<T>::value; };
 
-/// The dtype of such a type: dtype_of<float> is dtype::float32.
+/// The dtype of a C++ type: dtype_of<float> is dtype::float32.
 template <tensor_value T>
 inline constexpr dtype dtype_of = detail::dtype_of<T>::value;
 

@@ -14,17 +14,17 @@
 
 namespace leat {
 
-/// What one component of an element has to be.
+/// The specification of one component of an element.
 struct component_spec {
   dtype type = dtype::float32;
   partial_shape shape = partial_shape::unknown_rank();
-  std::string name = {};  ///< all components of a spec have one, or none has
+  std::string name = {};  ///< either all components of a spec have a name, or none
 
   friend bool operator==(const component_spec&, const component_spec&) = default;
 };
 
-/// What the elements of a queue have to be: their components, each with a type and what is known of
-/// its shape.
+/// The specification of the elements of a queue: their components, each with a type and the known
+/// part of its shape.
 ///
 ///     using leat::dtype;
 ///     leat::element_spec spec({{.type = dtype::uint8, .shape = {28, 28}, .name = "image"},
@@ -33,7 +33,8 @@ struct component_spec {
 /// A value type. Thread safety: thread-compatible.
 class element_spec {
  public:
-  /// Errors: invalid_argument without a component, with names for some only, or one name twice.
+  /// Errors: invalid_argument if there is no component, if only some have names, or if two have the
+  ///         same name.
   explicit element_spec(std::vector<component_spec> components);
   element_spec(std::initializer_list<component_spec> components)
       : element_spec(std::vector<component_spec>(components)) {}
@@ -47,25 +48,25 @@ class element_spec {
   [[nodiscard]] auto end() const noexcept { return components_.end(); }
   [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
 
-  /// Checks an element. One with names may have its components in any order: they are put into this
-  /// spec's. `owner` begins the message of an error.
+  /// Checks an element, and rearranges named components in the order of this spec. `owner` is the
+  /// beginning of an error message.
   ///
-  /// Errors: invalid_argument; the element is as it was.
+  /// Errors: invalid_argument; the element is then unchanged.
   void check(tensor_tuple& element, std::string_view owner = {}) const;
 
-  /// Checks a batch of elements, one behind the other along the first dimension of each component,
-  /// in the same way, and gives how many there are.
+  /// Like check(), but for a batch: its elements are consecutive along the first dimension of each
+  /// component. Returns their number.
   std::size_t check_batch(tensor_tuple& batch, std::string_view owner = {}) const;
 
-  /// Checks that elements can be stacked: that the rank of each component is known.
+  /// Checks that elements can be stacked: the rank of each component must be known.
   /// Errors: invalid_argument; the message begins with `owner`.
   void check_stackable(std::string_view owner = {}) const;
 
-  /// The same types and names, and shapes that can describe the same elements.
+  /// Returns true if types and names are the same and the shapes can describe the same elements.
   [[nodiscard]] bool is_compatible_with(const element_spec& other) const noexcept;
 
-  /// The components as a tuple, with this spec's names.
-  /// Precondition: as many as the spec has.
+  /// Returns the components as a tuple, with the names of this spec.
+  /// Precondition: their number is count().
   [[nodiscard]] tensor_tuple make_tuple(std::vector<tensor> components) const noexcept;
 
   friend bool operator==(const element_spec& a, const element_spec& b) noexcept {
@@ -81,8 +82,9 @@ class element_spec {
   tensor_tuple::name_list names_;
 };
 
-/// What elements of either spec have in common: the same types and names, and of the shapes what is
-/// equal. Errors: invalid_argument when types or names differ.
+/// Returns a spec that the elements of either spec match, with the same types and names. Only
+/// dimensions that are equal in both specs are known.
+/// Errors: invalid_argument if number, types or names of the components differ.
 [[nodiscard]] element_spec generalize_specs(const element_spec& a, const element_spec& b);
 
 }  // namespace leat

@@ -13,37 +13,38 @@ namespace leat {
 // Between elements and batches. These are functions of their arguments alone; thread safety:
 // thread-safe for reading. Errors of all: std::bad_alloc.
 
-/// One tensor [n, ...] of n tensors of the same type and shape, one behind the other.
+/// Stacks n tensors of the same type and shape into one tensor [n, ...].
 ///
-/// Errors: invalid_argument for none, or when they differ.
+/// Errors: invalid_argument if there is no tensor, or if types or shapes differ.
 /// Cost:   one allocation and one pass over the values.
 [[nodiscard]] tensor stack(std::span<const tensor> rows);
 
-/// The same with padding: each dimension that `spec` does not know becomes the largest of these
-/// rows, 0 without rows. Smaller rows stand at the low end; the rest is 0, false or "". Known
-/// dimensions are never padded, and where nothing is, a row is copied in one piece.
+/// Like stack(rows), but with padding. Each dimension that `spec` does not know becomes the largest
+/// of these rows; 0 if there are no rows. Smaller rows are at the low end; the rest is 0, false or
+/// "". Known dimensions are never padded. Without padding a row is copied in one piece.
 ///
-/// Errors: invalid_argument when a row does not match the spec; where the spec knows no rank, when
-///         there is no row or they differ.
+/// Errors: invalid_argument if a row does not match the spec. If the spec does not know the rank,
+///         also if there is no row or if the shapes of the rows differ.
 [[nodiscard]] tensor stack(std::span<const tensor> rows, const component_spec& spec);
 
-/// A batch of elements: stacks each component. TensorFlow: PaddingFIFOQueue, dequeue_many.
+/// Stacks each component of elements into a batch. TensorFlow: PaddingFIFOQueue, dequeue_many.
 [[nodiscard]] tensor_tuple stack(std::span<const tensor_tuple> elements, const element_spec& spec);
 
-/// The tensor at the low end of a larger one of shape `to`; the rest is 0, false or "".
+/// Returns a tensor of the larger shape `to` with `t` at the low end; the rest is 0, false or "".
 ///
-/// Errors: invalid_argument for another rank or a smaller dimension.
+/// Errors: invalid_argument if the rank differs or a dimension of `to` is smaller.
 [[nodiscard]] tensor pad(const tensor& t, const shape& to);
 
-/// The rows of a batch along its first dimension, each with memory of its own, so that one row does
-/// not keep the others alive. Errors: invalid_argument for a scalar.
+/// Returns the rows of a batch along its first dimension. Each has its own memory, so that one row
+/// does not keep the others alive. Errors: invalid_argument for a scalar.
 [[nodiscard]] std::vector<tensor> unstack(const tensor& batch);
 
-/// One of these rows. Errors: also invalid_argument for an index beyond the last.
+/// Returns one row of a batch, with its own memory.
+/// Errors: invalid_argument for a scalar, or if there is no row `index`.
 [[nodiscard]] tensor unstack_row(const tensor& batch, std::size_t index);
 
-/// The elements of a batch. Errors: invalid_argument for components that differ in the first
-/// dimension, or for a scalar. TensorFlow: enqueue_many.
+/// Returns the elements of a batch. Errors: invalid_argument if a component is a scalar, or if the
+/// components differ in the first dimension. TensorFlow: enqueue_many.
 [[nodiscard]] std::vector<tensor_tuple> unstack(const tensor_tuple& batch);
 
 }  // namespace leat

@@ -8,18 +8,18 @@
 
 namespace leat {
 
-/// The strings of a tensor: views into it. A string is any bytes, not necessarily text.
+/// The strings of a tensor, as views. A string is a sequence of any bytes, not necessarily text.
 ///
-/// They stand one behind the other; string i begins at offset i and ends where the next begins.
-/// That is Arrow's large_binary. A batch of them is made by copying bytes, without an allocation
-/// for each string, which a column of std::string would need.
+/// The strings are contiguous; string i begins at offset i and ends where the next one begins. This
+/// is the layout of Arrow's large_binary. A batch of strings is made by copying bytes, without the
+/// allocation for each string that a column of std::string needs.
 ///
-/// Lives no longer than the tensor. Thread safety: thread-compatible.
+/// It must not outlive the tensor. Thread safety: thread-compatible.
 class string_values {
  public:
   using value_type = std::string_view;
 
-  /// Goes from string to string.
+  /// An iterator over the strings.
   class iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -65,12 +65,12 @@ class string_values {
     return *iterator(offsets_ + index, bytes_);
   }
 
-  /// Where each string begins in bytes(), and at last where the last one ends: size() + 1 numbers,
-  /// the first one 0. None when there is no string.
+  /// Returns the offset of each string in bytes(), and then the end of the last one: size() + 1
+  /// numbers, the first one 0. Empty if there is no string.
   [[nodiscard]] std::span<const std::int64_t> offsets() const noexcept {
     return {offsets_, empty() ? 0 : count_ + 1};
   }
-  /// All strings, one behind the other.
+  /// Returns the bytes of all strings, contiguously.
   [[nodiscard]] std::string_view bytes() const noexcept {
     return {bytes_, empty() ? 0 : static_cast<std::size_t>(offsets_[count_])};
   }

@@ -20,39 +20,39 @@ namespace detail {
 struct tensor_builder;
 }
 
-/// Values of one type in a shape: a component of an element, or a column of a batch.
+/// Values of one type with a shape: a component of an element, or a column of a batch.
 ///
-/// The values stand one behind the other, the last dimension the fastest, in memory aligned to 64
-/// bytes. A copy shares them; they can be changed by a sole owner only, see mutable_values(). So a
-/// tensor goes through queues and to any number of consumers without a copy of its values.
+/// The values are contiguous, the last dimension varying fastest, in memory aligned to 64 bytes. A
+/// copy of a tensor shares them. Only a sole owner changes them; see mutable_values(). A tensor can
+/// therefore pass through queues, to any number of consumers, without a copy of its values.
 ///
 ///     auto image = leat::tensor::of<float>({2, 2}, {1, 2, 3, 4});
 ///     auto label = leat::tensor::scalar("leat");
 ///     for (const float x : image.values<float>()) ...
 ///
-/// A value type; moved from it has no values and may only be assigned to. Thread safety:
+/// A value type; after a move it has no values and may only be assigned to. Thread safety:
 /// thread-compatible, also for copies that share their values.
 /// Cost: one allocation for a tensor with values (rank above 4: two); O(1) to copy and to move.
 class tensor {
  public:
-  /// No value: float32 [0].
+  /// Creates a tensor without values: float32 [0].
   tensor() noexcept;
-  /// All values 0, false or "".
-  /// Errors: std::bad_alloc; invalid_argument when 64 bits cannot count the bytes.
+  /// Creates a tensor whose values are all 0, false or "".
+  /// Errors: std::bad_alloc; invalid_argument if 64 bits cannot count the bytes.
   tensor(dtype type, leat::shape shape);
 
-  /// A copy of `values`.
-  /// Errors: invalid_argument when they are not as many as the shape has; std::bad_alloc.
+  /// Returns a tensor with a copy of `values`.
+  /// Errors: invalid_argument if their number is not that of the shape; std::bad_alloc.
   template <tensor_value T>
   [[nodiscard]] static tensor of(leat::shape shape, std::span<const T> values) {
     return copy_of(dtype_of<T>, std::move(shape), std::as_bytes(values), values.size());
   }
-  /// The same.
+  /// Overload for a list of values.
   template <tensor_value T>
   [[nodiscard]] static tensor of(leat::shape shape, std::initializer_list<T> values) {
     return of(std::move(shape), std::span(values.begin(), values.size()));
   }
-  /// Strings; see of().
+  /// Overloads for strings.
   [[nodiscard]] static tensor of(leat::shape shape, std::span<const std::string_view> values);
   [[nodiscard]] static tensor of(leat::shape shape, std::span<const std::string> values);
   [[nodiscard]] static tensor of(leat::shape shape,
@@ -60,7 +60,7 @@ class tensor {
     return of(std::move(shape), std::span(values.begin(), values.size()));
   }
 
-  /// One value, of shape []. Errors: std::bad_alloc.
+  /// Returns a tensor with one value, of shape []. Errors: std::bad_alloc.
   template <tensor_value T>
   [[nodiscard]] static tensor scalar(T value) {
     return of({}, std::span<const T>(&value, 1));
@@ -71,18 +71,18 @@ class tensor {
 
   [[nodiscard]] dtype type() const noexcept { return type_; }
   [[nodiscard]] const leat::shape& shape() const noexcept { return shape_; }
-  /// How many values there are.
+  /// Returns the number of values.
   [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
-  /// Bytes of memory that the values take; shared ones count in full.
+  /// Returns the size of the values in bytes; shared values count in full.
   [[nodiscard]] std::size_t byte_size() const noexcept { return bytes_.size(); }
 
-  /// The values. Errors: invalid_argument when they are of another type.
+  /// Returns the values. Errors: invalid_argument if they have another type.
   template <tensor_value T>
   [[nodiscard]] std::span<const T> values() const {
     require(dtype_of<T>);
     return {reinterpret_cast<const T*>(bytes_.data()), count()};
   }
-  /// Rejected: strings are no numbers in memory.
+  /// Rejected: strings are not numbers in memory.
   template <class T>
     requires(!tensor_value<T>)
   auto values() const {
@@ -90,7 +90,8 @@ class tensor {
                   "strings have no values<T>(): write strings(); other values have the type of "
                   "their dtype, such as std::int64_t or float");
   }
-  /// The one value. Errors: invalid_argument when it is of another type, or not exactly one.
+  /// Returns the only value. Errors: invalid_argument if it has another type, or if the number of
+  /// values is not 1.
   template <tensor_value T>
   [[nodiscard]] T value() const {
     require_one();
@@ -102,12 +103,13 @@ class tensor {
   auto value() const {
     return values<T>();
   }
-  /// The values of a tensor of strings. Errors: invalid_argument when it is of another type.
+  /// Returns the values of a tensor of strings. Errors: invalid_argument if it has another type.
   [[nodiscard]] string_values strings() const;
 
-  /// The values, to be changed. Where they are shared this tensor gets a copy of its own first, so
-  /// nobody else sees the change; what values() gave before is then of the others.
-  /// Errors: invalid_argument when they are of another type; std::bad_alloc.
+  /// Returns the values as a mutable span. If they are shared, first gives this tensor a copy of
+  /// its own, so that no other tensor sees the change. Views from earlier values() calls then refer
+  /// to the values of the other tensors.
+  /// Errors: invalid_argument if they have another type; std::bad_alloc.
   template <tensor_value T>
   [[nodiscard]] std::span<T> mutable_values() {
     require(dtype_of<T>);
@@ -115,10 +117,11 @@ class tensor {
     return {reinterpret_cast<T*>(bytes_.data()), count()};
   }
 
-  /// True when a copy shares the values.
+  /// Returns true if a copy of the tensor shares the values.
   [[nodiscard]] bool is_shared() const noexcept { return !bytes_.sole_owner(); }
 
-  /// Equal in type, shape and the bits of each value: NaN equals itself, 0.0 does not equal -0.0.
+  /// Returns true if type, shape and the bits of each value are equal. NaN equals itself; 0.0 does
+  /// not equal -0.0.
   friend bool operator==(const tensor& a, const tensor& b) noexcept { return a.equals(b); }
 
  private:

@@ -16,28 +16,30 @@ namespace leat {
 /// A tensor with the name of its component.
 using named_tensor = std::pair<std::string, tensor>;
 
-/// One tensor for each component: an element, or a batch of elements. Components may have names.
+/// A tuple of tensors, one for each component: an element, or a batch of elements. Components may
+/// have names.
 ///
 ///     leat::tensor_tuple pair(image, label);
 ///     auto named = leat::tensor_tuple::named({{"image", image}, {"label", label}});
 ///     use(pair[0], named["image"]);
 ///
-/// A value type; moved from it is empty. Thread safety: thread-compatible.
+/// A value type; empty after a move. Thread safety: thread-compatible.
 class tensor_tuple {
  public:
-  /// No component.
+  /// Creates a tuple without components.
   tensor_tuple() noexcept = default;
-  /// Components without names.
+  /// Creates a tuple of components without names.
   explicit tensor_tuple(std::vector<tensor> components) noexcept
       : components_(std::move(components)) {}
-  /// The same, one by one.
+  /// Overload for a list of arguments.
   template <std::same_as<tensor>... More>
   explicit tensor_tuple(tensor first, More... more) {
     components_.reserve(1 + sizeof...(more));
     components_.push_back(std::move(first));
     (components_.push_back(std::move(more)), ...);
   }
-  /// Components with names. Errors: invalid_argument for a name that is empty or stands twice.
+  /// Returns a tuple of components with names.
+  /// Errors: invalid_argument if a name is empty or occurs twice.
   [[nodiscard]] static tensor_tuple named(std::vector<named_tensor> components);
 
   [[nodiscard]] std::size_t count() const noexcept { return components_.size(); }
@@ -45,29 +47,29 @@ class tensor_tuple {
   /// Precondition: index < count().
   [[nodiscard]] const tensor& operator[](std::size_t index) const { return components_[index]; }
   [[nodiscard]] tensor& operator[](std::size_t index) { return components_[index]; }
-  /// By name. Errors: not_found; the message lists the names there are.
+  /// Returns a component by name. Errors: not_found; the message lists the existing names.
   [[nodiscard]] const tensor& operator[](std::string_view name) const {
     return components_[index_of(name)];
   }
   [[nodiscard]] tensor& operator[](std::string_view name) { return components_[index_of(name)]; }
 
   [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
-  /// One for each component; none when they have no names.
+  /// Returns the name of each component; empty if they have no names.
   [[nodiscard]] std::span<const std::string> names() const noexcept;
 
   [[nodiscard]] auto begin() const noexcept { return components_.begin(); }
   [[nodiscard]] auto end() const noexcept { return components_.end(); }
 
-  /// Bytes of memory that the values of all components take.
+  /// Returns the size in bytes of the values of all components.
   [[nodiscard]] std::size_t byte_size() const noexcept;
 
-  /// The components without their names; this is empty then.
+  /// Moves out the components without their names; the tuple is empty afterwards.
   [[nodiscard]] std::vector<tensor> take() && noexcept {
     names_ = nullptr;
     return std::exchange(components_, {});
   }
 
-  /// Equal components in the same order, and equal names.
+  /// Returns true if both have equal components in the same order, and equal names.
   friend bool operator==(const tensor_tuple& a, const tensor_tuple& b) noexcept;
 
  private:
