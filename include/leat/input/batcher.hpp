@@ -31,25 +31,25 @@
 
 namespace leat {
 
-/// How items are batched; max_weight and budget are for batchers with a weigher.
+/// Options of a batcher. Set max_weight and budget only with a weight function.
 struct batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 32;                          ///< of the queue, in items
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
-  braced<std::string> name = "batch";                 ///< of the queue, for messages and reports
+  braced<std::string> name = "batch";                 ///< of the queue, in messages and reports
   std::size_t max_weight = unbounded;                 ///< of all items in the queue
   memory_budget* budget = nullptr;  ///< shared with other queues; must outlive them
-  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
-  /// batcher has and who should feed it; it takes nothing in that case. None: no limit, except 60 s
-  /// for sources and producers that were never started.
+  /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
+  /// nothing. The message states how many items the batcher has and what should feed it. If not
+  /// set, there is no limit, except 60 s for sources and producers that were never started.
   std::optional<time_span> patience = {};
 };
 
-/// How items are shuffled and batched; as batcher_options.
+/// Options of a shuffle_batcher. Members without a comment are as in batcher_options.
 struct shuffle_batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 0;           ///< of the queue, in items
-  std::size_t min_after_dequeue = 0;  ///< items that stay in while the input lasts
+  std::size_t min_after_dequeue = 0;  ///< items that remain in the queue while the input lasts
   std::optional<std::uint64_t> seed = {};
   batch_remainder remainder = batch_remainder::keep;
   braced<std::string> name = "shuffle_batch";
@@ -58,14 +58,16 @@ struct shuffle_batcher_options {
   std::optional<time_span> patience = {};
 };
 
-/// Collects items from enqueue operations and gives them out in batches; what batcher and
-/// shuffle_batcher have in common.
+/// Base class of batcher and shuffle_batcher, which collect items from enqueue operations and
+/// deliver them in batches.
 ///
-/// add() the operations that push into queue(), start() them, then take batches until none comes.
-/// When the last operation has ended the queue closes, and what is left is drained.
+/// Add the operations that push into queue() with add(), start them with start(), then call next()
+/// until it returns an empty optional. When the last operation has ended, the queue closes, and the
+/// remaining items are still delivered.
 ///
-/// Lives until the coordinator or group was joined. Thread safety: as queue_runner; next() is
-/// thread-safe.
+/// Lifetime: the batcher must live until the coordinator or group has been joined.
+///
+/// Thread safety: as queue_runner; next() is thread-safe.
 template <class Queue>
 class basic_batcher {
  public:
@@ -84,15 +86,16 @@ class basic_batcher {
   /// Starts the operations on the scheduler that runs now, or on the scheduler `on`.
   void start(coordinator& coord) { start_on(coord); }
   void start(coordinator& coord, scheduler& on) { start_on(coord, on); }
-  /// The same without a coordinator. What an operation fails with next() throws, once the others
-  /// have ended and what they gave was taken.
+  /// Starts the operations in a task group. If an operation fails, next() throws its error after
+  /// the other operations have ended and their items have been removed.
   void start(task_group& group) { start_on(group); }
   void start(task_group& group, scheduler& on) { start_on(group, on); }
 
-  /// The next batch. Empty: the input has ended.
-  /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
-  ///         ended or, if no patience is set, when nothing has arrived for 60 s and start() was
-  ///         never called, or a task waits for a producer that was never started.
+  /// Returns the next batch, or an empty optional if the input has ended.
+  ///
+  /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience. If
+  ///         no patience is set, deadline_exceeded if no batch arrives for 60 s, and start() was
+  ///         never called or a task waits for a producer that was never started.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
@@ -100,19 +103,20 @@ class basic_batcher {
     return next_any(where);
   }
 
-  /// Like next(), but blocks an OS thread, and ignores the patience: pass a limit instead. Without
-  /// one it fails with deadline_exceeded as next() does if no patience is set.
+  /// Like next(), but blocks an OS thread and ignores the patience; pass a limit instead. Without a
+  /// limit, it fails with deadline_exceeded like next() without patience.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
     return can_starve() ? block_for_start(detail::patience_for_start, where) : wait_any(where);
   }
-  /// Within a limit; see blocking_operations.
+  /// Overload with a limit; see blocking_operations.
   std::optional<std::vector<value_type>> wait_next(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
     return wait_any(limit, where);
   }
 
-  /// Items that were left over at the end, with batch_remainder::drop; 0 before the end.
+  /// Returns the number of items that were left over at the end, with batch_remainder::drop, or 0
+  /// before the end.
   [[nodiscard]] std::size_t dropped() const noexcept {
     return remainder_ == batch_remainder::drop && queue_.is_closed() && queue_.size() < batch_size_
                ? queue_.size()
@@ -122,7 +126,7 @@ class basic_batcher {
   [[nodiscard]] Queue& queue() noexcept { return queue_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
 
-  /// How full the queue is now. Thread safety: thread-safe.
+  /// Returns the present fullness of the queue. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(queue_); }
 
  protected:
@@ -232,11 +236,14 @@ class basic_batcher {
   queue_runner runner_;
 };
 
-/// Batches in the order in which the items come. TensorFlow: tf.train.batch.
+/// A batcher that delivers items in the order in which they were added.
+///
+/// TensorFlow: tf.train.batch.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
+  /// Errors: invalid_argument if the batch size or the capacity is 0, or if max_weight or budget is
+  ///         set without a weight function.
   explicit batcher(const batcher_options& o, Weigh weigh = {})
       : basic_batcher<fifo_queue<T, Weigh>>(o,
                                             queue_options{.capacity = o.capacity,
@@ -246,14 +253,16 @@ class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
                                             std::move(weigh)) {}
 };
 
-/// Batches of items drawn at random from those in the queue. TensorFlow: tf.train.shuffle_batch.
+/// A batcher that draws the items of each batch at random from the queue.
 ///
 /// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
+///
+/// TensorFlow: tf.train.shuffle_batch.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class shuffle_batcher final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument for a batch size or a capacity of 0, a minimum not below the
-  ///         capacity, or a weight without a weigher.
+  /// Errors: invalid_argument if the batch size or the capacity is 0, if min_after_dequeue is not
+  ///         below the capacity, or if max_weight or budget is set without a weight function.
   explicit shuffle_batcher(const shuffle_batcher_options& o, Weigh weigh = {})
       : basic_batcher<random_shuffle_queue<T, Weigh>>(
             o,

@@ -34,48 +34,49 @@ namespace leat {
 struct keyed_record {
   std::string key;  ///< path and position: "a.tfrecord:48", "a.txt:7"; see the reader's key()
   std::string value;
-  std::size_t path_size = 0;  ///< bytes of the key, which begins with the path
+  std::size_t path_size = 0;  ///< number of bytes of the path, with which the key begins
   std::uint64_t offset = 0;   ///< as record_position::offset
   std::uint64_t index = 0;    ///< as record_position::index
 
-  /// The position of the record. Its path is a view into `key`, and valid until `key` changes.
+  /// Returns the position of the record. Its path is a view of `key`, valid until `key` changes.
   [[nodiscard]] record_position position() const noexcept {
     return {std::string_view(key).substr(0, path_size), offset, index};
   }
   friend bool operator==(const keyed_record&, const keyed_record&) = default;
 };
 
-/// Reads the records of the files whose names come out of a queue, file after file.
+/// A reader of the records of files, one file after another, whose names it removes from a queue.
 ///
 ///     leat::queue_reader<leat::line_reader> reader(producer.queue());
 ///     while (auto record = co_await reader.read()) use(record->key, record->value);
 ///
-/// The end of the input is the end of the queue: closed and drained. A file without records is
-/// skipped. A name that cannot be opened is an error that names it; the next call goes on with
-/// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
-/// report. What is not the file's fault (an option out of range, too few descriptors or too little
-/// memory, a stop) is an error under every policy, and the next call tries the same name again.
-/// The corruption policy decides about corrupt records; its limit counts over all files.
+/// The input ends when the queue is closed and has no more names. Files without records are
+/// skipped. If a file cannot be opened, the call fails with an error that names the file, and the
+/// next call continues with the next name, as in TensorFlow. With corruption_policy::skip_file, the
+/// call reports the file and continues itself. An error that is not the fault of the file (an
+/// option out of range, too few descriptors or too little memory, a stop) fails the call under
+/// every policy, and the next call tries the same name again. The corruption policy also decides
+/// about corrupt records; its limit counts over all files.
 ///
-/// Some errors repeat and some do not, as basic_record_reader::read_batch() lists them. After a
-/// transient error, such as EIO, the next call continues at the same record; this includes EIO
-/// while a file is opened, unless skip_file leaves that file out. Corruption under
+/// Some errors repeat and some do not; basic_record_reader::read_batch() lists them. After a
+/// transient error, such as EIO, the next call continues at the same record. This includes EIO
+/// while a file is opened, unless skip_file skips that file. Corruption under
 /// corruption_policy::fail repeats with every call, so a loop that logs errors and continues never
-/// ends there: set another policy, or end the loop. Such a loop does not spin: from the second
-/// consecutive error on, a call first waits, 1 ms and twice as long each time, at most 1 s.
+/// ends: set another policy, or end the loop. Such a loop does not spin. After two consecutive
+/// errors, each call first waits, 1 ms and then twice as long each time, at most about 1 s.
 ///
 /// If the producer that fills the queue was never started, a call that has waited for a name for
 /// 60 s fails with deadline_exceeded. The message names the producer and the missing call.
 ///
-/// A read that is stopped has consumed nothing: a name that it has taken is opened by the next
-/// call, and what was read of the file is delivered by it. So who is stopped and starts anew with
-/// the same reader gets each record once, and a state that is saved in between misses none.
+/// A stopped read consumes nothing: the next call opens the name that it has removed from the
+/// queue, and delivers the records that it has read. A task that is stopped and later continues
+/// with the same reader gets each record once. A state that is saved in between misses no record.
 ///
-/// Its position can be saved at any time and restored in another reader, in the middle of a file
-/// too: the state holds the position after the last delivered record.
+/// You can save the position between two operations, also in the middle of a file, and restore it
+/// in another reader. The state has the position after the last delivered record.
 ///
 /// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or
-/// identity_reader; `Queue` any queue of strings.
+/// identity_reader; `Queue` is any queue of strings.
 ///
 /// Thread safety: thread-bound to one scheduler, one operation at a time; the counters are
 ///                thread-safe and never wait.
@@ -86,17 +87,17 @@ class queue_reader {
   using options_type = typename Reader::options_type;
   using batch_type = typename Reader::batch_type;
 
-  /// `name` is what errors call it; the queue must outlive the reader.
+  /// Creates a reader, which error messages call `name`. The queue must outlive the reader.
   explicit queue_reader(Queue& files, options_type options = {}, std::string name = "queue_reader")
       : files_(files), options_(std::move(options)), name_(std::move(name)) {}
   queue_reader(const queue_reader&) = delete;
   queue_reader& operator=(const queue_reader&) = delete;
 
-  /// The next record. Empty: the queue is closed and drained, and the last file is read.
+  /// Returns the next record, or an empty optional at the end of the input.
   ///
-  /// Errors:       those of Reader::open() and Reader::read_batch(), and of the queue's pop().
+  /// Errors:       the errors of Reader::open(), Reader::read_batch() and the queue's pop().
   /// Cancellation: total: neither a name nor a record is lost.
-  /// Cost:         a copy of the record; read_batch() does without.
+  /// Cost:         copies the record; read_batch() does not.
   [[nodiscard]] task<std::optional<keyed_record>> read(
       std::source_location where = std::source_location::current()) {
     const detail::exclusive_use::guard guard(in_use_);
@@ -106,13 +107,13 @@ class queue_reader {
     co_return record;
   }
 
-  /// Up to `count` records, all of one file: fewer at its end. Empty: as read(); a count of 0 gives
-  /// an empty list and touches nothing.
+  /// Returns up to `count` records, all of one file and fewer at its end, or an empty optional at
+  /// the end of the input. A count of 0 returns an empty list and has no effect.
   ///
-  /// Records that were read are given whatever comes behind them: an error, want of memory too, is
-  /// that of the next call. A stop ends the list there, and is no error of the next call.
+  /// An error after some records ends the list, and the next call throws it. Lack of memory for a
+  /// copy or a stop also ends the list, but the next call then continues with the next record.
   ///
-  /// Errors:       as read(); invalid_argument for a negative count, that is one above PTRDIFF_MAX.
+  /// Errors:       as read(); invalid_argument if `count` is negative, that is, above PTRDIFF_MAX.
   /// Cancellation: total: neither a name nor a record is lost.
   [[nodiscard]] task<std::optional<std::vector<keyed_record>>> read_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
@@ -133,8 +134,8 @@ class queue_reader {
     co_return records;
   }
 
-  /// Replaces the contents of `batch` by the next records, all of one file, without a copy. False:
-  /// as read().
+  /// Replaces the contents of `batch` by the next records, all of one file, without copying them.
+  /// Returns true, or false at the end of the input. Errors and cancellation are those of read().
   [[nodiscard]] task<bool> read_batch(
       batch_type& batch, std::source_location where = std::source_location::current()) {
     const detail::exclusive_use::guard guard(in_use_);
@@ -148,28 +149,29 @@ class queue_reader {
     co_return true;
   }
 
-  /// Forgets the current file, with the rest of it, and all counts. The queue is not touched.
+  /// Discards the current file, including its unread records, and all counts. Does not change the
+  /// queue.
   void reset() { set_state({}); }
 
-  /// Where this reader stands, for restore_state(): behind the last record that was delivered. Not
-  /// while an operation is under way.
+  /// Returns the position after the last delivered record, for restore_state(). Do not call it
+  /// while an operation is in progress.
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
-  /// Goes on where another reader stood; the queue is not touched. The current file is opened by
-  /// the next read, which fails with failed_precondition if its size or time has changed.
+  /// Continues at the saved position of another reader; the queue does not change. The next read
+  /// opens the current file. It fails with failed_precondition if the size or time has changed.
   ///
-  /// Errors: invalid_argument for bytes that are no state; then nothing has changed.
+  /// Errors: invalid_argument if `bytes` are not a state; the reader is then unchanged.
   void restore_state(std::string_view bytes) { set_state(reader_state::from_bytes(bytes, name_)); }
 
   [[nodiscard]] std::uint64_t num_records_produced() const noexcept { return produced_; }
-  /// Files whose end was seen: that of a whole file with its record, else by the read behind the
-  /// last one.
+  /// Returns the number of files whose end was reached: with the record if a file is one record,
+  /// otherwise with the read after the last record.
   [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
-  /// Reports of corruption and of names that could not be opened. A reader that is restored from
-  /// the state of this one continues its count.
+  /// Returns the number of reports of corruption and of names that could not be opened. A reader
+  /// that is restored from the state of this one continues its count.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
-  /// Bytes at the ends of files that are no whole record, where that may be, as
-  /// reader_statistics::left_over; of the files whose end was seen.
+  /// Returns the number of bytes at the ends of files that are not a complete record, if the reader
+  /// allows these; see reader_statistics::left_over. Counts files whose end was reached.
   [[nodiscard]] std::uint64_t left_over() const noexcept { return left_over_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

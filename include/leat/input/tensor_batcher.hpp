@@ -32,25 +32,26 @@
 
 namespace leat {
 
-/// How elements are batched.
+/// Options of a tensor_batcher.
 struct tensor_batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 32;  ///< of the queue, in elements; may be below batch_size
-  bool dynamic_pad = false;   ///< unknown dimensions become the largest of a batch
+  bool dynamic_pad = false;   ///< if true, pads unknown dimensions to the largest of a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   std::size_t max_size = unbounded;                   ///< bytes of all elements in the queue
   memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
-  braced<std::string> name = "batch";  ///< for messages and reports
-  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
-  /// batcher has and who should feed it; nothing is taken then. None: for ever.
+  braced<std::string> name = "batch";  ///< in messages and reports
+  /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
+  /// nothing. The message states how many elements the batcher has and what should feed it. If not
+  /// set, there is no limit, except 60 s for sources and producers that were never started.
   std::optional<time_span> patience = {};
 };
 
-/// How elements are shuffled and batched; as tensor_batcher_options.
+/// Options of a tensor_shuffle_batcher. Members without a comment are as in tensor_batcher_options.
 struct tensor_shuffle_batcher_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 0;
-  std::size_t min_after_dequeue = 0;  ///< elements that stay in while the input lasts
+  std::size_t min_after_dequeue = 0;  ///< elements that remain in the queue while the input lasts
   std::optional<std::uint64_t> seed = {};
   bool dynamic_pad = false;
   batch_remainder remainder = batch_remainder::keep;
@@ -60,35 +61,38 @@ struct tensor_shuffle_batcher_options {
   std::optional<time_span> patience = {};
 };
 
-/// Collects elements, from sources or by hand, and gives them out as batches of columns; what
-/// tensor_batcher and tensor_shuffle_batcher have in common.
+/// Base class of tensor_batcher and tensor_shuffle_batcher, which collect elements, from sources or
+/// pushed by hand, and deliver them as batches of columns.
 ///
 ///     leat::tensor_batcher samples(decoder.spec(), {.batch_size = 128});
 ///     samples.add([&] { return next_sample(reader, decoder); });
 ///     samples.start(coord);
 ///     while (auto batch = co_await samples.next()) learn((*batch)["image"], (*batch)["label"]);
 ///
-/// Sources: add() one and run it in several tasks, or several, each its own; their specs are joined
-/// by intersect_specs() or generalize_specs(). Each element is checked when it enters. When the
-/// last source has ended the queue closes, and what is left is drained. What a source fails with
-/// next() throws, once what came before was given out.
+/// Sources: add one source that runs in several tasks, or several sources. Use intersect_specs() or
+/// generalize_specs() to combine the specs of several sources. Each element is checked when it is
+/// added. When the last source has ended, the queue closes, and the remaining elements are still
+/// delivered. If a source fails, next() throws its error after the elements that came before.
 ///
-/// Fed by hand it is pushed to and closed by the program.
+/// Without sources, the program pushes the elements and calls close().
 ///
-/// Lives until the coordinator or group was joined. Thread safety: thread-bound until it was
-/// started; then next(), pushes and close() are thread-safe.
-/// Cost: an element is allocated when it enters and freed when its batch is made, one allocation
-///       for each component; a batch is one for each component and one pass over the values.
+/// Lifetime: the batcher must live until the coordinator or group has been joined.
+///
+/// Thread safety: thread-bound until it is started; then next(), pushes and close() are
+///                thread-safe.
+/// Cost:          an element has one allocation for each component, which is freed when its batch
+///                is created. A batch takes one allocation for each component and one pass over
+///                the values.
 template <class Batcher>
 class basic_tensor_batcher {
  public:
   basic_tensor_batcher(const basic_tensor_batcher&) = delete;
   basic_tensor_batcher& operator=(const basic_tensor_batcher&) = delete;
 
-  /// Adds a source of elements; see element_source. It is called by one task or several until it
-  /// gives nothing: then each of them ends after what it is about to get.
+  /// Adds a source of elements; see element_source. One or several tasks call it until it returns
+  /// an empty result. Then each task adds the result of its call in progress, and ends.
   ///
-  /// Errors: invalid_argument, for options that make no sense.
+  /// Errors: invalid_argument if the options are invalid or contradict each other.
   template <element_source Source>
   void add(Source source, source_options how = {}) {
     if (how.name.empty()) how.name = "source " + std::to_string(sources_);
@@ -106,16 +110,18 @@ class basic_tensor_batcher {
   }
 
   /// Starts the sources on the scheduler that runs now, or on the scheduler `on`.
-  /// Errors: invalid_argument when there is none; std::bad_alloc: then none runs.
+  ///
+  /// Errors: invalid_argument if there is no source; std::bad_alloc, and then no source runs.
   void start(coordinator& coord) { batcher_.start(coord); }
   void start(coordinator& coord, scheduler& on) { batcher_.start(coord, on); }
   /// Starts the sources in a task group: if a source fails, the others continue.
   void start(task_group& group) { batcher_.start(group); }
   void start(task_group& group, scheduler& on) { batcher_.start(group, on); }
 
-  /// Adds an element by hand and waits while the queue is full. Returns false if it is closed.
+  /// Adds an element by hand, waiting while the queue is full. Returns true, or false if the queue
+  /// is closed.
   ///
-  /// Errors:       invalid_argument for one that does not match the spec; cancelled; see
+  /// Errors:       invalid_argument if the element does not match the spec; cancelled; see
   ///               basic_queue::push().
   /// Cancellation: total.
   [[nodiscard]] task<bool> push(tensor_tuple element,
@@ -124,20 +130,20 @@ class basic_tensor_batcher {
     co_return co_await batcher_.queue().push(std::move(element), where);
   }
 
-  /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added.
-  /// It is less than their number if the queue was closed during the call. An empty batch always
-  /// returns 0 immediately.
+  /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added,
+  /// which is less than the size of the batch if the queue was closed during the call. An empty
+  /// batch always returns 0 immediately.
   ///
   /// Errors:       as push(); see basic_queue::push_many().
-  /// Cancellation: partial: elements added before remain in the queue, and no more are added.
+  /// Cancellation: partial: elements already added stay in the queue, and no more are added.
   [[nodiscard]] task<std::size_t> push_many(
       tensor_tuple batch, std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
     co_return co_await batcher_.queue().push_many(rows, where);
   }
 
-  /// push() and push_many() for an OS thread, which they block, within a limit or without; see
-  /// blocking_operations.
+  /// Adds elements like push() or push_many(), but blocks an OS thread, with or without a limit;
+  /// see blocking_operations.
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -166,11 +172,12 @@ class basic_tensor_batcher {
   /// Returns the next batch. Waits until the batch is full or, with batch_remainder::keep, the
   /// input has ended. Returns an empty optional if the input has ended.
   ///
-  /// Errors:       cancelled; the error of a source; std::bad_alloc if there is no memory for the
-  ///               batch (or invalid_argument if 64 bits cannot count it): the next call tries
-  ///               again with the same elements; deadline_exceeded, after the patience or, if none
-  ///               is set, when nothing has arrived for 60 s and start() was never called, or a
-  ///               task waits for a producer that was never started.
+  /// Errors:       cancelled; the error of a source. Throws std::bad_alloc if there is no memory
+  ///               for the batch, or invalid_argument if its size exceeds 64 bits. The next call
+  ///               then tries again with the same elements. Throws deadline_exceeded after the
+  ///               patience. If no patience is set, deadline_exceeded if no batch arrives for 60 s,
+  ///               and start() was never called or a task waits for a producer that was never
+  ///               started.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
@@ -181,9 +188,9 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// Like next(), for an OS thread, which it blocks, with or without a limit; see
-  /// blocking_operations. It ignores the patience: without a limit it fails with deadline_exceeded
-  /// like next() without patience.
+  /// Like next(), but blocks an OS thread, with or without a limit; see blocking_operations. It
+  /// ignores the patience. Without a limit, it fails with deadline_exceeded like next() without
+  /// patience.
   std::optional<column_batch> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);
@@ -193,20 +200,22 @@ class basic_tensor_batcher {
     return block_for_next(limit, where);
   }
 
-  /// Elements that were left over at the end, with batch_remainder::drop; 0 before the end.
+  /// Returns the number of elements that were left over at the end, with batch_remainder::drop, or
+  /// 0 before the end.
   [[nodiscard]] std::size_t dropped() const noexcept { return batcher_.dropped(); }
 
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return batcher_.batch_size(); }
   [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
-  /// How full the queue is now, under TensorFlow's tag. Thread safety: thread-safe.
+  /// Returns the present fullness of the queue with TensorFlow's tag. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return batcher_.fullness(); }
-  /// The queue between the sources and the batches: for its statistics, to close or to fail it.
+  /// Returns the queue between the sources and the batches, for its statistics or to close or fail
+  /// it.
   [[nodiscard]] queue_base& queue() noexcept { return batcher_.queue(); }
   [[nodiscard]] const queue_base& queue() const noexcept { return batcher_.queue(); }
 
  protected:
-  /// The form says the rest in the options of its Batcher.
+  /// Creates the base. The derived class passes all other settings in `options`.
   template <class Options>
   basic_tensor_batcher(batch_spec spec, bool dynamic_pad, const Options& options)
       : spec_(std::move(spec)), owner_("batcher '" + options.name + "'"), batcher_(options) {
@@ -335,7 +344,8 @@ class basic_tensor_batcher {
   Batcher batcher_;  // last: its tasks use the others
 };
 
-/// Batches of elements in the order in which they come: of each source that in which it gives them.
+/// A batcher that delivers elements in the order in which they were added. Elements of one source
+/// keep the order in which it returns them.
 ///
 ///     leat::batch_spec spec({{.type = leat::dtype::int64, .shape = {}}});
 ///     leat::tensor_batcher numbers(spec, {.batch_size = 32});
@@ -343,8 +353,8 @@ class basic_tensor_batcher {
 /// TensorFlow: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
 class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, element_byte_size>> {
  public:
-  /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
-  ///         column of unknown rank, or without dynamic_pad of unknown dimensions.
+  /// Errors: invalid_argument, before anything runs, if the batch size or the capacity is 0, or if
+  ///         a dense column has an unknown rank or, without dynamic_pad, unknown dimensions.
   tensor_batcher(batch_spec spec, const tensor_batcher_options& o)
       : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
                              batcher_options{.batch_size = o.batch_size,
@@ -356,17 +366,18 @@ class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, e
                                              .patience = o.patience}) {}
 };
 
-/// Batches of elements drawn at random from those in the queue.
+/// A batcher that draws the elements of each batch at random from the queue.
 ///
-/// Recommended capacity: min_after_dequeue + (tasks + a few) * batch_size. With a seed and one task
-/// in all the order is the same each time.
+/// Recommended capacity: min_after_dequeue + (tasks + a few) * batch_size. With a seed and a single
+/// task, the order is the same each time.
 ///
 /// TensorFlow: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
-/// maybe_shuffle_batch_join; dynamic_pad is leat's.
+/// maybe_shuffle_batch_join. Differs from TensorFlow: dynamic_pad is an addition of leat.
 class tensor_shuffle_batcher final
     : public basic_tensor_batcher<shuffle_batcher<tensor_tuple, element_byte_size>> {
  public:
-  /// Errors: as tensor_batcher, and for a minimum that is not below the capacity.
+  /// Errors: as tensor_batcher; also invalid_argument if min_after_dequeue is not below the
+  ///         capacity.
   tensor_shuffle_batcher(batch_spec spec, const tensor_shuffle_batcher_options& o)
       : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
                              shuffle_batcher_options{.batch_size = o.batch_size,
