@@ -9,19 +9,20 @@
 
 namespace leat::sim {
 
-/// When memory is short. Needs leat/sim/failing_new.hpp in one source of the program.
+/// Options for allocations that fail. One source of the program must include
+/// leat/sim/failing_new.hpp.
 struct memory_options {
   double failure = 0;                      ///< probability for each allocation of the program
   std::optional<std::uint64_t> plan = {};  ///< the one that fails, counted from 1
 };
 
-/// Decides which allocations of a simulated program fail.
+/// The source of allocation failures in a simulated program.
 ///
-/// Asked are those of what runs in a world: of its tasks and of the library under them, and never
-/// those of the simulation itself, its file system and its delivery logs, nor those of another
-/// thread. Frames of coroutines are not recycled meanwhile, so that a run makes the same
-/// allocations whatever ran before it. What a program makes at first use and keeps, it should have
-/// made before.
+/// Allocations of the tasks in a world, and of the library under them, can fail. Allocations of the
+/// simulation itself, its file system and its delivery logs never fail, and neither do those of
+/// another thread. During a run, coroutine frames are not recycled, so a run makes the same
+/// allocations regardless of earlier runs. Objects that the program creates at first use and keeps
+/// should be created before the run.
 ///
 /// Thread safety: thread-bound to the world's thread.
 class allocation_faults {
@@ -29,12 +30,12 @@ class allocation_faults {
   allocation_faults(decision_source& c, const memory_options& options) noexcept
       : decisions_(c), options_(options) {}
 
-  /// For what replaces operator new: true where the allocation that is to be made now fails; always
-  /// false on a thread that runs no world.
+  /// Returns true if the next allocation must fail, and always false on a thread that does not run
+  /// a world. A replacement of operator new calls it.
   [[nodiscard]] static bool next_fails() noexcept;
 
-  /// In its scope none fails and none is counted: for what belongs to the test and not to the
-  /// program. Not over a suspension; no thread is pre-empted in it.
+  /// A scope in which no allocation fails or is counted, for code that belongs to the test and not
+  /// to the program. Do not suspend within it. No thread is pre-empted within it.
   class without_faults {
    public:
     without_faults() noexcept;
@@ -47,24 +48,26 @@ class allocation_faults {
     const leat::detail::preemption_hook::disabled preemption_disabled_;
   };
 
-  /// Allocations of the program so far: what memory_options::plan counts.
+  /// Returns the number of allocations of the program so far, to which memory_options::plan refers.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-  /// The numbers of those that failed.
+  /// Returns the numbers of the allocations that failed.
   [[nodiscard]] const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }
 
   // ---- For the world.
 
-  /// True where any may fail; if not, none is counted.
+  /// Returns true if allocations may fail. If not, allocations are not counted.
   [[nodiscard]] bool is_enabled() const noexcept { return options_.failure > 0 || options_.plan; }
 
-  /// From now on none fails.
+  /// Ends the failures: from now on no allocation fails.
   void end() noexcept { ended_ = true; }
 
-  /// Errors: std::logic_error where operator new does not ask.
+  /// Checks that operator new calls next_fails().
+  ///
+  /// Errors: std::logic_error if it does not.
   void require_failing_new();
 
-  /// The program runs in its scope.
+  /// A scope in which the program runs.
   class with_faults {
    public:
     explicit with_faults(allocation_faults& faults) noexcept;

@@ -8,37 +8,38 @@
 
 namespace leat::sim {
 
-/// What was decided at one point of a run.
+/// The decision at one point of a run.
 struct decision {
-  std::uint32_t options = 0;  ///< there were so many ways to go on
-  std::uint32_t chosen = 0;   ///< index of the one that was taken; 0 is the plain one
-  const char* about = "";     ///< what was decided, a literal
-  std::uint64_t step = 0;     ///< of the world
+  std::uint32_t options = 0;  ///< the number of options
+  std::uint32_t chosen = 0;   ///< index of the chosen option; 0 is the default
+  const char* about = "";     ///< the subject, a string literal
+  std::uint64_t step = 0;     ///< the step of the world
 };
 
-/// Decides everything that is up to chance in a simulated world, and remembers it.
+/// The source of all random decisions in a simulated world, which also records them.
 ///
-/// Created from a seed, or from the decisions of another run: the same decisions make the same run.
-/// Option 0 is always the plain one: the next in turn, no fault, no delay. A shrunk run therefore
-/// shows only the decisions that make it fail.
+/// It is created from a seed, or from the decisions of another run: the same decisions lead to the
+/// same run. Option 0 is always the default: the next in turn, no fault, no delay. A shrunk run
+/// therefore shows only the decisions that make it fail.
 ///
 /// Thread safety: thread-bound to the world's thread.
 class decision_source {
  public:
   explicit decision_source(std::uint64_t seed) noexcept : random_(seed) {}
 
-  /// Decides as `script` says, and plainly behind its end.
+  /// Creates a source that repeats the decisions of `script` and chooses option 0 after its end.
   explicit decision_source(std::vector<std::uint32_t> script) noexcept
       : random_(0), script_(std::move(script)), scripted_(true) {}
 
-  /// One of `options` ways to go on, at least 1. Cost: a random number; what has one option is free
-  /// and not remembered.
+  /// Returns the chosen option, from 0 to `options` - 1. `options` must be at least 1.
+  ///
+  /// Cost: a random number. A choice with one option is free and is not recorded.
   std::uint32_t choose(std::size_t options, const char* about);
 
-  /// True with the probability given; never decided where that is 0.
+  /// Returns true with the given probability. If it is 0, there is no decision.
   bool chance(double probability, const char* about);
 
-  /// What was decided so far.
+  /// Returns the decisions so far.
   [[nodiscard]] const std::vector<decision>& made() const noexcept { return made_; }
 
   /// Sets the step of the world that later decisions record.

@@ -1,14 +1,16 @@
 #pragma once
 
-// Replaces operator new and delete of a program: in a simulated world an allocation fails where the
-// world says so, see memory_options. Include it in exactly one source of a test program, and in no
-// library: a program has one operator new. It is not part of leat.hpp.
+// Replaces operator new and delete of a program, so that allocations in a simulated world fail as
+// memory_options describes. Include it in exactly one source of a test program, and in no library,
+// because a program has one operator new. It is not part of leat.hpp.
 //
-// Outside of a world memory comes from malloc() as ever. What does not come from operator new, such
-// as what C libraries allocate, does not fail. Works under the address and the undefined behaviour
-// sanitizer, which see malloc() and free(): a delete that does not belong to its new is not told
-// any more. Not under clang's thread sanitizer, which defines these operators itself and does not
-// let itself be linked with others; a world has one thread anyway.
+// Outside of a world, memory comes from malloc() as usual. Allocations that do not use operator
+// new, such as those of C libraries, do not fail.
+//
+// It works with the address and the undefined behaviour sanitizer. These observe malloc() and
+// free(), so they no longer report a delete that does not match its new. It does not work with
+// clang's thread sanitizer, which defines these operators itself and cannot be linked with others.
+// A world has only one thread anyway.
 
 #include <algorithm>
 #include <cstddef>

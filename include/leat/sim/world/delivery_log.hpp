@@ -8,8 +8,8 @@
 
 namespace leat::sim {
 
-/// Records what producers push and consumers pop, and checks it: no item is lost or delivered
-/// twice, and the items of each producer arrive in order.
+/// A record of the items that producers push and consumers pop. It checks that no item is lost or
+/// delivered twice, and that the items of each producer arrive in order.
 ///
 ///     log.record_push(producer, id);  // before the push
 ///     if (!co_await q.push(id)) log.record_rejected(id);
@@ -18,22 +18,23 @@ namespace leat::sim {
 ///     ...
 ///     log.check_complete(q.size());  // at the end
 ///
-/// Errors: invariant_violation, with a sentence that names item, producer and consumer.
-/// Thread safety: thread-bound to the world's thread. Cost: O(1) a call.
+/// Errors:        invariant_violation, whose message names the item, the producer and the consumer.
+/// Thread safety: thread-bound to the world's thread.
+/// Cost:          O(1) per call.
 class delivery_log {
  public:
-  /// Ordered: one consumer gets the items of one producer in the order of their pushes. Pass false
-  /// for a queue that shuffles or sorts.
+  /// Creates a log. If `ordered` is true, each consumer must receive the items of one producer in
+  /// the order of their pushes. Pass false for a queue that shuffles or sorts.
   explicit delivery_log(std::string name, bool ordered = true)
       : name_(std::move(name)), ordered_(ordered) {}
 
-  /// A producer is about to push an item. Ids are unique in the log.
+  /// Records that a producer is about to push an item. Ids must be unique in the log.
   void record_push(std::uint64_t producer, std::uint64_t id);
 
-  /// The push of the item was rejected: no consumer may get it.
+  /// Records that the push of the item was rejected, so no consumer may receive it.
   void record_rejected(std::uint64_t id);
 
-  /// A consumer popped an item.
+  /// Records that a consumer popped an item.
   void record_pop(std::uint64_t consumer, std::uint64_t id);
 
   /// Checks that all items that were pushed and not rejected were popped, except `inside` items.

@@ -13,9 +13,11 @@
 
 namespace leat::sim {
 
-/// A seed under which a program fails. what() tells the seed, the failure, how to run it again and
-/// the shortest schedule found that fails in the same way, of a long one the first and the last
-/// thousand lines; or that with the same decisions it does not fail so again.
+/// The error of a sweep: a seed under which the program fails.
+///
+/// what() contains the seed, the failure, how to run the seed again, and the shortest schedule
+/// found that fails in the same way. Of a long schedule it contains the first and the last thousand
+/// lines. If the same decisions do not lead to the same failure, what() reports this.
 class seed_failed : public std::runtime_error {
  public:
   seed_failed(std::uint64_t seed, std::vector<std::uint32_t> script, const std::string& text)
@@ -23,8 +25,8 @@ class seed_failed : public std::runtime_error {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// The decisions of the shortest failing run: `world(e.script(), e.seed(), options)` makes it
-  /// again, with the options of the sweep's worlds.
+  /// Returns the decisions of the shortest failing run. To repeat that run, create
+  /// `world(e.script(), e.seed(), options)` with the options of the sweep's worlds.
   [[nodiscard]] const std::vector<std::uint32_t>& script() const noexcept { return script_; }
 
  private:
@@ -32,41 +34,45 @@ class seed_failed : public std::runtime_error {
   std::vector<std::uint32_t> script_;
 };
 
-/// Which seeds a sweep tries.
+/// Options of a sweep: the seeds that it runs, and its work on a failing seed.
 struct sweep_options {
   std::uint64_t first = 1;
   std::uint64_t count = 1000;
   world_options world = {};
-  std::size_t shrink_runs = 2000;  ///< runs to spend on a short schedule; 0: none
-  /// Runs each seed again and fails where that is another run: the program depends on what is not
-  /// the world's. Twice the time.
+  std::size_t shrink_runs = 2000;  ///< at most, to shorten a schedule; 0: never shortened
+  /// Whether to run each seed twice and to fail if the two runs differ. In that case the program
+  /// depends on something outside of the world. A sweep then takes twice the time.
   bool check_repeatable = false;
-  /// The command line that calls this program, for the message; empty: LEAT_SIM_SEED=n.
+  /// The command line that runs this program, for the message. If empty, the message contains only
+  /// LEAT_SIM_SEED=n.
   braced<std::string> replay = {};
 };
 
-/// What a sweep has seen.
+/// The totals of a sweep.
 struct sweep_result {
   std::uint64_t seeds = 0;
   std::uint64_t steps = 0;
   duration virtual_time{};
 };
 
-/// Runs a program under one seed after the other, each in a world of its own.
+/// Runs a program under one seed after another, each in a world of its own.
 ///
-/// With LEAT_SIM_SEED=n in the environment it runs seed n alone and prints the whole schedule to
-/// standard error, each line before its step: of a run that ends the process the last one says
-/// where. Under a debugger, too, the same seed is the same run, step for step.
+/// With LEAT_SIM_SEED=n in the environment, it runs only seed n and prints the whole schedule to
+/// standard error. Each line is printed before its step, so if the run terminates the process, the
+/// last line shows the step. Under a debugger as well, the same seed leads to the same run, step by
+/// step.
 ///
-/// Errors: seed_failed, for the first seed with a run that throws, or that is not repeatable where
-///         that is looked at; std::invalid_argument where LEAT_SIM_SEED is no number.
+/// Errors: seed_failed for the first seed whose run throws or, with check_repeatable, is not
+///         repeatable; std::invalid_argument if LEAT_SIM_SEED is not a number.
 sweep_result sweep(const world::body& b, const sweep_options& options = {});
 
-/// Returns the shortest list of decisions found with which `b` fails as it does with `script`:
-/// decisions that do not matter become plain ones. Two failures are alike if they are exceptions of
-/// the same type, and for an invariant_violation also of the same invariant. Returns `script`
-/// itself if it does not fail.
-/// Cost: at most `max_runs` runs, and none begins behind 20 million steps.
+/// Returns the shortest list of decisions found with which `b` fails in the same way as with
+/// `script`, or `script` itself if `b` does not fail with it.
+///
+/// Decisions that do not matter become option 0. Two failures are the same if they are exceptions
+/// of the same type and, for an invariant_violation, of the same invariant.
+///
+/// Cost: at most `max_runs` runs. No run starts after 20 million steps in total.
 [[nodiscard]] std::vector<std::uint32_t> shrink(const world::body& b, std::uint64_t seed,
                                                 std::vector<std::uint32_t> script,
                                                 const world_options& options, std::size_t max_runs);
