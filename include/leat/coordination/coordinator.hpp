@@ -186,8 +186,9 @@ class coordinator final : public task_scope {
   ///         because no later join() would report it. The coordinator does not change.
   void request_stop(std::exception_ptr error = nullptr);
 
-  /// Calls `body` on the calling thread, and requests a stop with any exception that `body` throws.
-  /// Returns true, or false if `body` threw. A body that returns normally does not request a stop.
+  /// Calls `body` on the calling thread. Catches any exception that `body` throws, and requests a
+  /// stop with it. Returns true, or false if `body` threw. A body that returns normally does not
+  /// request a stop.
   ///
   ///     coord.stop_on_exception([&] { consume(batches); });
   ///
@@ -245,10 +246,11 @@ class coordinator final : public task_scope {
   /// limit, and then requests a stop. The grace period begins when both this call and a stop
   /// request have been made.
   ///
-  /// Errors: the recorded error; the stragglers_error is then a secondary error. If there is no
-  ///         recorded error, the stragglers_error. failed_precondition in a task of the
-  ///         coordinator, or in a thread that it started, because the caller would wait for itself.
-  ///         A registered thread that joins is not detected: it waits until the grace period ends.
+  /// Errors: the recorded error; if there are stragglers, their stragglers_error is then a secondary
+  ///         error. Without a recorded error, the stragglers_error. failed_precondition in a task
+  ///         of the coordinator, or in a thread that it started, because the caller would wait for
+  ///         itself. A registered thread that joins is not detected: it waits until the grace
+  ///         period ends.
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 

@@ -46,13 +46,13 @@ struct queue_runner_options {
 ///     runner.start(coord);
 ///
 /// The last producer closes the queue when it ends; the items in the queue remain. A stop of the
-/// coordinator without an error calls queue.close_and_cancel(), so that no operation keeps waiting
-/// on the queue.
+/// coordinator or group without an error calls queue.close_and_cancel(), so that no operation keeps
+/// waiting on the queue.
 ///
 /// If an enqueue operation fails, its error stops the coordinator, and the queue fails with that
-/// error: a consumer learns why its input ended. The queues of all other runners of the same
-/// coordinator or group fail with it too, so that none of them looks as if its input were complete.
-/// A runner with a cancel_op runs that operation instead when another runner has failed.
+/// error: a consumer learns why its input ended. If any other task stops the coordinator or group
+/// with an error, the queues of all its runners fail with that error, so that none of them looks as
+/// if its input were complete. A runner with a cancel_op then runs that operation instead.
 ///
 /// Without a coordinator, the tasks belong to a task group, or to the group that run() creates. A
 /// producer that fails then ends alone, and the others continue. When the last one ends, the queue
