@@ -12,27 +12,27 @@
 
 namespace leat {
 
-/// All that a tf.train.Example or a tf.train.SequenceExample holds.
+/// The complete contents of a tf.train.Example or a tf.train.SequenceExample.
 struct decoded_example {
-  /// Of one feature: float32, int64 or string, [n]. None: it has no kind.
+  /// The values of one feature: float32, int64 or string, of shape [n]. Empty if the feature has no
+  /// kind.
   using values = std::optional<tensor>;
 
-  /// Of an Example; of a SequenceExample those of its context.
+  /// The features of an Example, or the context of a SequenceExample.
   std::map<std::string, values, std::less<>> features;
-  /// Of a SequenceExample: of each list its steps.
+  /// The steps of each list of a SequenceExample.
   std::map<std::string, std::vector<values>, std::less<>> feature_lists;
   bool is_sequence = false;
 
   friend bool operator==(const decoded_example&, const decoded_example&) noexcept = default;
 };
 
-/// Reads a record of which one does not know what features it has; who knows takes an
-/// example_parser.
+/// Decodes a record with unknown features. If you know the features, use an example_parser.
 ///
-/// Bytes are read as there. No byte is an Example without features.
+/// The wire format is read as in example_parser. An empty record is an Example without features.
 ///
 /// Errors: decode_error for bytes that are neither message. std::bad_alloc.
-/// Cost:   O(bytes); an allocation or two for each feature.
+/// Cost:   O(bytes); one or two allocations for each feature.
 [[nodiscard]] decoded_example decode_example(byte_view record);
 
 }  // namespace leat

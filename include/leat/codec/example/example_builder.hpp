@@ -13,7 +13,8 @@ namespace leat {
 
 namespace detail {
 
-/// An integer that a feature can be made of. Characters and bytes in a range could be text.
+/// An integer type that a feature accepts. Characters and bytes are excluded, because a range of
+/// them could be text.
 template <class T>
 concept feature_integer =
     std::same_as<T, short> || std::same_as<T, unsigned short> || std::same_as<T, int> ||
@@ -22,17 +23,17 @@ concept feature_integer =
 
 }  // namespace detail
 
-/// The values of a feature that is to be written: floats, integers, strings, or no kind at all,
-/// which readers take as missing. Made of a list, as `{7}`, or of a contiguous range; doubles
-/// become floats, and integers of any type std::int64_t.
+/// The values of a feature to write: floats, integers, strings, or no kind, which readers treat as
+/// missing. A list such as `{7}` or a contiguous range converts to it. Doubles become floats, and
+/// integers of any type become std::int64_t.
 ///
-/// `{}` does not compile, because it does not tell the kind: write `std::vector<float>()` for no
-/// value of a kind, or `feature_values()` for no kind.
+/// `{}` does not compile, because its kind is unknown. Write `std::vector<float>()` for 0 values of
+/// a kind, or `feature_values()` for no kind.
 ///
 /// A value type. Errors: std::bad_alloc; invalid_argument for an integer above 2^63 - 1.
 class feature_values {
  public:
-  /// No kind.
+  /// Creates a feature without a kind.
   explicit feature_values() noexcept = default;
   feature_values(std::initializer_list<float> list);
   feature_values(std::initializer_list<double> list);
@@ -64,7 +65,7 @@ class feature_values {
     set(std::span<const std::string>(range));
   }
 
-  /// A serialized tf.train.Feature; no byte without a kind.
+  /// Returns a serialized tf.train.Feature; empty if the feature has no kind.
   [[nodiscard]] const std::string& serialized() const noexcept { return feature_; }
 
  private:
@@ -78,31 +79,31 @@ class feature_values {
   std::string feature_;
 };
 
-/// Makes serialized tf.train.Example messages.
+/// Builds serialized tf.train.Example messages.
 ///
 ///     leat::example_builder example;
 ///     example.add("label", {7}).add("image", {pixels});
 ///     co_await writer.write(leat::as_bytes(example.serialize()));
 ///
-/// Features stand in the order in which they were added. The bytes are those of protobuf for the
-/// same order: lists of numbers packed.
+/// The message contains the features in the order in which they were added. Its bytes are those
+/// that protobuf writes for the same order; lists of numbers are packed.
 ///
 /// Thread safety: thread-compatible. Errors: std::bad_alloc.
 class example_builder {
  public:
-  /// Adds a feature. A key is added once; of one that comes again readers take the last.
+  /// Adds a feature. Add each key only once: if a key occurs again, readers use the last feature.
   example_builder& add(std::string_view key, const feature_values& values);
 
-  /// The message; no byte when nothing was added.
+  /// Returns the message; empty if no feature was added.
   [[nodiscard]] std::string serialize() const;
-  /// Begins anew, with the memory of before.
+  /// Removes all features and keeps the memory for the next message.
   void clear() noexcept { features_.clear(); }
 
  private:
   std::string features_;
 };
 
-/// Makes serialized tf.train.SequenceExample messages.
+/// Builds serialized tf.train.SequenceExample messages.
 ///
 ///     leat::sequence_example_builder example;
 ///     example.context("id", {7});
@@ -111,25 +112,26 @@ class example_builder {
 /// Thread safety: thread-compatible. Errors: std::bad_alloc.
 class sequence_example_builder {
  public:
-  /// Adds a feature of the whole.
+  /// Adds a feature to the context.
   sequence_example_builder& context(std::string_view key, const feature_values& values);
-  /// Begins a list of features.
+  /// Starts a list of features.
   sequence_example_builder& list(std::string_view key);
-  /// Adds a feature to the list that was begun last.
-  /// Errors: failed_precondition when there is none.
+  /// Adds a feature to the list that was started last.
+  ///
+  /// Errors: failed_precondition, if no list was started.
   sequence_example_builder& step(const feature_values& values);
 
-  /// The message; no byte when nothing was added.
+  /// Returns the message; empty if nothing was added.
   [[nodiscard]] std::string serialize() const;
-  /// Begins anew, with the memory of before.
+  /// Removes the context and all lists, and keeps the memory for the next message.
   void clear() noexcept;
 
  private:
   void append_list(std::string& lists) const;
 
   std::string context_;
-  std::string lists_;  // without the present one
-  std::string key_;    // of the present one, when there is one
+  std::string lists_;  // without the current list
+  std::string key_;    // of the current list, if there is one
   std::string steps_;
   bool in_list_ = false;
 };

@@ -34,14 +34,15 @@ template <class V>
 concept raw_byte =
     std::same_as<V, std::byte> || std::same_as<V, char> || std::same_as<V, unsigned char>;
 
-/// As a count or a size: not fixed.
+/// Stands for any number of values or any size of a string.
 inline constexpr std::size_t any_count = SIZE_MAX;
 
-/// How a member of a type holds the values of a feature; only the types that are listed below can.
-///   count, size          of the values, and of each string: what they must be, or any_count
-///   is_list              of several values, also where it is of one
-///   resize(member, count)  makes it that many values, and gives the first
-///   assign(member, i, text)  sets a string, no further than one behind those that it holds
+/// Describes how a member of a type holds the values of a feature. Only the types below have a
+/// specialization.
+///     count, size          number of values, and size of each string; any_count if not fixed
+///     is_list              true for a container of values, even if it holds one
+///     resize(member, count)  resizes the member to `count` values; returns a pointer to the first
+///     assign(member, i, text)  sets string i; i is at most the number of strings in the member
 template <class Member>
 struct member_values;
 
@@ -120,11 +121,11 @@ struct member_values<std::array<Byte, N>> {
 
 template <class Member>
 concept example_member = requires { typename member_values<Member>::value; };
-/// One that can be without a value.
+/// A member that can be without a value.
 template <class Member>
 concept example_member_or_none = example_member<Member> && member_values<Member>::may_be_none;
 
-/// A feature, and the place in an object where its values belong, without the type of either.
+/// A feature, and the place in an object for its values, without the type of either.
 struct example_target {
   std::string key;
   dtype type;
@@ -133,7 +134,7 @@ struct example_target {
   std::size_t size;
   void* (*resize)(void* object, std::size_t count);
   void (*assign)(void* object, std::size_t index, std::string_view text);
-  std::function<void(void* object)> otherwise = {};  // where it is missing; none: that is an error
+  std::function<void(void* object)> otherwise = {};  // for a missing feature; if not set, an error
 };
 
 template <auto Member>
@@ -158,7 +159,7 @@ struct member_access<Member> {
   }
 };
 
-/// Reads the wanted features of an Example to where they belong.
+/// Reads the requested features of an Example into an object.
 class example_reader {
  public:
   explicit example_reader(std::vector<example_target> targets);
@@ -172,21 +173,21 @@ class example_reader {
 
 }  // namespace detail
 
-/// A feature of an Example, and the member of T where its values belong: made by required_field()
-/// and optional_field().
+/// A feature of an Example, and the member of T for its values. required_field() and
+/// optional_field() create it.
 template <class T>
 struct example_field {
   detail::example_target target;
 };
 
-/// A feature that every record must have.
+/// Returns a field for a feature that every record must have.
 ///
-/// Of Member, a pointer to a member of the type itself, its values are
+/// The type of Member, which is a pointer to a member, determines the values of the feature:
 ///
-///     V                        one value, V being float, std::int64_t or std::string
+///     V                        one value; V is float, std::int64_t or std::string
 ///     std::array<V, N>         N values
-///     std::vector<V>           as many as are given beside the key
-///     std::array<Byte, N>      one string of N bytes, Byte being std::byte, char or unsigned char
+///     std::vector<V>           the number of values passed after the key
+///     std::array<Byte, N>      one string of N bytes; Byte is std::byte, char or unsigned char
 template <auto Member>
   requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto required_field(std::string key) {
@@ -204,8 +205,8 @@ template <auto Member>
   return example_field<typename member::object_type>{member::target(std::move(key), count)};
 }
 
-/// A feature that a record may be without: then a std::optional<V> is empty, or a std::vector<V>,
-/// which takes any number of values otherwise.
+/// Returns a field for a feature that may be missing. The member is a std::optional<V> or a
+/// std::vector<V>; it is empty if the feature is missing. A vector accepts any number of values.
 template <auto Member>
   requires detail::example_member_or_none<typename detail::member_access<Member>::type>
 [[nodiscard]] auto optional_field(std::string key) {
@@ -221,7 +222,8 @@ template <auto Member>
   };
   return field;
 }
-/// The same for any member: it gets `otherwise`. A vector takes as many values as that has.
+/// Overload for any member: if the feature is missing, the member is set to `otherwise`. A vector
+/// accepts only as many values as `otherwise` has.
 template <auto Member>
   requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto optional_field(std::string key,
@@ -236,7 +238,7 @@ template <auto Member>
   return field;
 }
 
-/// Reads serialized tf.train.Example messages one by one, as values of a type of the program's.
+/// Reads serialized tf.train.Example messages one by one, as values of a type of the program.
 ///
 ///     struct drawing {
 ///       std::int64_t label = 0;
@@ -249,33 +251,36 @@ template <auto Member>
 ///          leat::optional_field<&drawing::author>("author", "unknown")});
 ///     const drawing d = fields.parse(record);
 ///
-/// For who has single elements, to shuffle them or to choose among them; who wants batches takes an
-/// example_parser, which makes columns of many records at once. Bytes are read, and refused, as
-/// there.
+/// Use it for single elements, for example to shuffle or filter them. For batches, use an
+/// example_parser, which builds columns from many records at once. Both accept and reject the same
+/// bytes.
 ///
 /// Thread safety: thread-safe.
 template <class T>
 class example_fields {
  public:
-  /// Errors: invalid_argument: no field; a key that two fields want.
+  /// Creates a reader of `fields`.
+  ///
+  /// Errors: invalid_argument, if there are no fields or if two fields have the same key.
   explicit example_fields(const std::vector<example_field<T>>& fields)
       : reader_(make_targets(fields)) {}
   explicit example_fields(std::initializer_list<example_field<T>> fields)
       : reader_(make_targets(fields)) {}
 
-  /// One record, as a T of which the members without a field are as T{} has them.
+  /// Parses one record. Returns a T; members without a field have the values of T{}.
   ///
-  /// Errors: decode_error, with the feature: no message; a value that is missing, of another kind,
-  ///         number or size. std::bad_alloc.
+  /// Errors: decode_error, with the feature: not an Example; a value that is missing, of another
+  ///         kind, number or size. std::bad_alloc.
   [[nodiscard]] T parse(byte_view record) const {
     T object{};
     parse_into(record, object);
     return object;
   }
 
-  /// The same into an object that is there already, whose memory is used again; members without a
-  /// field stay as they are. After an error some members are new.
-  /// Cost: O(bytes); no allocation where the object has memory enough for its values.
+  /// Parses one record into an existing object and reuses its memory. Members without a field do
+  /// not change. After an error, some members may already have new values.
+  ///
+  /// Cost: O(bytes); no allocation if the object has enough memory for its values.
   void parse_into(byte_view record, T& object) const { reader_.read(record, &object); }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// Makes tensors from serialized tf.train.Example messages.
+/// Parses serialized tf.train.Example messages into tensors.
 ///
 ///     using leat::dtype;
 ///     const leat::example_parser parser(
@@ -20,54 +20,64 @@ namespace leat {
 ///     const leat::parsed_features all = parser.parse(records);
 ///     use(all.dense("image").strings(), all.sparse("words"));
 ///
-/// A feature that is in the record without a kind is missing, as one that is not there; an empty
-/// list of the right kind is a list of 0 values. Of a key that comes twice the last one counts.
-/// Bytes are read as protobuf reads them: lists packed or not or both, entries of the map in any
-/// order, unknown fields skipped.
+/// A feature is missing if the record does not contain it or if it is present without a kind. An
+/// empty list of the right kind is a list of 0 values. If a key occurs more than once in a record,
+/// the last occurrence counts. The wire format is read as protobuf reads it: lists may be packed,
+/// unpacked or both, map entries may be in any order, and unknown fields are skipped.
 ///
 /// Thread safety: thread-safe.
-/// TensorFlow: tf.parse_example, tf.parse_single_example. Otherwise than there: indices of a sparse
-/// feature are checked against its size; packed floats that are cut short are an error; no message
-/// has the record in it.
+/// TensorFlow: tf.parse_example, tf.parse_single_example. Differs from TensorFlow: the indices of a
+/// sparse feature are checked against its size; truncated packed floats are an error; no error
+/// message contains the record.
 class example_parser {
  public:
-  /// Errors: invalid_argument, which names the feature: none at all; a type that an Example has
-  ///         not; a shape that is not known; a default_value of another type or number; a sequence
-  ///         without allow_missing; a sparse feature without keys, or with another number of sizes
-  ///         than of index keys; a ragged feature with an empty key, another type of splits than
-  ///         int32 and int64, or a length below 1; a key that is wanted of two types, or both dense
-  ///         and sparse.
+  /// Creates a parser for `features`.
+  ///
+  /// Errors: invalid_argument, with the name of the feature, in these cases:
+  ///
+  /// - `features` is empty (without a name);
+  /// - a type other than float32, int64 and string;
+  /// - a shape that is not fully known;
+  /// - a default_value of another type or with another number of values;
+  /// - a fixed_len_sequence_feature without allow_missing, or with rows of 0 values;
+  /// - a sparse_feature without keys, with a negative size, or with another number of sizes than
+  ///   index keys;
+  /// - a ragged_feature with an empty key, a row_splits_type other than int32 and int64, or a
+  ///   length below 1;
+  /// - a key that two features request with different types, or both as dense and as sparse.
   explicit example_parser(feature_map features);
   example_parser(example_parser&&) noexcept;
   example_parser& operator=(example_parser&&) noexcept;
   ~example_parser();
 
-  /// Of B records, with the dimensions of each feature as it stands in `features`:
+  /// Parses B records. Returns one value for each feature, with these dimensions:
   ///
   ///     fixed_len_feature           [B] + shape
   ///     var_len_feature             sparse; indices (record, position), [B, most values]
-  ///     sparse_feature              sparse; indices (record, those of the record), [B] + size
+  ///     sparse_feature              sparse; indices (record, indices in the record), [B] + size
   ///     fixed_len_sequence_feature  [B, most rows] + shape
-  ///     ragged_feature              ragged; the rows of each record, then as its partitions say
+  ///     ragged_feature              ragged; the rows of each record, then those of its partitions
   ///
-  /// `names`: of the records, for messages; as many as records, or none.
+  /// `names` are the names of the records for error messages: one for each record, or empty.
   ///
-  /// Errors: decode_error, for the first record that is wrong, with the feature: no message; a
-  ///         value that is missing, of another kind or number; an index out of range; a partition
-  ///         that does not fit the values. invalid_argument for another number of names than of
-  ///         records, or more items than int32 splits can count. std::bad_alloc.
-  /// Cost:   O(bytes); some allocations for all records together.
+  /// Errors: decode_error, for the first record with an error. The message names the feature. The
+  ///         record is not an Example; a value is missing, of another kind or of another number;
+  ///         an index is out of range; or a partition does not fit the values.
+  ///         invalid_argument, if the number of names differs from the number of records, or if
+  ///         there are more items than int32 splits can count. std::bad_alloc.
+  /// Cost:   O(bytes); a few allocations for all records together.
   [[nodiscard]] parsed_features parse(std::span<const byte_view> records,
                                       std::span<const std::string_view> names = {}) const;
 
-  /// Of one record, the same without the dimension of the records; nothing is filled up:
+  /// Parses one record. Returns the same values as parse(), but without the record dimension.
+  /// Nothing is padded:
   ///
   ///     fixed_len_feature           shape
   ///     var_len_feature             sparse; indices (position), [values]
   ///     sparse_feature              sparse; indices, size
   ///     fixed_len_sequence_feature  [rows] + shape
-  ///     ragged_feature              ragged, as its partitions say; without any that has a key the
-  ///                                 values, [n] or [n / lengths] + lengths
+  ///     ragged_feature              ragged, as its partitions specify; the values alone, [n] or
+  ///                                 [n / lengths] + lengths, if no partition has a key
   [[nodiscard]] parsed_features parse_one(byte_view record, std::string_view name = {}) const;
 
  private:

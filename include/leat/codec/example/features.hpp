@@ -19,82 +19,86 @@ namespace leat {
 
 // What is to become of the features of an Example. Types are float32, int64 and string.
 
-/// As many values in each record as the shape has. Gives a tensor.
+/// A feature that has as many values in each record as its shape. Its result is a tensor.
 struct fixed_len_feature {
   dtype type = dtype::float32;
-  /// Of one record; all of it known.
+  /// The shape in one record; it must be fully known.
   partial_shape shape = {};
-  /// For records without the feature: as many values as the shape has. None: that is an error.
+  /// The value for records without the feature, with as many values as the shape. If not set, a
+  /// missing feature is an error.
   std::optional<tensor> default_value = {};
 };
 
-/// Any number of values in each record, also none. Gives a sparse_tensor.
+/// A feature that may have any number of values in each record, including 0. Its result is a
+/// sparse_tensor.
 struct var_len_feature {
   dtype type = dtype::float32;
 };
 
-/// Values that say themselves where they stand: in one feature the values, in one for each
-/// dimension the indices. Gives a sparse_tensor.
+/// A feature whose values carry their own indices: one feature of the record contains the values,
+/// and one feature for each dimension contains the indices. Its result is a sparse_tensor.
 struct sparse_feature {
   std::vector<std::string> index_keys;
   std::string value_key;
   dtype type = dtype::float32;
-  /// The dimensions of one record: one for each index key. Indices are from 0 to below it.
+  /// The dimensions of one record: one for each index key. Indices are from 0 to one less than the
+  /// dimension.
   std::vector<std::int64_t> size;
-  /// True: the indices of a record rise already.
+  /// If true, the indices of each record are already in ascending order, and the parser does not
+  /// sort them.
   bool already_sorted = false;
 };
 
-/// Any number of rows of a shape in each record. Gives a tensor, which in a batch is filled up to
-/// the longest with a value.
+/// A feature that may have any number of rows of a fixed shape in each record. Its result is a
+/// tensor. In a batch, each record is padded to the longest one.
 struct fixed_len_sequence_feature {
   dtype type = dtype::float32;
-  /// Of one row; all of it known, and not without values.
+  /// The shape of one row. It must be fully known and have at least one value.
   partial_shape shape = {};
-  /// True: a record without the feature has 0 rows. Of an Example it must be, since that is how a
-  /// sequence of none is written.
+  /// If true, a record without the feature has 0 rows. It must be true for an Example, because an
+  /// Example stores a sequence of 0 rows by leaving the feature out.
   bool allow_missing = false;
-  /// What a batch is filled up with: one value. None: 0 or "".
+  /// The value that pads a batch; exactly one value. If not set: 0 or "".
   std::optional<tensor> default_value = {};
 };
 
-/// How the values of a ragged_feature, or the rows of the next finer partition, are cut into rows:
-/// by an int64 feature of the record, or all into the same length.
+/// A partition of the values of a ragged_feature, or of the rows of the next finer partition, into
+/// rows. The row boundaries are an int64 feature of the record, or all rows have the same length.
 struct ragged_partition {
-  /// What the numbers of the feature are.
+  /// The meaning of the numbers in the feature.
   enum kind : std::uint8_t {
-    row_splits,          ///< where each row begins, and at last where the last one ends
-    row_lengths,         ///< how long each row is
-    row_starts,          ///< where each row begins; the first one at 0
-    row_limits,          ///< where each row ends; the last one behind the last value
-    value_row_ids,       ///< of each value the index of its row; no empty rows at the end
-    uniform_row_length,  ///< no feature: all rows are `length` long
+    row_splits,          ///< the start of each row, then the end of the last row
+    row_lengths,         ///< the length of each row
+    row_starts,          ///< the start of each row; the first is 0
+    row_limits,          ///< the end of each row; the last is the number of values
+    value_row_ids,       ///< the row index of each value; no empty rows at the end
+    uniform_row_length,  ///< no feature; all rows have the length `length`
   };
 
   kind how = row_splits;
-  std::string key = {};     ///< of the feature
-  std::int64_t length = 0;  ///< for uniform_row_length, at least 1
+  std::string key = {};     ///< the key of the feature
+  std::int64_t length = 0;  ///< for uniform_row_length; at least 1
 };
 
-/// Values in rows, and these in rows again, as the partitions say. Gives a ragged_tensor; of one
-/// record without a partition by a feature, a tensor.
+/// A feature whose values are grouped into rows, which partitions can group into rows again. Its
+/// result is a ragged_tensor. For one record without a partition that has a key, it is a tensor.
 struct ragged_feature {
   dtype type = dtype::float32;
-  /// Where the values are. None: under the feature's own name.
+  /// The key of the values in the record. If not set, the name of the feature.
   std::optional<std::string> value_key = {};
-  /// The outermost first. The finest ones, as far as they are of uniform_row_length, become
-  /// dimensions of the values; each other one a level of rows.
+  /// The partitions, outermost first. The uniform_row_length partitions at the end of the list
+  /// become dimensions of the values. Every other partition becomes a level of rows.
   std::vector<ragged_partition> partitions = {};
   dtype row_splits_type = dtype::int32;  ///< or int64
 };
 
-/// One of them, by the name under which its result is found: of the others the key in the record
-/// too.
+/// One of the five kinds of feature. In a feature_map, the key is the name of the result. Except
+/// for sparse_feature, and for ragged_feature with a value_key, it is also the key in the record.
 using feature = std::variant<fixed_len_feature, var_len_feature, sparse_feature,
                              fixed_len_sequence_feature, ragged_feature>;
 using feature_map = std::map<std::string, feature, std::less<>>;
 
-/// What was read: a tensor, a sparse or a ragged one for each feature that was asked for.
+/// The result of parsing: a tensor, a sparse tensor or a ragged tensor for each requested feature.
 ///
 /// A value type. Thread safety: thread-compatible.
 class parsed_features {
@@ -105,17 +109,21 @@ class parsed_features {
   parsed_features() noexcept = default;
   explicit parsed_features(value_map values) noexcept : values_(std::move(values)) {}
 
-  /// Of a feature that gives a tensor, a sparse tensor or a ragged one.
-  /// Errors: not_found; the message lists what there is.
+  /// Returns the value of a feature whose result is a tensor, a sparse tensor or a ragged tensor,
+  /// respectively.
+  ///
+  /// Errors: not_found, if there is no such feature or its result is of another kind. The message
+  ///         lists the existing features or names the kind.
   [[nodiscard]] const tensor& dense(std::string_view name) const;
   [[nodiscard]] const sparse_tensor& sparse(std::string_view name) const;
   [[nodiscard]] const ragged_tensor& ragged(std::string_view name) const;
 
   [[nodiscard]] const value_map& values() const noexcept { return values_; }
 
-  /// All as components with names, as queues and batchers take them: a sparse tensor as three,
-  /// NAME/indices, NAME/values and NAME/dense_shape; a ragged one as NAME/values and, for each
-  /// level, NAME/row_splits/0 and so on. This is empty then.
+  /// Moves all values into named components, as queues and batchers accept them, and leaves this
+  /// object empty. A tensor is one component, NAME. A sparse tensor is three: NAME/indices,
+  /// NAME/values and NAME/dense_shape. A ragged tensor is NAME/values and, for each level,
+  /// NAME/row_splits/0 and so on.
   [[nodiscard]] tensor_tuple take() &&;
 
   friend bool operator==(const parsed_features&, const parsed_features&) noexcept = default;

@@ -10,21 +10,22 @@
 
 namespace leat {
 
-/// What was read of SequenceExamples.
+/// The result of parsing SequenceExamples.
 ///
 /// A value type. Thread safety: thread-compatible.
 struct parsed_sequences {
   parsed_features context;
   parsed_features sequences;
-  /// Of a batch: int64 [B] for each fixed_len_sequence_feature of `sequences`, by the same name:
-  /// how many steps each record had. Of one record: int64 scalars.
+  /// The number of steps of each record, for each fixed_len_sequence_feature of `sequences`, under
+  /// the same name. Type int64; shape [B] for a batch, a scalar for one record.
   parsed_features lengths;
 
   friend bool operator==(const parsed_sequences&, const parsed_sequences&) noexcept = default;
 };
 
-/// Makes tensors from serialized tf.train.SequenceExample messages: features of a whole record, its
-/// context, and lists of features, one for each step of a sequence.
+/// Parses serialized tf.train.SequenceExample messages into tensors. A message has a context, which
+/// is a set of features of the whole record, and lists of features with one feature for each step
+/// of a sequence.
 ///
 ///     const leat::sequence_example_parser parser(
 ///         {{"id", leat::fixed_len_feature{.type = dtype::int64}}},
@@ -32,34 +33,38 @@ struct parsed_sequences {
 ///     const leat::parsed_sequences all = parser.parse(records);
 ///     use(all.sequences.dense("frames"), all.lengths.dense("frames"));
 ///
-/// What holds for an example_parser holds here too.
+/// The rules of example_parser for missing features, repeated keys and the wire format apply here
+/// too.
 ///
 /// Thread safety: thread-safe.
-/// TensorFlow: tf.io.parse_sequence_example, tf.io.parse_single_sequence_example. Otherwise than
-/// there: a context feature without a kind takes its default here too.
+/// TensorFlow: tf.io.parse_sequence_example, tf.io.parse_single_sequence_example. Differs from
+/// TensorFlow: a context feature without a kind gets its default value.
 class sequence_example_parser {
  public:
-  /// `sequences`: fixed_len_sequence_feature, of which a list may be missing only where it says
-  /// so, and var_len_feature.
+  /// Creates a parser. `sequences` may contain fixed_len_sequence_feature and var_len_feature. The
+  /// list of a fixed_len_sequence_feature may be missing only if its allow_missing is true.
   ///
-  /// Errors: invalid_argument, which names the feature: as an example_parser; no feature at all;
-  ///         one that a sequence has not.
+  /// Errors: invalid_argument, with the name of the feature: as in example_parser; no feature in
+  ///         either map; a type of feature that `sequences` does not accept.
   sequence_example_parser(feature_map context, feature_map sequences);
   sequence_example_parser(sequence_example_parser&&) noexcept;
   sequence_example_parser& operator=(sequence_example_parser&&) noexcept;
   ~sequence_example_parser();
 
-  /// Of B records; the context as example_parser::parse(), and of the sequences
+  /// Parses B records. The context is parsed as in example_parser::parse(); the sequences have
+  /// these dimensions:
   ///
-  ///     fixed_len_sequence_feature  [B, most steps] + shape, filled up
+  ///     fixed_len_sequence_feature  [B, most steps] + shape, padded
   ///     var_len_feature             sparse; indices (record, step, position),
   ///                                 [B, most steps, most values of a step]
   ///
-  /// Errors, names, cost: as example_parser::parse(); errors name the step too.
+  /// `names`, errors and cost are those of example_parser::parse(). The message of an error in a
+  /// step also names the step.
   [[nodiscard]] parsed_sequences parse(std::span<const byte_view> records,
                                        std::span<const std::string_view> names = {}) const;
 
-  /// Of one record, the same without the dimension of the records; nothing is filled up.
+  /// Parses one record. Returns the same values as parse(), but without the record dimension.
+  /// Nothing is padded.
   [[nodiscard]] parsed_sequences parse_one(byte_view record, std::string_view name = {}) const;
 
  private:
