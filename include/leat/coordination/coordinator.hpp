@@ -246,7 +246,7 @@ class coordinator final : public task_scope {
   /// limit, and then requests a stop. The grace period begins when both this call and a stop
   /// request have been made.
   ///
-  /// Errors: the recorded error; if there are stragglers, their stragglers_error is then a secondary
+  /// Errors: the recorded error; if there are stragglers, the stragglers_error is then a secondary
   ///         error. Without a recorded error, the stragglers_error. failed_precondition in a task
   ///         of the coordinator, or in a thread that it started, because the caller would wait for
   ///         itself. A registered thread that joins is not detected: it waits until the grace
