@@ -77,18 +77,18 @@ class memory_budget {
  private:
   friend class queue_base;
 
-  // A queue whose first push fits into the queue and not into the budget.
+  // A queue whose first push fits into the queue but waits for the budget.
   struct waiting_queue {
     std::uint64_t ticket;
     std::size_t weight;
     queue_base* queue;
   };
 
-  // Errors: std::bad_alloc; then nothing has happened.
+  // Errors: std::bad_alloc, without effect.
   void join(queue_base& q, bool has_minimum);
   void leave(queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 
-  // -- What its queues ask and tell under its lock.
+  // -- For its queues, under its lock.
   [[nodiscard]] bool has_space_for(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_) {
     return used_ <= limit_ && weight <= limit_ - used_;
   }
@@ -102,11 +102,11 @@ class memory_budget {
     used_ += weight;
     if (used_ > peak_) peak_ = used_;
   }
-  void append_to(std::string& text) const;  // what describe() writes
+  void append_to(std::string& text) const;  // the text that describe() writes
   void add_waiting(const waiting_queue& p) noexcept LEAT_REQUIRES(mutex_);
   void remove_waiting(const queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 
-  // Serves the queues whose pushes fit. `locked` is the one whose lock the caller holds.
+  // Serves the queues whose pushes fit. `locked` is the queue whose lock the caller holds.
   void match_queues(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
   bool release_minimums(queue_base& locked, work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 

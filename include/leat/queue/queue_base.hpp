@@ -76,33 +76,33 @@ class queue_base {
   void describe(std::ostream& out) const;
 
  protected:
-  // What the order of a queue makes of it.
+  // Properties that the order of a queue determines.
   struct traits {
     std::size_t min_after_dequeue = 0;
-    bool takes_whole_batches = false;  // items for a batch are not taken as they come, but together
+    bool takes_whole_batches = false;  // a batch takes its items together, not as they arrive
     bool weighed = false;              // pushes bring weighed_push, batches are weighed_batch
   };
   queue_base(const queue_options& options, const traits& t);
   virtual ~queue_base();
 
-  // -- What the typed queue provides; all called under the lock, none may throw.
-  // The next `count` values: from the push into storage.
+  // -- Provided by the typed queue. Called under the lock and must not throw, except as stated.
+  // Moves the next `count` values from the push into storage.
   virtual void store_from_push(detail::queue_waiter& w, std::size_t count) noexcept = 0;
-  // The next `count` values: from storage to the pop. Gives their weight; 0 without a weigher.
+  // Moves the next `count` values from storage to the pop. Returns their weight; 0 if unweighed.
   virtual std::size_t move_to_pop(detail::queue_waiter& w, std::size_t count) noexcept = 0;
-  // All that a pop has taken: back into storage. Gives its weight; `weight` is that of a single
-  // pop, which does not keep it.
+  // Returns all items that a pop has taken to storage. Returns their weight; `weight` is the weight
+  // of the item of a single pop, which does not store it.
   virtual std::size_t return_to_storage(detail::queue_waiter& w, std::size_t weight) noexcept = 0;
-  // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
+  // Ensures that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
-  // How many items are in storage, by its own count: for the statistics.
+  // Returns the number of items in storage, by its own count, for the statistics.
   [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
-  // Weighs what a push brings, where that has not been done. Not under the lock; may throw.
+  // Computes the weights of a push unless that was done. Not under the lock; may throw.
   virtual void weigh(detail::queue_waiter& w) = 0;
-  // The weight of the item that a pop has taken. Not under the lock; may throw.
+  // Returns the weight of the item that a pop has taken. Not under the lock; may throw.
   [[nodiscard]] virtual std::size_t weigh_taken(const detail::queue_waiter& w) const = 0;
 
-  // -- For the typed queue. "Fast": nobody waits and nothing but the value has to be moved.
+  // -- For the typed queue. "Fast": no operation waits, and only the value has to be moved.
   [[nodiscard]] bool can_store_fast() const noexcept LEAT_NO_ANALYSIS {
     return fast_push_ && size_ < capacity_;
   }
@@ -120,7 +120,7 @@ class queue_base {
     size_ += count;
     if (size_ > peak_) peak_ = size_;
   }
-  // True: wake-ups held back for pushing tasks of other threads are due now.
+  // Returns true if the wake-ups held back for pushing tasks of other threads are due now.
   [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {
     --size_;
     if (!held_back_ || size_ > low_mark_) return false;
@@ -129,7 +129,7 @@ class queue_base {
     return true;
   }
 
-  // -- The same of weights, for queues with a weigher. "Fast": nobody waits, and no budget.
+  // -- Weights, for queues with a weight function. "Fast": no operation waits, and no budget.
   [[nodiscard]] bool can_add_fast(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
     return weight_ <= max_weight_ - weight;
   }
@@ -143,12 +143,12 @@ class queue_base {
     weight_ -= weight;
     if (budget_) notify_budget(0, weight);
   }
-  // Somebody waits for the budget, if there is one.
+  // Returns true if the queue has a budget and a push waits for it.
   [[nodiscard]] bool budget_has_waiters() const noexcept LEAT_REQUIRES(mutex_);
   // Errors: resource_exhausted for an item that never fits.
   void throw_if_too_heavy(std::size_t weight) const;
 
-  // The lock of a queue for a change, within that of its budget if it has one.
+  // Locks a queue for a change: first the lock of its budget, if any, then the queue's own lock.
   class LEAT_SCOPED_CAPABILITY change_lock {
    public:
     explicit change_lock(const queue_base& q, bool may_have_budget = true) noexcept
@@ -171,7 +171,7 @@ class queue_base {
     const bool owns_queue_;
   };
 
-  // Makes room in the storage for one item more than there can be without.
+  // Grows the storage by one item.
   void grow_by_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
   void reserve_at_least(std::size_t items) LEAT_NO_ANALYSIS {
     if (items <= reserved_) return;
@@ -179,8 +179,8 @@ class queue_base {
     reserved_ = items;
   }
 
-  // -- One item without a weight that one waiting operation is for, and that lets nobody else go
-  // on: what match_waiters() does of that without its rounds. Null: it takes match_waiters().
+  // -- A shortcut for match_waiters(): one item without a weight serves one waiting operation and
+  // no other. Return that operation, or null if match_waiters() is needed.
   [[nodiscard]] detail::queue_waiter* find_direct_pop() const noexcept LEAT_REQUIRES(mutex_) {
     detail::queue_waiter* const w = poppers_.first();
     const bool alone = w && size_ == 0 && min_after_dequeue_ == 0 && w->is_single_pop();
@@ -191,21 +191,21 @@ class queue_base {
     const bool alone = w && size_ + 1 == capacity_ && w->is_single_push() && !close_pending_;
     return alone ? w : nullptr;
   }
-  // The item is where it goes to. The operation is to be woken.
+  // Complete an operation whose item has been moved. The caller wakes it.
   void complete_pop(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
   void complete_push(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
 
-  // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
-  // as much as possible, of a pop_many all or nothing. False, and nothing has happened: a pop_up_to
-  // of `wanted` items could have more than it has memory for, which is w.count_.
-  // Errors: std::bad_alloc; then nothing.
+  // Executes as much of a batch as is possible without waiting and without overtaking: of a push or
+  // a pop_up_to any part, of a pop_many all or nothing. Returns false, without effect, if a
+  // pop_up_to of `wanted` items could take more than w.count_, for which it has memory.
+  // Errors: std::bad_alloc, without effect.
   [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
 
   // Matches the wait queues, and those of other queues that can proceed as a result.
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
     return budget_ ? match_with_budget() : match_wait_queues();
   }
-  // The same after an operation that others wait for, and remembers whose it was.
+  // Like match_waiters(), after a push or a pop, and remembers which task it was.
   [[nodiscard]] work_list match_after_push() noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list match_after_pop() noexcept LEAT_REQUIRES(mutex_);
   static void wake_all(work_list& woken) noexcept;
@@ -214,7 +214,7 @@ class queue_base {
 
   mutable detail::biased_mutex mutex_;
   std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
-  // As many stay in while the queue is open.
+  // Pops leave this number of items in an open queue.
   std::size_t min_after_dequeue_ LEAT_GUARDED_BY(mutex_);
   const std::size_t capacity_;
   const bool takes_whole_batches_;
@@ -238,30 +238,30 @@ class queue_base {
   template <class Queue, class PopMany>
   friend struct detail::pop_batch_operation;
 
-  // Starts an operation that could not be done immediately: tries it, else adds it to the waiters.
-  // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
+  // Starts an operation that could not complete immediately: tries it, or adds it to the waiters.
+  // Returns true if it completed without a wait. Errors: std::bad_alloc, without effect.
   bool begin(detail::queue_waiter& w) { return !enqueue_waiter_fast(w) && begin_general(w); }
   [[nodiscard]] bool begin_general(detail::queue_waiter& w);
 
-  // Ends a wait as cancelled; false when it has ended already.
+  // Ends a wait with `cancelled`. Returns false if it has already ended.
   bool cancel(detail::queue_waiter& w) noexcept;
-  // The same, but false also for what has moved items: those of a push of many stay in.
+  // Like cancel(), but also returns false, without effect, if a push_many has added items.
   bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
 
-  // Gives back what a pop that has ended well took: it ends as cancelled then. Nothing happens to
-  // any other operation, nor where there is no memory for it.
+  // Returns the items of a completed pop to the queue; the pop then ends with `cancelled`. Has no
+  // effect on other operations, or if there is no memory.
   void undo(detail::queue_waiter& w) noexcept;
 
-  // The same for an operation whose result nobody will take. False: there was no memory for it, so
-  // the queue has failed, and the operation still has its items.
+  // Like undo(), for an operation whose result is not used. If there is no memory, the queue fails,
+  // the operation keeps its items, and the function returns false.
   bool undo_or_fail(detail::queue_waiter& w) noexcept;
 
-  // Unlinks an operation whose coroutine no longer waits: all items that it took are returned.
-  // False: it has ended already, and its wake-up is on the way.
+  // Unlinks an operation whose coroutine no longer waits, and returns the items that it took to the
+  // queue. Returns false if it has already ended; then its wake-up is pending.
   bool abandon(detail::queue_waiter& w) noexcept;
 
-  // Puts a batch of so many items back that was taken, because nothing could be made of it. If
-  // there is no memory for that either, the queue fails: they are not lost silently.
+  // Returns `count` removed items to the queue because their batch could not be created. If there
+  // is no memory for that, the queue fails, so that they are not lost silently.
   void put_back(void* batch, std::size_t count) noexcept;
 
   // For a queue_runner that fills this queue: a dump reports one that was never started. The entry
@@ -270,23 +270,23 @@ class queue_base {
   void remove_unstarted_runner() noexcept;
   [[nodiscard]] bool has_unstarted_runner() const noexcept;
 
-  void append_to(std::string& text) const;  // what describe() writes
+  void append_to(std::string& text) const;  // the text that describe() writes
   [[noreturn, gnu::cold]] void abort_destroyed_in_use() const noexcept LEAT_REQUIRES(mutex_);
-  // What the queue counts, without a look into storage; for a queue that is being made or destroyed
-  // too. A lock that nobody has ever taken is left to its first user, who then owns it.
+  // Returns the counters without access to storage, also during construction and destruction. Does
+  // not take a lock that was never taken, because the first thread to take it becomes its owner.
   [[nodiscard]] queue_statistics counts() const noexcept;
   [[nodiscard]] queue_statistics counts_now() const noexcept LEAT_REQUIRES(mutex_);
   // A live_queue::reporter.
   static bool report(const void* queue, detail::live_queue::access how, detail::queue_state& state);
   [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
   void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
-  // How many items a waiting operation has moved.
+  // Returns the number of items that a waiting operation has moved.
   std::size_t moved_count(const detail::queue_waiter& w) const noexcept;
-  // What is known of a waiting operation, and who could serve it.
+  // Describes a waiting operation and the tasks that could serve it.
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
   void throw_if_impossible(const detail::queue_waiter& w) const;
-  // True: there is memory for all that is let in, and `held` items more.
+  // Returns true if there is memory for all items that the queue may store, and `held` more.
   [[nodiscard]] bool has_memory_for(std::size_t held) const noexcept LEAT_REQUIRES(mutex_) {
     return held <= reserved_ &&
            std::max({size_, min_after_dequeue_, capacity_}) <= reserved_ - held;
@@ -294,7 +294,7 @@ class queue_base {
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool enqueue_waiter_fast(detail::queue_waiter& w) noexcept;
   void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  // True for a batch that takes items as they come and may have to give them back.
+  // Returns true for a batch that takes items as they arrive and may have to return them.
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
     return w.role_ >= detail::queue_waiter::role::pop_many && !takes_whole_batches_;
   }
@@ -319,7 +319,7 @@ class queue_base {
   [[nodiscard]] work_list close_and_match(detail::queue_outcome for_pushes) noexcept
       LEAT_REQUIRES(mutex_);
 
-  // -- Whether the next item of a push may come in, and a pop may have an item.
+  // -- Whether the next item of a push may be added, and whether a pop may take an item.
   [[nodiscard]] bool has_space_for(const detail::queue_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
     return size_ < capacity_ && (!weighed_ || can_add_next(w));
@@ -342,7 +342,7 @@ class queue_base {
   void count_weight_returned(std::size_t weight) noexcept LEAT_REQUIRES(mutex_);
   void add_weights_to(queue_statistics& s) const noexcept LEAT_REQUIRES(mutex_);
 
-  // -- Also there: what a queue has to do with its budget. Under both locks.
+  // -- Also in queue_weight.cpp: the budget. Called under both locks.
   void take_ticket(detail::queue_waiter& w) noexcept;
   void notify_budget(std::size_t stored, std::size_t taken) noexcept;
   bool lock_budget() const noexcept;
@@ -352,7 +352,7 @@ class queue_base {
   void match_for_budget(queue_base& locked, work_list& woken) noexcept;
   void leave_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
 
-  // Updates what the fast path may do, after a change of a wait queue, of closed_ or held_back_.
+  // Updates the conditions of the fast path after a change of a wait queue, closed_ or held_back_.
   void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
     fast_push_ = nobody_waits && !closed_ && !budget_;
@@ -365,9 +365,9 @@ class queue_base {
   bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
   const std::size_t low_mark_;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
-  std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
-  std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
-  std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // for as many there is memory at least
+  std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // the largest value that held_ may reach
+  std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // items that waiting pushes have yet to add
+  std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // items for which there is memory, at least
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t unstarted_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
   const std::size_t max_weight_;
@@ -382,7 +382,7 @@ class queue_base {
   detail::live_queue registration_{this, &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the position of a plain close among the pushes
   const std::string name_;
-  // Whose operations waited here or were waited for: who usually fills the queue and empties it.
+  // The tasks whose operations waited or ended a wait: those that usually fill and empty the queue.
   detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);
   detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
 };

@@ -40,7 +40,7 @@ class registered_queue {
   std::type_index item_;
   std::type_index queue_;
   shuffle_options options_;
-  const element_spec* spec_;  // of the object, or none
+  const element_spec* spec_;  // of the object, or null
   std::shared_ptr<void> object_;
 };
 
@@ -134,8 +134,8 @@ class queue_registry {
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:
-  // `fresh` was made before it is known whether it is needed: no foreign code may run under the
-  // lock.
+  // `fresh` was created before the look-up, even if it is not needed, because no user code may run
+  // under the lock.
   template <class Queue>
   std::shared_ptr<Queue> same_or(const typename Queue::options_type& options,
                                  std::shared_ptr<Queue> fresh) {

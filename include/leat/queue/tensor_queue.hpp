@@ -162,8 +162,8 @@ class tensor_queue
     return queue_.try_push_many(items_to_push);
   }
 
-  /// Removes `count` elements as one batch without waiting. Returns the batch. If fewer elements are
-  /// available or other pops are waiting, removes none and returns an empty optional.
+  /// Removes `count` elements as one batch without waiting. Returns the batch, or an empty optional
+  /// if fewer elements are available or other pops are waiting; then no element is removed.
   ///
   /// Errors: invalid_argument and std::bad_alloc, as in pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_many(std::size_t count) {
@@ -265,7 +265,7 @@ class tensor_queue
     return blocking<pop_up_to_operation>::run(queue_, limit, where, wanted(count), queue_, spec_);
   }
 
-  // By reference: a token may keep what it is given until it begins.
+  // Passes references, because a token may keep its arguments until it starts the operation.
   template <class Operation, class Token>
   auto initiate_batch(std::size_t count, const std::source_location& where, Token&& token) {
     return detail::initiate<Operation>(queue_, where, std::forward<Token>(token), wanted(count),
