@@ -8,43 +8,47 @@
 
 namespace leat {
 
-/// How the bytes of a file are compressed, as a whole.
+/// The compression of a file as a whole.
 enum class compression : std::uint8_t {
-  none,  ///< as they are
+  none,  ///< not compressed
   zlib,  ///< one deflate stream with the frame of RFC 1950
-  gzip,  ///< one deflate stream after the other, each with the frame of RFC 1952
+  gzip,  ///< consecutive deflate streams, each with the frame of RFC 1952
 };
 
-/// Its name as TensorFlow has it: "none", "ZLIB", "GZIP".
+/// Returns the name that TensorFlow uses: "none", "ZLIB" or "GZIP".
 [[nodiscard]] std::string_view to_string(compression c) noexcept;
 
-/// The compression of that name; "" means none as well.
-/// Errors: invalid_argument for anything else, with what it may be.
+/// Returns the compression with this name; an empty name also means none.
+/// Errors:     invalid_argument for any other text; the message lists the valid names.
 /// TensorFlow: TFRecordOptions.get_compression_type_string; FixedLengthRecordReader's encoding,
-///         where an unknown name is taken for none.
+///             which treats an unknown name as none.
 [[nodiscard]] compression parse_compression(std::string_view text);
 
-/// So many bytes of a file, or all of a smaller one, tell all that detect_compression() can know.
+/// Maximum number of bytes from the beginning of a file that detect_compression() uses. Pass all
+/// bytes of a smaller file.
 inline constexpr std::size_t compression_sample_size = 4096;
 
-/// What a file is compressed with that begins with these bytes.
+/// Returns the compression of a file that begins with these bytes.
 ///
-/// gzip is recognised by its magic number and method, and zlib with a window of 32 KiB by its
-/// header and the block that must follow: three bytes. A text that begins with "x^" can look like
-/// that: who knows better says so. The header of a smaller window is one of "8O", "HK", "X" and a
-/// tab, "hC" and others with which texts begin: it counts when all of compression_sample_size bytes
-/// can be inflated, or a smaller file as a whole, with the right checksum. So a small file of that
-/// kind that is cut off is taken for what is not compressed.
+/// gzip is recognised by its magic number and method. zlib with a window of 32 KiB is recognised by
+/// three bytes: the header and the beginning of the block that must follow. A text that begins with
+/// "x^" can look the same; if you know the compression, specify it instead.
 ///
-/// Errors: std::bad_alloc, for the header of a smaller window only.
+/// The header of a smaller window is also the beginning of many texts: "8O", "HK", "X" and a tab,
+/// "hC" and others. It counts only if all compression_sample_size bytes can be inflated, or a
+/// smaller file as a whole with the right checksum. A small file of this kind that is truncated is
+/// therefore detected as not compressed.
+///
+/// Errors: std::bad_alloc, only for the header of a smaller window.
 [[nodiscard]] compression detect_compression(byte_view beginning);
 
-/// True when more bytes, up to compression_sample_size, can change what detect_compression() says.
-/// Errors: as detect_compression().
+/// Returns true if more bytes, up to compression_sample_size, can change the result of
+/// detect_compression().
+/// Errors: those of detect_compression().
 [[nodiscard]] bool needs_larger_sample(byte_view beginning);
 
-/// The same for a TFRecord file, of which twelve bytes tell more: none when a record's header with
-/// the right checksum stands there.
+/// Like detect_compression(), but for a TFRecord file. Returns none if the first twelve bytes are
+/// the header of a record with the right checksum.
 [[nodiscard]] compression detect_tfrecord_compression(byte_view beginning);
 
 }  // namespace leat

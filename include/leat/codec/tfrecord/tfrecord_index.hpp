@@ -10,29 +10,33 @@
 
 namespace leat {
 
-/// What an index knows of the file it was made of, to tell whether that is the same one still.
+/// A fingerprint of the file from which an index was built. It shows whether a file is still the
+/// same.
 struct tfrecord_fingerprint {
   std::uint64_t size = 0;        ///< bytes
   std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
-  /// CRC-32C of its first tfrecord_sample_size bytes and then its last ones; a smaller file counts
-  /// whole, twice.
+  /// CRC-32C of the first tfrecord_sample_size bytes followed by the last ones. Of a smaller file,
+  /// all bytes count twice.
   std::uint32_t sample = 0;
 
   friend bool operator==(const tfrecord_fingerprint&, const tfrecord_fingerprint&) = default;
 };
 inline constexpr std::size_t tfrecord_sample_size = 4096;
 
-/// The first bytes of an index, as in a PNG file: a transfer that takes it for text changes them.
+/// The first bytes of an index. As in a PNG file, a transfer that treats the file as text changes
+/// them.
 inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n";
 
-/// An index of the records of a TFRecord file: their number, and the position of each in O(1).
+/// An index of a TFRecord file: the number of records, and the position of each record in O(1).
 ///
-/// Made by a tfrecord_index_builder, or of the bytes of an index file; see
-/// docs/formats/tfrecord-index.md. The offsets of 128 records are kept as a straight line and what
-/// they differ from it, in as many bits as the largest difference takes: records of one size take
-/// 0.2 bytes each, records of 100 to 1000 bytes 2 bytes.
+/// An index is built by a tfrecord_index_builder or decoded from the bytes of an index file; see
+/// docs/formats/tfrecord-index.md. The offsets of 128 records are stored as a straight line and
+/// their differences from it. Each difference has as many bits as the largest one needs. Records of
+/// one size take 0.2 bytes each, and records of 100 to 1000 bytes take 2 bytes each.
 ///
-/// A value type. Thread safety: thread-compatible; thread-safe where nobody assigns to it.
+/// A value type.
+///
+/// Thread safety: thread-compatible; thread-safe while no thread assigns to it.
 class tfrecord_index {
  public:
   /// The position of a record.
@@ -43,35 +47,39 @@ class tfrecord_index {
     friend bool operator==(const entry&, const entry&) = default;
   };
 
-  /// Of a file without records.
+  /// Creates the index of a file without records.
   tfrecord_index() = default;
 
-  /// How many records there are.
+  /// Returns the number of records.
   [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
-  /// The position of record `i`. Precondition: i < size(). Cost: O(1), a few ns if it is cached.
+  /// Returns the position of record `i`.
+  /// Precondition: i < size().
+  /// Cost:         O(1), a few ns if it is cached.
   [[nodiscard]] entry operator[](std::uint64_t i) const noexcept {
     const std::uint64_t offset = offset_of(i);
     const std::uint64_t end = i + 1 == count_ ? fingerprint_.size : offset_of(i + 1);
     return {offset, end - offset - tfrecord_overhead};
   }
 
-  /// Bytes of all payloads.
+  /// Returns the size of all payloads together, in bytes.
   [[nodiscard]] std::uint64_t payload_size() const noexcept {
     return fingerprint_.size - count_ * tfrecord_overhead;
   }
 
   [[nodiscard]] const tfrecord_fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
-  /// The bytes of an index file. Errors: std::bad_alloc.
+  /// Returns the bytes of an index file.
+  /// Errors: std::bad_alloc.
   [[nodiscard]] std::vector<std::byte> encode() const;
 
-  /// The index that these bytes are. What comes out is consistent, whoever wrote the bytes: records
-  /// follow one another from the start to the end of a file of fingerprint().size bytes.
+  /// Decodes the bytes of an index file. The result is consistent even for a crafted file: the
+  /// records follow one another from the start to the end of a file of fingerprint().size bytes.
   ///
-  /// Errors: invalid_argument for what is no index; unimplemented for one of another version;
-  ///         data_loss for a corrupt one; std::bad_alloc. Cost: about 1 ns a record.
+  /// Errors: invalid_argument if `bytes` are not an index; unimplemented for an index of another
+  ///         version; data_loss for a corrupt index; std::bad_alloc.
+  /// Cost:   about 1 ns a record.
   [[nodiscard]] static tfrecord_index decode(byte_view bytes);
 
   friend bool operator==(const tfrecord_index&, const tfrecord_index&) = default;
@@ -123,7 +131,8 @@ class tfrecord_index {
   tfrecord_fingerprint fingerprint_;
 };
 
-/// Makes an index, one record after the other: while a file is written, or by a scan of headers.
+/// A builder of an index, to which records are added one by one: while a file is written, or during
+/// a scan of the headers.
 ///
 ///     leat::tfrecord_index_builder builder;
 ///     builder.add(payload.size());  // for each record that is written
@@ -132,19 +141,21 @@ class tfrecord_index {
 /// Thread safety: thread-compatible.
 class tfrecord_index_builder {
  public:
-  /// Adds the record that comes next in the file, by the size of its payload.
+  /// Adds the next record of the file, by the size of its payload.
   ///
-  /// Errors: std::bad_alloc, then nothing was added; invalid_argument where the file would be
-  ///         larger than 2^63 bytes. Cost: 2 ns.
+  /// Errors: std::bad_alloc, in which case nothing was added; invalid_argument if the file would be
+  ///         larger than 2^63 bytes.
+  /// Cost:   2 ns.
   void add(std::uint64_t payload_size);
 
-  /// Records so far.
+  /// Returns the number of records so far.
   [[nodiscard]] std::uint64_t size() const noexcept { return index_.count_ + pending_.size(); }
-  /// The offset behind the last record.
+  /// Returns the offset after the last record.
   [[nodiscard]] std::uint64_t end_offset() const noexcept { return end_; }
 
-  /// The index of the file of this fingerprint.
-  /// Errors: failed_precondition when that has another size; std::bad_alloc.
+  /// Returns the index of the file with this fingerprint.
+  /// Errors: failed_precondition if the fingerprint has a different size than the records;
+  ///         std::bad_alloc.
   [[nodiscard]] tfrecord_index finish(const tfrecord_fingerprint& fingerprint) &&;
 
  private:
@@ -156,13 +167,16 @@ class tfrecord_index_builder {
   std::uint64_t bits_ = 0;  // of words_ that are in use
 };
 
-/// Adds the records at the beginning of `bytes`, which begin at a record, by their headers: the
-/// payloads are not looked at, and may lie behind `bytes`. `left`: bytes from there to the end of
-/// the file.
+/// Adds the records at the beginning of `bytes`, which must begin at a record, to an index. Only
+/// headers are read: payloads are not checked and may lie beyond `bytes`. `left` is the number of
+/// bytes from the beginning of `bytes` to the end of the file.
 ///
-/// Ends with need_more at a header that is not whole in `bytes`, or at a record that is not whole
-/// in the file: then scan::needed is above `left` - scan::consumed. Else as scan_tfrecords().
-/// Thread safety: thread-compatible. Cost: a few ns a record.
+/// The scan ends with need_more at a header that is incomplete in `bytes`, or at a record that is
+/// incomplete in the file. In the second case, tfrecord_scan::needed is above `left` minus
+/// tfrecord_scan::consumed. Otherwise the scan ends like scan_tfrecords().
+///
+/// Thread safety: thread-compatible.
+/// Cost:          a few ns a record.
 tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_index_builder& to);
 
 }  // namespace leat
