@@ -26,7 +26,7 @@ namespace leat {
 
 /// Options of a producer.
 struct producer_options {
-  std::optional<std::int64_t> num_epochs = {};  ///< 1 or more; if not set, epochs never end
+  std::optional<std::int64_t> num_epochs = {};  ///< 1 or more; if not set, no limit
   bool shuffle = true;                          ///< if true, each epoch has a new order
   std::optional<std::uint64_t> seed = {};       ///< of the orders; if not set, different each time
   std::size_t capacity = 32;                    ///< of the queue, in items, or `unbounded`
@@ -85,8 +85,8 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
 /// If a producer fails, its queue fails with the same error, which readers of the queue receive.
 ///
 /// Producers with the same options that share a queue by name fill it together, each with its own
-/// epochs. The first one to finish its epochs closes the queue, and the others then fail. No item
-/// is missing silently.
+/// epochs. The first one to finish its epochs closes the queue, and all that have not finished then
+/// fail. So no item is missing silently.
 ///
 /// Lifetime: the producer must live until the coordinator has been joined.
 ///

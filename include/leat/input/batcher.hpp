@@ -94,8 +94,8 @@ class basic_batcher {
   /// Returns the next batch, or an empty optional if the input has ended.
   ///
   /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience. If
-  ///         no patience is set, deadline_exceeded if no batch arrives for 60 s, and start() was
-  ///         never called or a task waits for a producer that was never started.
+  ///         no patience is set, deadline_exceeded if no batch arrives for 60 s and either start()
+  ///         was never called or a task waits for a producer that was never started.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);

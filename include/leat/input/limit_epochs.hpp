@@ -50,7 +50,7 @@ class limit_epochs {
   explicit limit_epochs(T value, std::optional<std::int64_t> num_epochs = {})
       : state_(std::make_shared<state>(std::move(value), num_epochs)) {}
 
-  /// Returns the value, or an empty optional if it was returned `num_epochs` times. Never waits.
+  /// Returns the value, or an empty optional after `num_epochs` calls. Never waits.
   [[nodiscard]] std::optional<T> take() const {
     if (!state_->limit.next()) return std::nullopt;
     return state_->value;

@@ -68,9 +68,10 @@ struct keyed_record {
 /// If the producer that fills the queue was never started, a call that has waited for a name for
 /// 60 s fails with deadline_exceeded. The message names the producer and the missing call.
 ///
-/// A stopped read consumes nothing: the next call opens the name that it has removed from the
-/// queue, and delivers the records that it has read. A task that is stopped and later continues
-/// with the same reader gets each record once. A state that is saved in between misses no record.
+/// A stopped read consumes nothing: the next call opens the name that the stopped one has removed
+/// from the queue, and delivers the records that it has read. A task that is stopped and later
+/// continues with the same reader gets each record once. A state that is saved in between misses no
+/// record.
 ///
 /// You can save the position between two operations, also in the middle of a file, and restore it
 /// in another reader. The state has the position after the last delivered record.
@@ -158,7 +159,8 @@ class queue_reader {
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
   /// Continues at the saved position of another reader; the queue does not change. The next read
-  /// opens the current file. It fails with failed_precondition if the size or time has changed.
+  /// opens the current file. It fails with failed_precondition if the file's size or time has
+  /// changed.
   ///
   /// Errors: invalid_argument if `bytes` are not a state; the reader is then unchanged.
   void restore_state(std::string_view bytes) { set_state(reader_state::from_bytes(bytes, name_)); }
@@ -171,7 +173,7 @@ class queue_reader {
   /// that is restored from the state of this one continues its count.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
   /// Returns the number of bytes at the ends of files that are not a complete record, if the reader
-  /// allows these; see reader_statistics::left_over. Counts files whose end was reached.
+  /// allows these; see reader_statistics::left_over. Only files whose end was reached count.
   [[nodiscard]] std::uint64_t left_over() const noexcept { return left_over_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

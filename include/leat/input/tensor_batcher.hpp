@@ -175,9 +175,9 @@ class basic_tensor_batcher {
   /// Errors:       cancelled; the error of a source. Throws std::bad_alloc if there is no memory
   ///               for the batch, or invalid_argument if its size exceeds 64 bits. The next call
   ///               then tries again with the same elements. Throws deadline_exceeded after the
-  ///               patience. If no patience is set, deadline_exceeded if no batch arrives for 60 s,
-  ///               and start() was never called or a task waits for a producer that was never
-  ///               started.
+  ///               patience. If no patience is set, deadline_exceeded if no batch arrives for 60 s
+  ///               and either start() was never called or a task waits for a producer that was
+  ///               never started.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {

@@ -151,7 +151,7 @@ class pipeline {
   /// error, a stop, or an exception of `body`.
   ///
   /// A supervisor whose state contains the pipeline saves and stops between two elements, and not
-  /// while a coroutine processes one: see docs/supervisor.md, "Where a checkpoint may be taken".
+  /// while a coroutine processes one: see docs/supervisor.md, "Mark steps".
   ///
   /// Errors: the errors of next(), and exceptions of `body`.
   template <class Body>
@@ -210,8 +210,8 @@ class pipeline {
   }
 
   /// Resumes from the state of a pipeline that was declared in the same way. Elements of shuffle
-  /// buffers, and elements that flat_map() has delivered in part, are read and made again, so
-  /// functions must return the same for the same element. Workers, readers, the name of the
+  /// buffers, and elements that flat_map() has delivered in part, are read and made again. So
+  /// functions must return the same result for the same element. Workers, readers, the name of the
   /// pipeline, prefetch() and num_epochs may differ. A seed that is not set is taken from `state`.
   ///
   /// Call it before the first next(), on the consumer's scheduler. An error changes nothing.
@@ -219,8 +219,8 @@ class pipeline {
   /// Errors:       invalid_argument if the pipeline was declared differently or `state` is not a
   ///               state; data_loss if it is corrupt. Throws failed_precondition if files that were
   ///               read have changed in size or time, if seeds or ranks differ, for other obstacles
-  ///               in the input, and after the first next(). Errors of the system and of corrupt
-  ///               files. The message states what differs.
+  ///               in the input, and after the first next(). Also errors of the system and of
+  ///               corrupt files. The message states what differs.
   /// Cancellation: fails with `cancelled` within a few records; the pipeline is then as declared.
   /// Cost:         reads each record that a shuffle buffer held, and calls the functions for it in
   ///               this task, for any number of workers. Other tasks run meanwhile.

@@ -157,9 +157,10 @@ class stage_work_timer {
 /// within ten percentage points of the busiest one are named with it.
 ///
 /// If no stage is busy half of the time, for example because tasks share a thread, the bottleneck
-/// is the stage for which all others wait. If there is no such stage, the source or the consumer of
-/// the pipeline is too slow, or the queues between the stages are too small. A stage through which
-/// nothing has passed is named before all others.
+/// may be whatever feeds the first stage or empties the last one. Otherwise it is the stage that
+/// does two thirds of the work or for which all others wait. If there is no such stage, the queues
+/// between the stages are too small. A stage through which nothing has passed is named before all
+/// others.
 ///
 /// `elapsed` is the time that the pipeline has run. Pass `now` for a pipeline that still runs, so
 /// that waits in progress count too.

@@ -23,8 +23,8 @@ struct file_source {
   /// and an epoch reads each file once, even if it is named several times.
   braced<std::vector<std::string>> files;
   std::optional<std::uint64_t> num_epochs = 1;  ///< if not set, the epochs never end
-  bool shuffle = false;                         ///< if true, shuffles the files in each epoch
-  std::optional<std::uint64_t> seed = {};       ///< of the orders; if not set, different each time
+  bool shuffle = false;                    ///< if true, the files have a new order in each epoch
+  std::optional<std::uint64_t> seed = {};  ///< of the orders; if not set, different each time
   std::size_t interleave = 1;
   std::size_t block_length = 64;
   /// The number of tasks that read files, on pipeline_options::workers in turn. A number from 1 to

@@ -28,10 +28,10 @@ struct pipeline_options {
   /// on the consumer's scheduler. The schedulers must outlive the pipeline.
   braced<std::vector<scheduler*>> workers = {};
   /// The time that the consumer waits for an element before next() fails with deadline_exceeded.
-  /// The message names the stage for which all others wait, because it has no input or its input
-  /// does not arrive. Noticing this may take twice as long. A function that does not return cannot
-  /// be stopped: the pipeline still waits for it, and dump() shows it. If not set, there is no
-  /// limit, except 60 s for a producer that was never started; see read_queue().
+  /// The message names the stage for which all others wait, because nothing feeds it or its input
+  /// does not arrive. The error may come after up to twice this time. A function that does not
+  /// return cannot be stopped: the pipeline still waits for it, and dump() shows it. If not set,
+  /// there is no limit, except 60 s for a producer that was never started; see read_queue().
   ///
   /// A pipeline with a limit has a hidden prefetch stage at its end: a task of the pipeline calls
   /// the last stage, and reads one block ahead, so that next() can fail while that task still
