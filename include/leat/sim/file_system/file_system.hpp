@@ -18,25 +18,25 @@
 
 namespace leat::sim {
 
-/// What can go wrong with an operation on a file.
+/// A fault of an operation on a file.
 enum class fault : std::uint8_t {
   none,
-  short_transfer,  ///< a read or write moves fewer bytes than asked for, at least one
-  interrupted,     ///< EINTR: nothing has happened
-  again,           ///< EAGAIN: nothing has happened
-  cancelled_late,  ///< ECANCELED, although a read or write has happened
-  io_error,        ///< EIO: nothing has happened; of a file's sync: see file_system
-  no_space,        ///< ENOSPC: a write, or an operation that makes a file or directory
-  bit_flip,        ///< a read brings one wrong bit; the file is right
-  truncated,       ///< before a read, somebody else cuts the file anywhere
-  replaced,        ///< before a read or an open, another file takes the name: some first bytes of
-                   ///< the old one; who has that open still reads that
+  short_transfer,  ///< a read or write moves fewer bytes than requested, but at least one
+  interrupted,     ///< EINTR; nothing has happened
+  again,           ///< EAGAIN; nothing has happened
+  cancelled_late,  ///< ECANCELED, although the read, write or sync has happened
+  io_error,        ///< EIO; nothing has happened, except in a sync of a file: see file_system
+  no_space,        ///< ENOSPC, in a write or an operation that creates a file or directory
+  bit_flip,        ///< a read returns one wrong bit; the file is intact
+  truncated,       ///< before a read, another process truncates the file at any offset
+  replaced,        ///< before a read or an open, another file replaces this one: it has the first
+                   ///< bytes of the old file; an open file still refers to the old one
   slow,            ///< the operation takes minutes
   crash_before,    ///< the machine stops before the operation
-  crash_after,     ///< and after it
+  crash_after,     ///< the machine stops after the operation
 };
 
-/// How often each fault happens, as a probability for each operation that it can befall.
+/// The probabilities of faults, for each operation in which the fault can occur.
 struct fault_rates {
   double short_transfer = 0;
   double interrupted = 0;
@@ -47,114 +47,118 @@ struct fault_rates {
   double bit_flip = 0;
   double truncated = 0;
   double replaced = 0;
-  double slow = 0;   ///< besides any other
-  double crash = 0;  ///< the machine stops, before the operation or after it
+  double slow = 0;   ///< in addition to any other fault
+  double crash = 0;  ///< the machine stops before or after the operation
 };
 
-/// One fault at one operation: the `call`-th that the world asks for, counted from 1. Nothing
-/// happens where the fault cannot befall that one, as `no_space` a read.
+/// One fault in one operation: the `call`-th that the world requests, counted from 1. If the fault
+/// cannot occur in that operation, such as `no_space` in a read, nothing happens.
 ///
-/// A request that is first looked for in the page cache, and then submitted since it is not there,
-/// is one call.
+/// A request that is first looked up in the page cache, and then submitted because it is not
+/// there, is one call.
 struct planned_fault {
   std::uint64_t call = 0;
   fault what = fault::none;
 };
 
-/// What a file system is made of.
+/// Options of a file_system.
 struct file_system_options {
   fault_rates faults = {};
   std::optional<planned_fault> plan = {};
-  std::uint64_t size = UINT64_MAX;        ///< bytes; a write beyond is ENOSPC
-  std::size_t max_open_files = SIZE_MAX;  ///< an open beyond is EMFILE
-  /// Bytes: what a direct read must be a multiple of, in the file and in memory; 0: there are none.
+  std::uint64_t size = UINT64_MAX;        ///< bytes; a write beyond fails with ENOSPC
+  std::size_t max_open_files = SIZE_MAX;  ///< an open beyond fails with EMFILE
+  /// The number of bytes of which a direct read must be a multiple, in the file and in memory. If
+  /// 0, there are no direct reads.
   std::size_t direct_unit = 4096;
 };
 
-/// A file system in memory, whose time, order and faults a decision_source decides.
+/// A file system in memory whose time, order and faults are decided by a decision_source.
 ///
-/// Operations take a time of their own and complete in any order. What was written is on the
-/// device only once it was synced, and a name only once its directory was: restart() after a crash
-/// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. A
-/// directory is on the device as soon as it is made.
+/// Durability: operations take different times and complete in any order. Written data is on the
+/// device only after a sync of the file, and a name only after a sync of its directory. After a
+/// crash, restart() keeps or loses the rest, separately for each sector of 512 bytes and for each
+/// change of a name. A directory is on the device as soon as it is created.
 ///
-/// A sync of a file that fails with EIO has lost some of the sectors that it was to bring to the
-/// device: they are read back as they were written, and no later sync brings them, until they are
-/// written again. So it is on Linux.
+/// Failed syncs: a sync of a file that fails with EIO loses some of the sectors that it had to
+/// write to the device. Reads still return their new content, but no later sync writes them to the
+/// device until the program writes them again. Linux behaves in this way.
 ///
-/// The buffer of an operation under way is watched, all of it: when it completes a byte that is not
-/// what it was when it was submitted is told. Not told is who only reads it, writes what is there
-/// already or changes it back in time: that takes the address sanitizer.
+/// Buffers: the whole buffer of an operation in flight is checked. If a byte has changed between
+/// submission and completion, a violation is reported. The check does not detect code that only
+/// reads the buffer, writes the bytes that it already contains, or restores them in time. Use the
+/// address sanitizer to detect these.
 ///
-/// Paths are taken as absolute; "." and doubled slashes are left out.
+/// Paths: all paths are treated as absolute; "." and repeated slashes are ignored.
 ///
 /// Thread safety: thread-bound to the world's thread.
 class file_system final : public file_backend {
  public:
-  /// `violation` is called with a sentence when a buffer was misused.
+  /// Creates an empty file system, which calls `violation` with a message when a buffer is misused.
   file_system(decision_source& c, const file_system_options& options,
               std::function<void(std::string)> violation);
 
-  // ---- For the test: at once, without faults, and on the device.
+  // ---- For the test. These take effect immediately, without faults, and on the device.
 
-  /// Makes a file with this content, and the directories above it. Who has another one of that
-  /// name open still reads that.
+  /// Creates a file with this content, and the directories above it. If another file of that name
+  /// is open, its readers still read the old file.
   void write_file(const std::string& path, std::string_view content);
 
-  /// Cuts a file, or fills it up with zeros, under those who read it. Nothing without such a file.
+  /// Truncates a file, or extends it with zeros, even while it is open. Has no effect if there is
+  /// no such file.
   void truncate(const std::string& path, std::size_t size);
 
-  /// The content of a file; empty when there is none.
+  /// Returns the content of a file, or an empty optional if there is no such file.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& path) const;
 
-  /// Makes a directory and those above it.
+  /// Creates a directory and the directories above it.
   void make_directory(const std::string& path);
 
-  /// Makes a pipe, empty and with a writer, and the directories above it. A read of it from
-  /// `at_stream_position` waits until it has data, or no writer.
+  /// Creates an empty pipe with a writer, and the directories above it. A read of the pipe from
+  /// `at_stream_position` waits until the pipe has data or no writer.
   void make_pipe(const std::string& path);
 
-  /// Adds to what a pipe has for its readers.
+  /// Appends text to the data that a pipe has for its readers.
   void write_pipe(const std::string& path, std::string_view text);
 
-  /// Takes away a pipe's writer: it ends behind what it has.
+  /// Removes the writer of a pipe: the pipe ends after its remaining data.
   void close_pipe(const std::string& path);
 
-  /// Paths of all files.
+  /// Returns the paths of all files.
   [[nodiscard]] std::vector<std::string> files() const;
 
-  /// Files that are open.
+  /// Returns the number of open files.
   [[nodiscard]] std::size_t open_files() const noexcept { return open_.size(); }
 
-  /// Operations asked for so far: what planned_fault counts.
+  /// Returns the number of operations requested so far, which planned_fault::call counts.
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
 
-  /// True from a crash on: operations end as EIO and change nothing.
+  /// Returns true after a crash, when operations other than a close fail with EIO and none has an
+  /// effect.
   [[nodiscard]] bool crashed() const noexcept { return crashed_; }
 
-  /// The machine stops now.
+  /// Stops the machine now.
   void crash() noexcept { crashed_ = true; }
 
-  /// Brings the files into their state after a crash: all that was synced, and of the rest what the
-  /// decisions keep. Open files are gone.
+  /// Sets the files to their state after a crash: everything that was synced, and the part of the
+  /// rest that the decisions keep. No file is open any more.
   void restart();
 
   // ---- For the world.
 
-  /// When the next operation completes; no_deadline when none is under way.
+  /// Returns when the next operation completes, or no_deadline if none is in flight.
   [[nodiscard]] time_point next_completion() const noexcept;
 
-  /// How many operations may complete by now.
+  /// Returns the number of operations that may complete by `now`.
   [[nodiscard]] std::size_t due(time_point now) const noexcept;
 
-  /// Completes one of those, counted from the earliest; gives what it was.
+  /// Completes one of these operations, counted from the earliest, and returns its description.
   std::string complete(std::size_t index);
 
-  /// What has befallen operations that were answered at once, since this was last asked; empty
-  /// where nothing has.
+  /// Returns the faults, since the last call, of operations that completed immediately, or an empty
+  /// string if there were none.
   [[nodiscard]] std::string take_fault_text() noexcept { return std::exchange(fault_text_, {}); }
 
-  /// The time now, for latencies, and that on the wall, for file times.
+  /// Sets the current time, for latencies, and the wall-clock time, for file times.
   void set_time(time_point now, std::int64_t wall_ns) noexcept {
     now_ = now;
     wall_ns_ = wall_ns;

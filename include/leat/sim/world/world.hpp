@@ -24,60 +24,64 @@ namespace leat::sim {
 
 class simulated_turn;
 
-/// An invariant did not hold. what() names it and the step.
+/// The error of an invariant that did not hold. what() names the invariant and the step.
 class invariant_violation : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// A run went on for more steps than any sensible one.
+/// The error of a run that took more steps than world_options::max_steps.
 class step_limit_exceeded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What becomes of the lines of a schedule.
+/// Options for the lines of a schedule: how many are kept, and where they are written.
 struct trace_options {
-  /// Lines that are kept from the beginning, and as many at least of the end; others are counted.
+  /// The number of lines that are kept from the beginning. At least as many are kept from the end.
+  /// Other lines are only counted.
   std::size_t ends = SIZE_MAX;
-  /// Each line is also written here before its step is run, so that it is seen whatever the step
-  /// does; what is known behind it only, such as a pre-emption, on a line of its own.
+  /// The file to which each line is also written before its step runs, so that it is visible
+  /// whatever the step does. Facts that are known only after the step, such as a pre-emption, are
+  /// written on a line of their own. If null, no file is written.
   std::FILE* to = nullptr;
 };
 
-/// What a world is made of.
+/// Options of a world.
 struct world_options {
   std::size_t threads = 1;         ///< simulated threads, each with a scheduler
   file_system_options files = {};  ///< size and faults of the file system
   memory_options memory = {};      ///< allocations of the program that fail
-  /// How often a simulated thread is pre-empted between two suspension points, at a lock, while
-  /// others run: probability for each step. Only where there are several threads.
+  /// The probability for each step that a simulated thread is pre-empted at a lock, between two
+  /// suspension points, while others run. Applies only if there are several threads.
   double preemption = 0.1;
-  /// How often the clock on the wall is set, by up to an hour forward or back: probability each
-  /// time that time moves. Timers do not notice.
+  /// The probability, each time that time moves, that the wall clock is set forward or back by up
+  /// to an hour. Timers are not affected.
   double wall_jump = 0;
-  /// Besides, each such time of these, counted from 1: see world::time_advances().
+  /// The number, counted from 1, of one move of time at which the wall clock is set in addition;
+  /// see world::time_advances().
   std::optional<std::uint64_t> wall_jump_plan = {};
-  std::uint64_t max_steps = 5'000'000;  ///< a longer run is a step_limit_exceeded
+  std::uint64_t max_steps = 5'000'000;  ///< a longer run throws step_limit_exceeded
 };
 
-/// A program's whole surroundings, made of a seed: threads, time, files, random numbers.
+/// The complete environment of a program, generated from a seed: threads, time, files and random
+/// numbers.
 ///
-/// Everything runs on one real thread, one step after the other; which of the simulated threads
-/// goes on, and with which of its ready tasks, where it is pre-empted, when an operation of the
-/// file system completes and how, is up to a decision_source. Time moves only when nothing can run,
-/// and then jumps. So a run is a pure function of its seed, a minute of waiting takes no time, and
-/// a wait for what cannot come is a deadlock at once.
+/// Everything runs on one real thread, one step after another. A decision_source decides which
+/// simulated thread continues, which of its ready tasks runs and where the thread is pre-empted,
+/// and when and how an operation of the file system completes. Time moves only when nothing can
+/// run, and then jumps. A run is therefore a pure function of its seed, and a minute of waiting
+/// takes no time. A wait for an event that cannot happen is reported immediately as a deadlock.
 ///
 ///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
 ///       w.files().write_file("/in", "some lines\n");
 ///       co_await my_service("/in");
 ///     });
 ///
-/// What the program does must not depend on anything else: real time, addresses, other threads.
-/// With several threads it must not call leat while it holds a lock of its own, such as a
-/// std::mutex: the thread may be pre-empted there, and to that lock all are one thread. Where it
-/// has to, set preemption to 0.
+/// The program must not depend on anything else, such as real time, addresses or other threads.
+/// With several simulated threads, it must not call leat while it holds a lock of its own, such as
+/// a std::mutex. The simulated thread may be pre-empted in that call, and for the lock all
+/// simulated threads are one thread. If the program has to do this, set preemption to 0.
 ///
 /// Thread safety: none; a world belongs to the thread that runs it.
 class world {
@@ -86,78 +90,84 @@ class world {
 
   explicit world(std::uint64_t seed, const world_options& options = {});
 
-  /// A world that decides as another one did; see decision_source.
+  /// Creates a world that repeats the decisions of another one; see decision_source.
   world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options = {});
   world(const world&) = delete;
   world& operator=(const world&) = delete;
   ~world();
 
-  // ---- What the program finds.
+  // ---- The environment of the program.
 
-  /// The seed of the random numbers, and of the decisions unless a script was given.
+  /// Returns the seed of the random numbers and, unless a script was given, of the decisions.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
-  /// The scheduler of a simulated thread; the body runs on the one of thread 0.
+  /// Returns the scheduler of a simulated thread. The body runs on the scheduler of thread 0.
   [[nodiscard]] scheduler& thread(std::size_t i) noexcept { return *threads_[i]; }
 
   [[nodiscard]] file_system& files() noexcept { return files_; }
 
-  /// Allocations of the program that were made, and that failed. Counted where some may fail.
+  /// Returns the record of the program's allocations and failed allocations. They are counted only
+  /// if allocations may fail.
   [[nodiscard]] const allocation_faults& memory() const noexcept { return memory_; }
 
-  /// Random numbers for the program itself, of the world's seed.
+  /// Returns the random numbers for the program itself, which are generated from the world's seed.
   [[nodiscard]] random_engine& random() noexcept { return random_; }
 
-  /// The decisions of the world, also for a program that wants to take part in them.
+  /// Returns the decisions of the world. A program may also use them to make decisions of its own.
   [[nodiscard]] decision_source& decisions() noexcept { return decisions_; }
 
-  /// Virtual time; begins at time_point{}.
+  /// Returns the virtual time, which starts at time_point{}.
   [[nodiscard]] time_point now() const noexcept { return now_; }
 
-  /// The time on the wall, which may jump; begins at 2000-01-01 00:00 UTC. What tasks find as
-  /// scheduler::wall_time(), and files as their times.
+  /// Returns the wall-clock time, which may jump. It starts at 2000-01-01 00:00 UTC. Tasks read it
+  /// by scheduler::wall_time(), and the file system uses it for file times.
   [[nodiscard]] wall_time_point wall_clock() const noexcept;
-  /// Sets the clock on the wall forward, or back. Timers do not notice.
+  /// Sets the wall clock forward or back. Timers are not affected.
   void jump_wall_clock(std::chrono::nanoseconds by) noexcept;
 
-  /// As which process the program goes on: another one, say, after a crash. See
+  /// Sets the process as which the program continues, for example another one after a crash. See
   /// scheduler::identity().
   void set_identity(const process_identity& identity);
 
-  /// Delivers a signal to the world's process: the guards of type stop_on_signal on its threads
-  /// stop their scopes, in a turn that the world chooses. False: there is no guard for the signal
-  /// that has not received one yet. A real signal would have its default effect then, which is
-  /// usually to terminate the process.
+  /// Delivers a signal to the world's process: the stop_on_signal guards on its threads stop their
+  /// scopes, in a turn that the world chooses. Returns true, or false if there is no guard for the
+  /// signal or every such guard has already received one. In that case a real signal would have
+  /// its default effect, which is usually to terminate the process.
   ///
   /// Call it from the body, from one of its tasks or between runs.
   /// Precondition: `signal` is the number of a signal.
   [[nodiscard]] bool raise(int signal) noexcept;
 
-  // ---- What must hold.
+  // ---- Invariants.
 
-  /// Asks after each step whether `holds`. The name appears in the violation.
+  /// Adds an invariant that is checked after each step. `name` appears in the violation.
   void always(std::string name, std::function<bool()> holds);
 
-  /// Asks whenever nothing can run: before time moves, and at the end.
+  /// Adds an invariant that is checked whenever nothing can run: before time moves, and at the end.
   void when_quiet(std::string name, std::function<bool()> holds);
 
-  /// A number that never falls. Asked after each step.
+  /// Adds the invariant that a number never decreases, which is checked after each step.
   void never_falls(std::string name, std::function<std::uint64_t()> value);
 
-  /// What a checkpoint has reached: it never falls, and is never ahead of what was acknowledged.
+  /// Adds the invariants of the position that a checkpoint has reached: it never decreases, and
+  /// never exceeds the acknowledged position.
   void watermark(const std::string& name, std::function<std::uint64_t()> reached,
                  std::function<std::uint64_t()> acknowledged);
 
-  /// What every queue keeps to: no more items, and no more weight, than it may hold and batches
-  /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
-  /// can run nobody waits for what is there, nor at all once it is closed. For the life of the
-  /// world or until clear_invariants(), as are all invariants; of a queue that goes before, see
-  /// scoped().
+  /// Adds the invariants of every queue:
   ///
-  /// Inside means: what went in is in the storage, with a batch that waits, or has been given out.
-  /// That who got it has got it, and has not got it twice, a delivery_log tells.
+  /// - It holds no more items and no more weight than its limits, except what batches returned.
+  /// - It loses and duplicates no item inside: each item that was added is stored, is held by a
+  ///   waiting batch, or was removed.
+  /// - It keeps its minimum size while it is open, unless it has a weight function.
+  /// - Whenever nothing can run, no operation waits for items or capacity that are available.
+  /// - Whenever nothing can run, no operation waits on a closed queue.
+  ///
+  /// Use a delivery_log to check that consumers receive each item, and not twice. Like all
+  /// invariants, these apply until clear_invariants() or the end of the world. If the queue is
+  /// destroyed earlier, use scoped().
   template <class Queue>
     requires requires(const Queue& q) { q.statistics().waiting_pops; }
   void add_invariants(const Queue& q) {
@@ -191,8 +201,8 @@ class world {
     });
   }
 
-  /// What every memory budget keeps to: no more than its limit is stored, but for what batches gave
-  /// back, and whenever nothing can run nobody waits for what is there.
+  /// Adds the invariants of every memory budget. It stores no more than its limit, except what
+  /// batches returned. Whenever nothing can run, no operation waits for memory that is available.
   template <class Budget>
     requires requires(const Budget& b) { b.statistics().used; }
   void add_invariants(const Budget& b) {
@@ -208,8 +218,8 @@ class world {
     });
   }
 
-  /// What every coordinator keeps to: the error that stopped it stays the one that
-  /// raise_requested_exception() throws. Whether join() throws it too, see where you join.
+  /// Adds the invariant of every coordinator: raise_requested_exception() always throws the error
+  /// that stopped it. To check that join() throws this error as well, test the result of join().
   template <class Coordinator>
     requires requires(const Coordinator& c) { c.raise_requested_exception(); }
   void add_invariants(const Coordinator& c) {
@@ -233,11 +243,11 @@ class world {
                });
   }
 
-  /// When a run has ended no coroutine frame of leat that it has made is alive. For the life of the
-  /// world.
+  /// Adds the check that no coroutine frame of leat that a run created is alive when the run has
+  /// ended. It applies until the end of the world.
   void check_frames() noexcept { checks_frames_ = true; }
 
-  /// Drops all invariants that were added.
+  /// Removes all invariants that were added.
   void clear_invariants() noexcept;
 
   /// Invariants that end with a scope: see scoped().
@@ -257,8 +267,9 @@ class world {
     const std::uint64_t last_;
   };
 
-  /// What `add` adds is dropped when what this gives is destroyed. For what the body itself owns:
-  /// behind its end, whatever it ends by, nobody asks any more.
+  /// Calls `add` and returns a scope whose destruction removes the invariants that `add` has added.
+  /// Use it for objects that the body itself owns, so that their invariants are not checked after
+  /// the end of the body, by a return or an exception.
   ///
   ///     leat::fifo_queue<int> q(2, "q");
   ///     const auto invariants = w.scoped([&] { w.add_invariants(q); });
@@ -269,30 +280,31 @@ class world {
     return invariant_scope(*this, first, added_);
   }
 
-  /// Reports a violation of an invariant of the program's own.
+  /// Reports a violation of one of the program's own invariants.
   void report_violation(std::string sentence);
 
   // ---- Running.
 
-  /// Runs the body to its end, and all that it has started. Can be called again: files and time go
-  /// on.
+  /// Runs the body, and everything that it starts, to the end. It can be called again: files and
+  /// time continue.
   ///
-  /// Errors: what the body throws; deadlock; invariant_violation; step_limit_exceeded. After one of
-  ///         these, the tasks were asked to stop and have finished; if they do not finish, the
-  ///         process is terminated. std::logic_error if allocations are to fail but the program
-  ///         does not include leat/sim/failing_new.hpp.
+  /// Errors: exceptions of the body; deadlock; invariant_violation; step_limit_exceeded. After one
+  ///         of these, the tasks have received a stop request and have finished. If they do not
+  ///         finish, the process is terminated. std::logic_error if allocations are to fail but the
+  ///         program does not include leat/sim/failing_new.hpp.
   void run(const body& b);
 
-  /// Steps so far: tasks resumed, operations completed.
+  /// Returns the number of steps so far: tasks resumed and operations completed.
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
-  /// Keeps a line for each step from now on.
+  /// Records a line for each step from now on.
   void trace(const trace_options& options = {});
 
-  /// How often time has moved so far: what world_options::wall_jump_plan counts.
+  /// Returns how often time has moved so far, to which world_options::wall_jump_plan refers.
   [[nodiscard]] std::uint64_t time_advances() const noexcept { return time_advances_; }
 
-  /// The lines, one step each: when, where, what. Where some were left out one says how many.
+  /// Returns the lines of the schedule, one for each step: when it ran, where, and what it did. If
+  /// lines were left out, one line states how many.
   [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
 
  private:
@@ -347,7 +359,9 @@ class world {
   std::uint64_t left_out_ = 0;  // lines between the ends of the schedule
 };
 
-/// Runs a program in a world made of a seed. Errors: as world::run().
+/// Runs a program in a world that is generated from a seed.
+///
+/// Errors: those of world::run().
 void run(std::uint64_t seed, const world::body& b, const world_options& options = {});
 
 }  // namespace leat::sim
