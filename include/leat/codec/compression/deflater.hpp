@@ -15,7 +15,7 @@ enum class deflate_strategy : std::uint8_t {
   standard,
   filtered,      ///< for small numbers that are random in part, such as differences
   huffman_only,  ///< no repetitions at all
-  run_length,    ///< only of the previous byte; as fast as huffman_only, better for images
+  run_length,    ///< repeats of the previous byte; as fast as huffman_only, better for images
   fixed,         ///< no tables in the stream; for very small streams
 };
 

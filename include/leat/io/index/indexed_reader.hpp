@@ -47,7 +47,8 @@ struct indexed_reader_options {
   /// Limit for the batches that were read and are not delivered yet, in bytes. A batch uses at most
   /// half of it, but contains at least one record.
   std::uint64_t max_bytes = std::uint64_t{64} << 20;
-  /// Maximum number of open files, 1 or more. Each read of files() in progress may open one more.
+  /// Maximum number of open files, 1 or more. Each read of files() that is in progress may open one
+  /// more.
   std::size_t max_open_files = 256;
   /// How the files are read. `depth` limits the reads in flight of all files together.
   tfrecord_file_options file = {.max_gap = 0};
@@ -103,7 +104,8 @@ class indexed_reader {
       braced<std::vector<std::string>> paths, indexed_reader_options options = {},
       std::source_location where = std::source_location::current());
 
-  /// Checks options before the files are known: throws if open() would reject them for any files.
+  /// Checks options before the files are known. Throws if open() would reject them for any list of
+  /// files.
   /// Errors: invalid_argument.
   static void check_options(const indexed_reader_options& o);
 

@@ -43,7 +43,7 @@ class record_selection {
     return {*entries_[i].path, entries_[i].offset, entries_[i].index};
   }
 
-  /// Returns an owner of the paths to which all positions refer.
+  /// Returns an owner that keeps alive the paths to which all positions refer.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
 
   /// Returns the index of the i-th record, from 0, among the records of all files of the reader. In
