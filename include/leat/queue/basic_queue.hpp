@@ -191,7 +191,7 @@ class basic_queue
   ///
   ///     co_await numbers.push_many({1, 2, n});
   ///
-  /// Cost: an allocation for a list or a copy.
+  /// Cost: allocates memory for a list or a copy.
   [[nodiscard]] auto push_many(detail::owned_items<T> items,
                                std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // a vector of which is no array

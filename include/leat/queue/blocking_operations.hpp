@@ -16,7 +16,7 @@ namespace leat {
 /// Precondition: the thread does not run a scheduler. In a task, use the awaitable.
 ///
 /// Stop requests: in a thread that coordinator::start_thread() started, a stop of the coordinator
-/// ends the present wait and all later ones with `cancelled`, as in a task.
+/// ends the current wait and all later ones with `cancelled`, as in a task.
 ///
 /// Limits: every operation accepts a wait_limit, which is a stop token, a time or both. If the
 /// limit has been reached before the call:
