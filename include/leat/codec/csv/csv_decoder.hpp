@@ -18,40 +18,42 @@
 
 namespace leat {
 
-/// A column of comma-separated values: its type, and what a missing field comes to.
+/// A column of comma-separated values: its type, and the value of missing fields.
 struct csv_column {
-  /// Its type is the column's: int32, int64, float32, float64 or string. A scalar, or a vector of
-  /// one: the value of a missing field. A vector of none: the field must be there.
+  /// The type of this tensor is the type of the column: int32, int64, float32, float64 or string. A
+  /// scalar, or a vector with one value, is the value of missing fields. A vector without values
+  /// makes the field required.
   tensor default_value;
-  /// All columns have one, or none has.
+  /// Either all columns have a name, or none has.
   std::string name = {};
 
-  /// A column whose fields must all be there.
+  /// Returns a column in which every record must have the field.
   [[nodiscard]] static csv_column required(dtype type, std::string name = {}) {
     return {tensor(type, {0}), std::move(name)};
   }
-  /// A column with a value for missing fields, a number or a text.
+  /// Returns a column with a value for missing fields, a number or a text.
   template <class T>
   [[nodiscard]] static csv_column optional(const T& value, std::string name = {}) {
     return {tensor::scalar(value), std::move(name)};
   }
 };
 
-/// How the text is read.
+/// Options of a csv_decoder.
 struct csv_options {
-  /// Between two fields. Any byte but a quote, CR and LF.
+  /// The separator between two fields: any byte except a double quote, CR and LF.
   char delimiter = ',';
-  /// True: a field may stand between double quotes, and have delimiters, CR, LF and, doubled,
-  /// quotes inside. False: a quote is a byte like others.
+  /// If true, a field may be enclosed in double quotes. A quoted field may contain delimiters, CR,
+  /// LF and doubled quotes. If false, a quote is an ordinary byte.
   bool quotes = true;
-  /// A field with this text is missing too, as an empty one always is; with quotes around it too.
+  /// A text that also marks a missing field, quoted or not. An empty field is always missing.
   braced<std::string> na_value = {};
-  /// The indices of the fields that become columns, from 0, in rising order; empty: all fields.
-  /// Fields after the last one are not read. To select by name: csv_decoder::for_header().
+  /// The indices of the fields that become columns, from 0, in strictly ascending order. If empty,
+  /// all fields become columns. Fields after the last index are not read. To select fields by name,
+  /// use csv_decoder::for_header().
   braced<std::vector<std::size_t>> select = {};
 };
 
-/// Makes columns of values from records of comma-separated values.
+/// Decodes records of comma-separated values into columns.
 ///
 ///     using leat::csv_column;
 ///     const leat::csv_decoder decoder({csv_column::required(leat::dtype::float32),
@@ -59,36 +61,48 @@ struct csv_options {
 ///                                      csv_column::optional("unknown")});
 ///     leat::tensor_tuple columns = decoder.decode(lines);  // three tensors of [lines.size()]
 ///
-/// A record is one line without its line end. Before each field CR and LF are skipped. A field that
-/// begins with a quote ends with one, before the delimiter or the end of the record; any other has
-/// no quote, CR or LF. A record that ends with a delimiter has an empty field there; an empty
-/// record has no field at all.
+/// A record is one line without its line end. CR and LF before a field are skipped. A field that
+/// begins with a quote ends with a quote, which the delimiter or the end of the record follows. Any
+/// other field contains no quote, CR or LF. A record that ends with a delimiter ends with an empty
+/// field. An empty record has no fields.
 ///
-/// Integers: decimal digits, with a minus or without, spaces around them. Floats: as std::strtod
-/// has them whatever the locale, spaces around them; infinite when too large. Strings: all bytes,
-/// spaces too.
+/// The fields of a column have these forms:
+///
+/// - Integers: decimal digits, optionally with a minus sign, optionally with spaces around them.
+/// - Floats: the format of std::strtod, in any locale, optionally with spaces around it. A number
+///   that is too large becomes infinity.
+/// - Strings: all bytes, including spaces.
 ///
 /// Thread safety: thread-safe.
-/// TensorFlow: tf.decode_csv. Otherwise than there: a float may have more than 31 bytes, and one of
-/// spaces is an error.
+/// TensorFlow: tf.decode_csv. Differs from TensorFlow: a float may have more than 31 bytes, and a
+/// float field of spaces is an error.
 class csv_decoder {
  public:
-  /// Errors: invalid_argument: no column; a default_value of another type or of more than one
-  ///         value; columns with and without names, or one name twice; a delimiter that cannot be
-  ///         one; `select` not rising, or not as long as `columns`.
+  /// Creates a decoder of `columns`.
+  ///
+  /// Errors: invalid_argument, in these cases:
+  ///
+  /// - `columns` is empty;
+  /// - a default_value of another type, or with more than one value;
+  /// - only some columns have names, or two have the same name;
+  /// - an invalid delimiter;
+  /// - `select` is not in strictly ascending order, or its size differs from that of `columns`.
   explicit csv_decoder(std::vector<csv_column> columns, csv_options options = {});
 
   /// Creates a decoder that finds its columns by name in the header line of a file, in any order.
   /// The other fields of a record are ignored. A UTF-8 byte order mark and the line end of `header`
-  /// are ignored too; names are compared byte by byte.
+  /// are also ignored. Names are compared byte by byte.
   ///
   ///     auto decoder = leat::csv_decoder::for_header(header, {
   ///         csv_column::required(leat::dtype::float32, "price"),
   ///         csv_column::optional("unknown", "city")});
   ///
-  /// Errors: invalid_argument, as the constructor; for a column without a name; for a name that the
-  ///         header does not have, or has twice (the message lists the names of the header); for a
-  ///         header that is badly quoted; and if `options.select` is not empty.
+  /// Errors: invalid_argument, as for the constructor, and in these cases:
+  ///
+  /// - a column has no name;
+  /// - the header does not have a name, and the message lists its names, or has the name twice;
+  /// - the quotes of the header are malformed;
+  /// - `options.select` is not empty.
   [[nodiscard]] static csv_decoder for_header(std::string_view header,
                                               std::vector<csv_column> columns,
                                               csv_options options = {});
@@ -97,25 +111,28 @@ class csv_decoder {
   csv_decoder& operator=(csv_decoder&&) noexcept;
   ~csv_decoder();
 
-  /// One tensor for each column, of shape [records.size()], named as the columns are.
+  /// Decodes records. Returns one tensor of shape [records.size()] for each column, with the name
+  /// of the column.
   ///
-  /// Errors: decode_error, for the first record that is wrong: a field that is missing though
-  ///         required, no number or out of range, badly quoted, or not as many fields as columns.
-  ///         It names the record and its field, both from 0 and with all fields of the record
-  ///         counted, the column's name if it has one, and the byte of the record, from 1.
-  ///         std::bad_alloc.
-  /// Cost:   where plain records lie side by side, as those of a reader do, and there is AVX2, some
-  ///         50 instructions a record and 40 to 60 a field; else about 2 a byte and 40 to 80 a
-  ///         field. Some allocations for all records together.
+  /// Errors: decode_error, for the first record with an error. A required field is missing; a field
+  ///         is not a number, out of range or badly quoted; or the numbers of fields and columns
+  ///         differ. The message names the record and its field, from 0, counting all fields of the
+  ///         record. It also names the column, if it has a name, and the byte of the record, from
+  ///         1. Also std::bad_alloc.
+  /// Cost:   about 50 instructions for each record and 40 to 60 for each field, if AVX2 is
+  ///         available and plain records are contiguous in memory, as the records of a reader are.
+  ///         Otherwise about 2 for each byte and 40 to 80 for each field. A few allocations for all
+  ///         records together.
   [[nodiscard]] tensor_tuple decode(std::span<const std::string_view> records) const;
   [[nodiscard]] tensor_tuple decode(std::span<const byte_view> records) const;
-  /// The same of a tensor of strings; each column has its shape.
-  /// Errors: invalid_argument for a tensor of another type.
+  /// Overload for a tensor of strings. Each column has the shape of `records`.
+  ///
+  /// Errors: invalid_argument, if `records` is not a tensor of strings.
   [[nodiscard]] tensor_tuple decode(const tensor& records) const;
-  /// The same of one record: scalars.
+  /// Decodes one record. Returns scalars.
   [[nodiscard]] tensor_tuple decode_one(std::string_view record) const;
 
-  /// What a decoded record is: for the queue that takes them.
+  /// Returns the spec of a decoded record, for the queue that accepts it.
   [[nodiscard]] const element_spec& spec() const noexcept;
 
  private:

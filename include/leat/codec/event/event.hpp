@@ -13,30 +13,31 @@
 
 namespace leat {
 
-/// A value of a summary that is carried along as it is: an image, a sound, a tensor, or what a
-/// later version knows.
+/// A value of a summary that is kept as its serialized bytes: an image, a sound, a tensor, or a
+/// histogram in TensorFlow's old format.
 struct unparsed_value {
-  std::uint32_t field = 0;         ///< its number in the message: 3 to 8 but for 5 and 7
-  braced<std::string> bytes = {};  ///< of the message
+  std::uint32_t field = 0;         ///< its field number in the message: 3, 4, 6 or 8
+  braced<std::string> bytes = {};  ///< the serialized message
   friend bool operator==(const unparsed_value&, const unparsed_value&) = default;
 };
 
-/// One named value of a summary.
+/// A named value of a summary.
 struct summary_value {
   braced<std::string> tag = {};
-  /// A scalar, a histogram, or something else.
+  /// A scalar, a histogram, an unparsed value, or none of them.
   braced<std::variant<std::monostate, float, histogram_data, unparsed_value>> value = {};
-  /// A serialized SummaryMetadata: which plugin shows it, and how. Empty: none.
+  /// A serialized SummaryMetadata, which describes the plugin that displays the value. May be
+  /// empty.
   braced<std::string> metadata = {};
   friend bool operator==(const summary_value&, const summary_value&) = default;
 };
 
-/// How much a message may hold when it is read.
+/// Limits on the contents of a message that is read.
 struct event_limits {
-  std::size_t max_values = 100'000;  ///< of a summary; each takes 200 bytes of memory and more
+  std::size_t max_values = 100'000;  ///< of a summary; each uses at least 200 bytes of memory
 };
 
-/// Named values of one moment: TensorFlow's message Summary.
+/// Named values of one point in time: TensorFlow's message Summary.
 ///
 ///     leat::summary s;
 ///     s.add_scalar("loss", 0.5);
@@ -46,27 +47,36 @@ struct event_limits {
 struct summary {
   braced<std::vector<summary_value>> values = {};
 
-  /// The number as a float; NaN and infinity are allowed.
+  /// Adds a number as a float. NaN and infinity are allowed.
   summary& add_scalar(std::string tag, double value);
   summary& add_histogram(std::string tag, const histogram& values);
-  /// With the default buckets. Errors: invalid_argument for a value that is no finite number.
+  /// Adds a histogram of `values` with the default limits.
+  ///
+  /// Errors: invalid_argument, if a value is NaN or infinite.
   summary& add_histogram(std::string tag, std::span<const double> values);
   summary& add_histogram(std::string tag, std::span<const float> values);
 
-  /// Errors: invalid_argument for a tag, or anything else that is a text, that is not UTF-8.
+  /// Serializes the summary.
+  ///
+  /// Errors: invalid_argument, if a tag or another text is not UTF-8, or if the field of an
+  ///         unparsed_value is not 3, 4, 6 or 8.
   [[nodiscard]] std::string to_bytes() const;
-  /// Errors: data_loss, with the offset of the field that is corrupt; resource_exhausted for more
+  /// Parses a serialized summary.
+  ///
+  /// Errors: data_loss, with the offset of the corrupt field; resource_exhausted, if there are more
   ///         values than the limit.
   [[nodiscard]] static summary from_bytes(std::string_view bytes, const event_limits& limits = {});
 
   friend bool operator==(const summary&, const summary&) = default;
 };
 
-/// The values of all, in order. Errors: invalid_argument for a tag that comes twice, unless it is
-/// empty. TensorFlow: tf.summary.merge.
+/// Returns a summary with the values of all `parts`, in order.
+///
+/// Errors: invalid_argument, if a tag that is not empty occurs twice.
+/// TensorFlow: tf.summary.merge.
 [[nodiscard]] summary merge_summaries(std::span<const summary> parts);
 
-/// What a file of events begins with: "brain.Event:2".
+/// The first record of an event file: "brain.Event:2".
 struct file_version {
   braced<std::string> text = "brain.Event:2";
   friend bool operator==(const file_version&, const file_version&) = default;
@@ -84,7 +94,7 @@ struct serialized_meta_graph {
   friend bool operator==(const serialized_meta_graph&, const serialized_meta_graph&) = default;
 };
 
-/// A line of a log.
+/// A log message.
 struct log_message {
   enum level_type : std::int32_t {
     unknown = 0,
@@ -99,7 +109,7 @@ struct log_message {
   friend bool operator==(const log_message&, const log_message&) = default;
 };
 
-/// What happened to a run: it began, ended, or stored a checkpoint.
+/// An event of a run: it started, stopped, or saved a checkpoint.
 struct session_log {
   enum status_type : std::int32_t { unspecified = 0, start = 1, stop = 2, checkpoint = 3 };
   status_type status = unspecified;
@@ -108,7 +118,7 @@ struct session_log {
   friend bool operator==(const session_log&, const session_log&) = default;
 };
 
-/// A serialized RunMetadata and its name.
+/// A serialized RunMetadata with its name.
 struct tagged_run_metadata {
   braced<std::string> tag = {};
   braced<std::string> bytes = {};
@@ -117,22 +127,29 @@ struct tagged_run_metadata {
 
 /// A record of an event file, as TensorBoard reads it: TensorFlow's message Event (proto3).
 ///
-/// The bytes are those of protobuf for the same message; fields it does not know are skipped.
-/// Numbers that have no name among the enumerators are kept.
+/// The bytes are those that protobuf writes for the same message. Unknown fields are skipped. A
+/// number without an enumerator is kept.
 ///
-/// Thread safety: thread-compatible. TensorFlow: tensorflow/core/util/event.proto, summary.proto.
+/// Thread safety: thread-compatible.
+/// TensorFlow: tensorflow/core/util/event.proto, summary.proto.
 struct event_record {
   using content = std::variant<std::monostate, file_version, serialized_graph, summary, log_message,
                                session_log, tagged_run_metadata, serialized_meta_graph>;
 
   double wall_time = 0;   ///< seconds since 1970
-  std::int64_t step = 0;  ///< of the training
+  std::int64_t step = 0;  ///< the training step
   braced<content> what = {};
 
-  /// Errors: invalid_argument for a text that is not UTF-8, which no reader would accept.
+  /// Serializes the record.
+  ///
+  /// Errors: invalid_argument, if a text is not UTF-8, because no reader would accept it, or if the
+  ///         field of an unparsed_value is not 3, 4, 6 or 8.
   [[nodiscard]] std::string to_bytes() const;
-  /// Errors: data_loss, with the offset of the field that is corrupt; resource_exhausted for more
-  ///         values than the limit. Cost: O(bytes).
+  /// Parses a serialized record.
+  ///
+  /// Errors: data_loss, with the offset of the corrupt field; resource_exhausted, if there are more
+  ///         values than the limit.
+  /// Cost:   O(bytes).
   [[nodiscard]] static event_record from_bytes(std::string_view bytes,
                                                const event_limits& limits = {});
 

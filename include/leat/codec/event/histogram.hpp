@@ -9,77 +9,88 @@
 
 namespace leat {
 
-/// A histogram as it is stored: TensorFlow's message HistogramProto.
+/// A histogram in its stored form: TensorFlow's message HistogramProto.
 ///
-/// Bucket i holds what is at least bucket_limit[i - 1] and below bucket_limit[i]; the first one has
-/// no lower end.
+/// Bucket i counts the values from bucket_limit[i - 1], inclusive, to bucket_limit[i], exclusive.
+/// The first bucket has no lower limit.
 struct histogram_data {
   double min = 0;
   double max = 0;
-  double num = 0;  ///< how many values
+  double num = 0;  ///< number of values
   double sum = 0;
   double sum_squares = 0;
   braced<std::vector<double>> bucket_limit = {};
-  braced<std::vector<double>> bucket = {};  ///< how many values each bucket holds
+  braced<std::vector<double>> bucket = {};  ///< number of values in each bucket
 
   friend bool operator==(const histogram_data&, const histogram_data&) = default;
 };
 
 /// Counts values in buckets, for a summary.
 ///
-/// Thread safety: thread-compatible. Cost: 12 KiB each with the default limits.
-/// TensorFlow: core/lib/histogram; where a value at the last limit is counted outside.
+/// Thread safety: thread-compatible.
+/// Cost: 12 KiB for each histogram with the default limits.
+/// TensorFlow: core/lib/histogram. Differs from TensorFlow: a value at the last limit is counted in
+/// the last bucket, not outside the buckets.
 class histogram {
  public:
-  /// The limits of TensorFlow's histograms: 1551 of them, growing by a tenth each from 1e-12 to
-  /// 1e20, the same below zero, zero, and at the ends the largest numbers.
+  /// Returns the limits of TensorFlow's histograms. These are 1551 numbers: from 1e-12 to 1e20,
+  /// each a tenth larger than the last one; the negatives of these; zero; and the largest finite
+  /// numbers at both ends.
   [[nodiscard]] static std::span<const double> default_limits();
 
-  /// With the default limits.
+  /// Creates a histogram with the default limits.
   histogram();
 
-  /// With other limits; what is not below the last one is in the last bucket all the same.
-  /// Errors: invalid_argument for limits that are none, or do not ascend.
+  /// Creates a histogram with other limits. The last bucket also counts all values from the last
+  /// limit on.
+  ///
+  /// Errors: invalid_argument, if `limits` is empty, contains NaN or is not in ascending order.
   explicit histogram(std::span<const double> limits);
 
-  /// What was stored. Its limits are those stored, so neighbouring buckets may have become one.
-  /// Errors: invalid_argument unless there are limits, in order, and for each of them a count that
-  ///         is one.
+  /// Creates a histogram from its stored form. Its limits are the stored ones, so a bucket may
+  /// cover several buckets of the original histogram.
+  ///
+  /// Errors: invalid_argument, if there are no limits or they are not in ascending order, if the
+  ///         numbers of limits and counts differ, or if a count is negative or not finite.
   explicit histogram(const histogram_data& data);
 
-  /// Counts a value, in the first bucket whose limit is above it.
+  /// Counts a value in the first bucket whose limit is above the value. `tag` is the tag of the
+  /// summary, for the error message.
   ///
-  /// `tag`: the summary's, for the message.
-  /// Errors: invalid_argument for a value that is not a number or infinite; it is not counted.
+  /// Errors: invalid_argument, if the value is NaN or infinite; it is not counted.
   void add(double value, std::string_view tag = {});
 
-  /// The same for all values, or none.
+  /// Counts all values, or none if one of them is NaN or infinite.
   void add(std::span<const double> values, std::string_view tag = {});
   void add(std::span<const float> values, std::string_view tag = {});
 
-  /// Adds what another one has counted. Its limits may be fewer, as those of one that was stored,
-  /// as long as each bucket that holds something is one of this histogram's.
-  /// Errors: invalid_argument for other buckets; then nothing has changed.
+  /// Adds the counts of another histogram. The other one may have fewer limits, for example because
+  /// it was stored, but each of its buckets that is not empty must also be a bucket of this
+  /// histogram.
+  ///
+  /// Errors: invalid_argument, if the buckets differ; this histogram does not change.
   void merge(const histogram& other);
 
   [[nodiscard]] double num() const noexcept { return num_; }
-  /// Before a value was added the largest number there is, and max() the smallest.
+  /// Returns the smallest value; if there are no values, the largest finite number. max() returns
+  /// the largest value; if there are no values, the lowest finite number.
   [[nodiscard]] double min() const noexcept { return min_; }
   [[nodiscard]] double max() const noexcept { return max_; }
   [[nodiscard]] double sum() const noexcept { return sum_; }
   [[nodiscard]] double sum_squares() const noexcept { return sum_squares_; }
 
-  /// 0 without values.
+  /// Returns the mean, or 0 if there are no values. So do variance() and standard_deviation().
   [[nodiscard]] double mean() const noexcept;
   [[nodiscard]] double variance() const noexcept;
   [[nodiscard]] double standard_deviation() const noexcept;
 
-  /// The value below which `p` percent of the values lie, from 0 to 100: exact at the ends, between
-  /// them as if the values of a bucket were spread evenly over it. 0 without values.
+  /// Returns the value below which `p` percent of the values are; `p` is from 0 to 100. The result
+  /// is exact at 0 and 100. Otherwise the values of a bucket are assumed to be evenly distributed.
+  /// Returns 0 if there are no values.
   [[nodiscard]] double percentile(double p) const noexcept;
   [[nodiscard]] double median() const noexcept { return percentile(50); }
 
-  /// To be stored: a run of empty buckets becomes one.
+  /// Returns the stored form, in which each run of empty buckets is one bucket.
   [[nodiscard]] histogram_data encode() const;
 
  private:

@@ -62,9 +62,9 @@ class example_parser {
   ///
   /// Errors: decode_error, for the first record with an error. The message names the feature. The
   ///         record is not an Example; a value is missing, of another kind or of another number;
-  ///         an index is out of range; or a partition does not fit the values.
-  ///         invalid_argument, if the number of names differs from the number of records, or if
-  ///         there are more items than int32 splits can count. std::bad_alloc.
+  ///         an index is out of range; or a partition does not fit the values. Also
+  ///         invalid_argument, if the numbers of names and of records differ, or if there are
+  ///         more items than int32 splits can count. Also std::bad_alloc.
   /// Cost:   O(bytes); a few allocations for all records together.
   [[nodiscard]] parsed_features parse(std::span<const byte_view> records,
                                       std::span<const std::string_view> names = {}) const;
