@@ -76,8 +76,9 @@ struct file_system_options {
 ///
 /// Durability: operations take different times and complete in any order. Written data is on the
 /// device only after a sync of the file, and a name only after a sync of its directory. After a
-/// crash, restart() keeps or loses the rest, separately for each sector of 512 bytes and for each
-/// change of a name. A directory is on the device as soon as it is created.
+/// crash, restart() keeps or loses each other sector of 512 bytes. Of the changes of names it keeps
+/// the first ones and loses the last ones, in the order of the changes. A directory is on the
+/// device as soon as it is created.
 ///
 /// Failed syncs: a sync of a file that fails with EIO loses some of the sectors that it had to
 /// write to the device. Reads still return their new content, but no later sync writes them to the

@@ -198,7 +198,7 @@ class monitored_session {
       return body();
     }
   }
-  // Coroutines: what a step throws that is none is an error of the task.
+  // Coroutines, so that an exception of a step that is a plain function is an error of the task.
   template <class Step>
   static task<void> discard_result(Step& step, run_context& run) {
     co_await detail::call_step(step, run);
