@@ -2,8 +2,8 @@
 
 namespace leat {
 
-/// Whether the last items, too few for a full batch, form a smaller batch or are dropped. Dropped
-/// items are counted.
+/// The treatment of the last items if they are too few for a full batch: `keep` delivers them as a
+/// smaller batch; `drop` drops and counts them.
 enum class batch_remainder { keep, drop };
 
 }  // namespace leat

@@ -65,7 +65,7 @@ struct braced_base<std::vector<E>> : list_of_structs<E, std::make_index_sequence
 template <class R, class... Args>
 struct braced_base<std::function<R(Args...)>> : std::function<R(Args...)> {
   using std::function<R(Args...)>::operator();
-  /// Call it as a const object: std::as_const(options).on_warning(sentence).
+  /// Deleted: call a const object, as in std::as_const(options).on_warning(sentence).
   template <class... Any>
   void operator()(Any&&...) = delete;
 };
@@ -86,28 +86,28 @@ struct braced_source<std::function<void(Args...)>, From> {
 
 }  // namespace detail
 
-/// A member of an options struct: a T, such as a string, a list or a function, that can be written
-/// in braces inside a `co_await` expression.
+/// A member of an options struct that can be written in braces inside a `co_await` expression. T is
+/// its type, such as a string, a list or a function.
 ///
 ///     co_await leat::saver::open(directory, what, {.basename = "best", .left_out = {"input"}});
 ///
-/// g++ 12 miscompiles aggregates in such an expression. It constructs each member apart from the
+/// g++ 12 miscompiles aggregates in such an expression. It constructs each member outside the
 /// aggregate, copies its bytes into the aggregate without calling a constructor, and destroys both,
-/// the copy first. A braced<T> remembers its own address, by which it recognises that it is such
-/// a copy: it then owns nothing, is copied and moved from the object that was constructed, which is
-/// still there, and destroys nothing. Other compilers make no such copies.
+/// the copy first. A braced<T> stores its own address and so recognises that it is such a copy. The
+/// copy owns nothing and destroys nothing. Copying or moving from it uses the constructed object,
+/// which still exists. Other compilers make no such copies.
 ///
-/// A coroutine that takes options by value has real objects in its frame. A function that is no
-/// coroutine moves such options to a variable before it uses them.
+/// The frame of a coroutine that accepts options by value contains real objects. A function that is
+/// not a coroutine must move such options to a variable before it uses them.
 ///
-/// Lists are written as for T, `{"a", "b"}`; of a list of structs, at most 16 in braces, and more
-/// as a variable. They do not take a std::initializer_list, which g++ 12 refuses inside `co_await`
-/// ("array used as initializer").
+/// Lists are written as for T: `{"a", "b"}`. A list of structs can have at most 16 elements in
+/// braces; pass a longer list as a variable. A list has no constructor for a std::initializer_list,
+/// because g++ 12 rejects one inside `co_await` ("array used as initializer").
 ///
-/// A function is called through a const object only. One that returns void cannot be a coroutine,
-/// which would never be awaited.
+/// A function can only be called through a const object. A function type that returns void does not
+/// accept a coroutine, because the coroutine would never be awaited.
 ///
-/// Thread safety: that of T.
+/// Thread safety: the thread safety of T.
 template <class T>
 class braced : public detail::braced_base<T> {
   using base = detail::braced_base<T>;

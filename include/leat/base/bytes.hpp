@@ -9,15 +9,15 @@
 
 namespace leat {
 
-/// Bytes that somebody else owns.
+/// A non-owning view of bytes.
 using byte_view = std::span<const std::byte>;
 
-/// The bytes of a text; the text must outlive the result.
+/// Returns the bytes of `text`, which must outlive the result.
 [[nodiscard]] inline byte_view as_bytes(std::string_view text) noexcept {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// The text that bytes spell; they must outlive the result.
+/// Returns `bytes` as text; the bytes must outlive the result.
 [[nodiscard]] inline std::string_view as_text(byte_view bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -6,22 +6,22 @@
 
 namespace leat {
 
-/// Time as schedulers tell it: monotonic, and virtual in a simulation.
+/// A point in time of a scheduler's clock, which is monotonic, and virtual in a simulation.
 ///
-/// There is no static now(): nothing in the library reads a clock except through its scheduler, so
-/// that a program can run as a pure function of a seed.
+/// There is no static now(): the library reads clocks only through a scheduler, so that a program
+/// can run as a pure function of a seed.
 using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::steady_clock::duration;
 
-/// The time of day, for what people and other programs read, such as the time of a checkpoint. It
-/// jumps when somebody sets the clock: nothing is timed by it.
+/// A time of day for people and other programs, such as the time of a checkpoint. It jumps when the
+/// system clock is set, so the library never measures time with it.
 using wall_time_point = std::chrono::system_clock::time_point;
 
-/// A point in time that never comes: "without limit".
+/// The deadline that never passes: "without limit".
 inline constexpr time_point no_deadline = time_point::max();
 
-/// A time span in nanoseconds. One that they cannot tell, such as seconds::max(), becomes the
-/// longest that they can, or the shortest.
+/// Returns `d` in nanoseconds. If `d` is out of range, as seconds::max() is, returns
+/// duration::max() or duration::min().
 template <class Rep, class Period>
   requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
 [[nodiscard]] constexpr duration saturated(std::chrono::duration<Rep, Period> d) noexcept {
@@ -30,7 +30,7 @@ template <class Rep, class Period>
   return wide <= duration::min() ? duration::min() : duration(d);
 }
 
-/// The same of a point in time: one beyond the clock becomes no_deadline, or the first there is.
+/// Returns `t` in nanoseconds. If `t` is out of range, returns no_deadline or time_point::min().
 template <class Duration>
   requires std::convertible_to<Duration, duration>
 [[nodiscard]] constexpr time_point saturated(
@@ -38,10 +38,9 @@ template <class Duration>
   return time_point(saturated(t.time_since_epoch()));
 }
 
-/// A time span as one gives it: in any unit, and without end where nanoseconds cannot tell it.
+/// A duration that converts from any unit and saturates if it is out of range in nanoseconds.
 ///
-/// The type of every limit and interval that is taken from outside: what is computed with it is a
-/// `duration`.
+/// It is the type of every limit and interval in the API. Calculations with it return a `duration`.
 struct time_span : duration {
   constexpr time_span() noexcept : duration(duration::zero()) {}
   template <class Rep, class Period>
@@ -49,7 +48,7 @@ struct time_span : duration {
   constexpr time_span(std::chrono::duration<Rep, Period> d) noexcept : duration(saturated(d)) {}
 };
 
-/// `now + d`, without overflow: a duration too long for the clock gives no_deadline.
+/// Returns `now + d`, or no_deadline if the sum would exceed the range of the clock.
 [[nodiscard]] constexpr time_point deadline_after(time_point now, duration d) noexcept {
   return d >= no_deadline - now ? no_deadline : now + d;
 }

@@ -8,30 +8,36 @@
 
 namespace leat {
 
-/// An order of the numbers from 0 to n - 1 that is not stored: the number at an index, and the
-/// index of a number, are each computed in O(1) time and memory.
+/// A permutation of the numbers from 0 to n - 1 that is computed, not stored. The number at an
+/// index, and the index of a number, each take O(1) time and memory.
 ///
 ///     const leat::permutation order(records, seed, epoch);
 ///     for (std::uint64_t i = 0; i < order.size(); ++i) use(order[i]);
 ///
-/// A function of (n, seed, epoch) alone, the same with every compiler and on every platform. Other
-/// seeds and other epochs give other orders. Of up to 5 numbers each order is as likely as the
-/// others to within 0.05 %. Not for secrets.
+/// The order is a function of (n, seed, epoch) alone, and the same with every compiler and on every
+/// platform. Different seeds and different epochs produce different orders. For up to 5 numbers,
+/// all orders are equally likely to within 0.05 %. Do not use it for secrets.
 ///
 /// The numbers are the cells of a rectangle of about sqrt(n) columns and as many rows. A Feistel
-/// network moves them: in turn each row by a random distance along itself, and each column. That
-/// the columns are even in number lets odd permutations come out too. A number that comes out
-/// behind the end goes through again; the rectangle is larger than n by less than a row.
+/// network alternately rotates each row and each column by a random distance. The number of columns
+/// is even, so that odd permutations are possible too. If the result is not less than n, the
+/// network is applied again; the rectangle exceeds n cells by less than one row.
 ///
-/// A value type. Thread safety: thread-compatible; thread-safe where nobody assigns to it.
-/// Cost: 300 bytes; a number takes a division and 8 random numbers, 32 where n is below 256; see
+/// A value type.
+///
+/// Thread safety: thread-compatible; thread-safe if it is never assigned to.
+///
+/// Cost: 300 bytes. Each number takes a division and 8 random numbers, or 32 if n is below 256; see
 /// docs/shuffling.md.
+///
 /// Reference: Black and Rogaway, Ciphers with arbitrary finite domains, 2002.
 class permutation {
  public:
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 63;
 
-  /// Of the numbers below `size`. Errors: invalid_argument for a size above max_size.
+  /// Creates a permutation of the numbers below `size`.
+  ///
+  /// Errors: invalid_argument if `size` is above max_size.
   permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch = 0);
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }

@@ -5,14 +5,19 @@
 
 namespace leat {
 
-/// Random numbers that are the same on every compiler and platform, for every order that must
-/// reproduce. The standard library's distributions and std::shuffle differ between vendors.
+/// A generator of random numbers that are the same with every compiler and on every platform, for
+/// orders that must be reproducible. The standard library's distributions and std::shuffle differ
+/// between vendors.
 ///
-/// Counter based: the n-th number is a function of (seed, n), so the state of a shuffle is one
-/// integer. The function is that of SplitMix64 (Steele, Lea, Flood 2014); it passes BigCrush. Not
-/// for secrets.
+/// The generator is counter-based: the n-th number is a function of (seed, n), so the state of a
+/// shuffle is one integer. The function is SplitMix64 (Steele, Lea, Flood 2014), which passes
+/// BigCrush. Do not use it for secrets.
 ///
-/// A value type. Thread safety: thread-compatible. Cost: some ten instructions a number.
+/// A value type.
+///
+/// Thread safety: thread-compatible.
+///
+/// Cost: about ten instructions for each number.
 class random_engine {
  public:
   using result_type = std::uint64_t;
@@ -20,15 +25,15 @@ class random_engine {
   explicit constexpr random_engine(std::uint64_t seed, std::uint64_t position = 0) noexcept
       : seed_(seed), position_(position) {}
 
-  /// An engine for a stream of its own, such as an epoch or a worker.
+  /// Returns an engine for a separate stream, such as the stream of an epoch or a worker.
   [[nodiscard]] constexpr random_engine stream(std::uint64_t index) const noexcept {
     return random_engine(mix(seed_ + mix(index + golden)));
   }
 
-  /// The next number, uniform over all 64-bit values.
+  /// Returns the next number, uniform over all 64-bit values.
   constexpr std::uint64_t operator()() noexcept { return mix(seed_ + ++position_ * golden); }
 
-  /// A number from 0 to bound - 1, each equally likely. `bound` must not be 0.
+  /// Returns a number from 0 to bound - 1; all are equally likely. Precondition: bound > 0.
   constexpr std::uint64_t uniform_below(std::uint64_t bound) noexcept {
     // Lemire's method: the high half of a product, with the few unfair low halves drawn again.
     uint128 product = static_cast<uint128>((*this)()) * bound;
@@ -43,7 +48,8 @@ class random_engine {
 
   [[nodiscard]] constexpr std::uint64_t seed() const noexcept { return seed_; }
 
-  /// How many numbers were drawn. random_engine(seed(), position()) goes on from here.
+  /// Returns the number of 64-bit values drawn, counted from position 0.
+  /// random_engine(seed(), position()) continues from there.
   [[nodiscard]] constexpr std::uint64_t position() const noexcept { return position_; }
 
   static constexpr std::uint64_t min() noexcept { return 0; }
@@ -64,10 +70,10 @@ class random_engine {
   std::uint64_t position_;
 };
 
-/// The seed to use: the one given, else one from the operating system's entropy.
+/// Returns `seed` if it is set, or a seed from the operating system's entropy.
 [[nodiscard]] std::uint64_t seed_or_random(std::optional<std::uint64_t> seed);
 
-/// Puts the items of [first, last) into a uniformly random order: Fisher and Yates, from the end.
+/// Shuffles [first, last) into a uniformly random order, by Fisher and Yates from the end.
 template <class Iterator>
 void shuffle(Iterator first, Iterator last, random_engine& random) {
   for (auto n = static_cast<std::uint64_t>(last - first); n > 1; --n) {
