@@ -8,20 +8,20 @@
 
 namespace leat {
 
-/// A record that a decoder could not make values of. The message names the record, what of it is
-/// wrong and where; it shows a short piece of the record at most.
+/// A failure to decode a record. The message names the record, the error and its position. It
+/// contains at most a short excerpt of the record.
 class decode_error : public failure {
  public:
-  /// `record`: counted from 0 within the call.
+  /// Creates an error of a record. `record` is its index within the call, from 0.
   decode_error(std::size_t record, const std::string& message, errc code = errc::invalid_argument)
       : decode_error(record, "record " + std::to_string(record), message, make_error_code(code)) {}
 
-  /// Which of the records of the call it was, from 0.
+  /// Returns the index of the record within the call, from 0.
   [[nodiscard]] std::size_t record() const noexcept { return record_; }
 
-  /// How many records the call had: 1, unless the decoder said more.
+  /// Returns the number of records in the call. It is 1 if the decoder did not set it.
   [[nodiscard]] std::size_t records() const noexcept { return records_; }
-  /// Returns a copy with the number of records in the call, which a decoder knows. A pipeline then
+  /// Returns a copy with the number of records in the call. A decoder calls it, so that a pipeline
   /// knows which record of a batch is corrupt.
   [[nodiscard]] decode_error with_record_count(std::size_t records) const noexcept {
     decode_error e = *this;
@@ -29,8 +29,9 @@ class decode_error : public failure {
     return e;
   }
 
-  /// Returns a copy whose message begins with `position` instead of "record 3". The stages of a
-  /// pipeline call it; see format_record_position().
+  /// Returns a copy whose message begins with `position` instead of, for example, "record 3". The
+  /// stages of a pipeline call it; see format_record_position().
+  ///
   /// Errors: std::bad_alloc.
   [[nodiscard]] decode_error at(const std::string& position) const {
     decode_error e(record_, position, *message_, code());
@@ -38,7 +39,7 @@ class decode_error : public failure {
     e.has_position_ = true;
     return e;
   }
-  /// Returns true for a copy that at() has made.
+  /// Returns true if at() created this copy.
   [[nodiscard]] bool has_position() const noexcept { return has_position_; }
 
  private:
@@ -52,7 +53,7 @@ class decode_error : public failure {
   std::size_t records_ = 1;
   bool has_position_ = false;
   std::shared_ptr<const std::string>
-      message_;  // behind the record; shared, so that copies cannot fail
+      message_;  // after the position; shared, so that copies cannot fail
 };
 
 }  // namespace leat

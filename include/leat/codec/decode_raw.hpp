@@ -11,30 +11,33 @@
 
 namespace leat {
 
-/// How raw bytes are read.
+/// Options of decode_raw().
 struct raw_options {
-  /// The order of the bytes of each number; of a complex one, of each of its two.
+  /// The byte order of each number; for a complex number, of each of its two parts.
   std::endian order = std::endian::little;
-  /// Bytes of each record, a multiple of a value's size: longer ones are cut, shorter ones filled
-  /// up with zeros. None: all records have to be of the same size.
+  /// The number of bytes of each record, a multiple of the size of a value. Longer records are
+  /// truncated, and shorter ones are padded with zeros. If not set, all records must have the same
+  /// size.
   std::optional<std::size_t> fixed_length = {};
 };
 
-/// Reads records as the memory of numbers: a tensor of [records.size(), values of each], a bool for
-/// each byte that is not 0.
+/// Decodes records as the memory of numbers. Returns a tensor of shape [records.size(), values in
+/// each record]. For a boolean type, every byte is a value, and it is true if the byte is not 0.
 ///
 ///     leat::tensor pixels = leat::decode_raw(images, leat::dtype::uint8);
 ///
-/// Records without a byte give [records.size(), 0].
+/// If the records are empty and fixed_length is not set, the shape is [records.size(), 0].
 ///
-/// Thread safety: thread-compatible. Cost: O(bytes); one allocation.
-/// Errors: decode_error for a record of another size than the first, or no multiple of a value's
-///         size; invalid_argument for strings as the type, or a fixed_length that cannot be.
-/// TensorFlow: tf.decode_raw. Otherwise than there: complex numbers keep their real part in front,
-///         and a bool is one.
+/// Errors: decode_error, if fixed_length is not set and a record differs in size from the first one
+///         or its size is not a multiple of the size of a value. Also invalid_argument, if the
+///         type is string, or if fixed_length is 0 or not a multiple of the size of a value.
+/// Thread safety: thread-compatible.
+/// Cost: O(bytes); one allocation.
+/// TensorFlow: tf.decode_raw. Differs from TensorFlow: the real part of a complex number stays first
+/// in both byte orders, and every bool is a valid one.
 [[nodiscard]] tensor decode_raw(std::span<const byte_view> records, dtype type,
                                 const raw_options& options = {});
-/// The same of a tensor of strings: its shape, and one more dimension.
+/// Overload for a tensor of strings. The result has the shape of `records` and one more dimension.
 [[nodiscard]] tensor decode_raw(const tensor& records, dtype type, const raw_options& options = {});
 
 }  // namespace leat

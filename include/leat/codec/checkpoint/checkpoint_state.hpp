@@ -9,26 +9,26 @@
 
 namespace leat {
 
-/// Which checkpoints of a directory there are: the contents of its state file.
+/// The contents of the state file of a directory: a list of its checkpoints.
 ///
-/// The message CheckpointState of TensorFlow in protobuf's text format, so that its tools read it,
-/// and people can edit it to choose another checkpoint.
+/// The file is TensorFlow's message CheckpointState in protobuf's text format. TensorFlow's tools
+/// can read it, and you can edit it to choose another checkpoint.
 struct checkpoint_state {
-  braced<std::string> model_checkpoint_path = {};                    ///< the one to restore
+  braced<std::string> model_checkpoint_path = {};  ///< the path of the checkpoint to restore
   braced<std::vector<std::string>> all_model_checkpoint_paths = {};  ///< oldest first
-  /// Seconds since 1970, of each path; or empty.
+  /// The times of the paths, in seconds since 1970, in the same order; may be empty.
   braced<std::vector<double>> all_model_checkpoint_timestamps = {};
-  /// When the last checkpoint was saved that is kept for ever.
+  /// The time at which the last permanently kept checkpoint was saved.
   std::optional<double> last_preserved_timestamp = {};
 
-  /// The state as text, a field in each line.
+  /// Returns the state as text, with one field per line.
   [[nodiscard]] std::string to_text() const;
 
-  /// The state in a text as protobuf's text format has it: comments, both kinds of quotes, escapes,
-  /// strings in several parts, lists in brackets. Of a field that may be there once, the last one
-  /// counts.
+  /// Parses a state in protobuf's text format: comments, both kinds of quotes, escapes, strings in
+  /// several parts, and lists in brackets. If a field that is not a list occurs more than once, the
+  /// last occurrence counts.
   ///
-  /// Errors: invalid_argument, with the line, for any other text.
+  /// Errors: invalid_argument, with the line number, for any other text.
   [[nodiscard]] static checkpoint_state from_text(std::string_view text);
 
   friend bool operator==(const checkpoint_state&, const checkpoint_state&) = default;
