@@ -22,7 +22,7 @@ struct raw_options {
 };
 
 /// Decodes records as the memory of numbers. Returns a tensor of shape [records.size(), values in
-/// each record]. For a boolean type, every byte is a value, and it is true if the byte is not 0.
+/// each record]. For dtype::boolean, every byte is a value: true if the byte is not 0.
 ///
 ///     leat::tensor pixels = leat::decode_raw(images, leat::dtype::uint8);
 ///
@@ -33,8 +33,8 @@ struct raw_options {
 ///         type is string, or if fixed_length is 0 or not a multiple of the size of a value.
 /// Thread safety: thread-compatible.
 /// Cost: O(bytes); one allocation.
-/// TensorFlow: tf.decode_raw. Differs from TensorFlow: the real part of a complex number stays first
-/// in both byte orders, and every bool is a valid one.
+/// TensorFlow: tf.decode_raw. Differs from TensorFlow: the real part of a complex number stays
+/// first in both byte orders, and every bool is a valid one.
 [[nodiscard]] tensor decode_raw(std::span<const byte_view> records, dtype type,
                                 const raw_options& options = {});
 /// Overload for a tensor of strings. The result has the shape of `records` and one more dimension.

@@ -81,7 +81,7 @@ struct ragged_partition {
 };
 
 /// A feature whose values are grouped into rows, which partitions can group into rows again. Its
-/// result is a ragged_tensor. For one record without a partition that has a key, it is a tensor.
+/// result is a ragged_tensor. For one record, it is a tensor if no partition has a key.
 struct ragged_feature {
   dtype type = dtype::float32;
   /// The key of the values in the record. If not set, the name of the feature.
