@@ -32,7 +32,7 @@ using reader_type = leat::queue_reader<leat::tfrecord_reader>;
 
 leat::task<leat::tfrecord_reader_options> options(std::string log) {
   leat::tfrecord_reader_options o;
-  o.corruption.policy = leat::corruption_policy::resync;  // go on at the next valid record
+  o.corruption.policy = leat::corruption_policy::resync;  // skip to the next valid record
   o.corruption.max_reports = 10;                          // in all files together
   o.corruption.log = co_await leat::quarantine_log::open(log);
   co_return o;

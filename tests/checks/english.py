@@ -174,7 +174,7 @@ def paragraphs_of_markdown(lines):
 
 
 def paragraphs_of_header(lines):
-    """The same of `///` comments, and of those behind a member."""
+    """Like paragraphs_of_markdown(), for the `///` and `///<` comments of a header."""
     text, first = [], 0
     for number, line in enumerate([*lines, ''], 1):
         member = re.search(r'\S.*///< ?(.*)', line)
@@ -182,9 +182,8 @@ def paragraphs_of_header(lines):
         content = comment[1] if comment else ''
         code = content.startswith('     ')
         body = content.strip()
-        continued = comment and text and content.startswith('  ') and not code
         label = LABEL.match(body)
-        if text and (not comment or not body or label or body.startswith(('- ', '|')) or (code and not continued and not in_label)):
+        if text and (not comment or not body or label or body.startswith(('- ', '|')) or (code and not in_label)):
             yield first, ' '.join(text)
             text = []
         if member:
@@ -201,7 +200,7 @@ def paragraphs_of_header(lines):
 
 
 def paragraphs_of_manual(lines):
-    """The same of a page in troff."""
+    """Like paragraphs_of_markdown(), for a manual page in troff."""
     text, first = [], 0
     in_code = False
     for number, line in enumerate([*lines, '.PP'], 1):

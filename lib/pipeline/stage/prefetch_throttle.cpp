@@ -15,7 +15,7 @@ std::size_t prefetch_throttle::enter(std::size_t bytes) {
   blocks_.fetch_add(1, std::memory_order_relaxed);
   const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
   memory_->add(static_cast<std::int64_t>(all));
-  // What is made of this one is not known yet: needs do not depend on who is faster.
+  // The size of the result is unknown yet, so what is required does not depend on timing.
   if (makes_) {
     memory_->require(stage_, bytes);
   } else {
@@ -38,7 +38,7 @@ void prefetch_throttle::leave(std::size_t bytes) {
   if (!memory_) return;
   memory_->add(-static_cast<std::int64_t>(bytes));
   blocks_.fetch_sub(1, std::memory_order_relaxed);
-  static_cast<void>(freed_.try_push(true));  // or it is told already
+  static_cast<void>(freed_.try_push(true));  // full: a wake-up is pending already
 }
 
 void prefetch_throttle::grow(std::size_t bytes) {
@@ -48,7 +48,7 @@ void prefetch_throttle::grow(std::size_t bytes) {
   while (bytes > known && !largest_.compare_exchange_weak(known, bytes)) {
   }
   memory_->require(stage_, bytes);
-  if (first) static_cast<void>(freed_.try_push(true));  // who has waited for it looks again
+  if (first) static_cast<void>(freed_.try_push(true));  // wakes a task that waited for this size
 }
 
 }  // namespace leat::detail

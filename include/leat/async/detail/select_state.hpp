@@ -21,7 +21,8 @@ class select_state : public wait_operation {
   static constexpr int stop = -2;   // the task was asked to stop
   static constexpr int error = -3;  // an operation could not be begun
 
-  /// True: operation `index` may complete, no other one will. Thread safety: thread-safe.
+  /// Returns true if operation `index` may complete; then no other one will.
+  /// Thread safety: thread-safe.
   [[nodiscard]] bool claim(int index) noexcept {
     int expected = nobody;
     // Relaxed: it decides who wins and says nothing of what the winner moves; the wake does that.
