@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints "PASSED FAILED" for the Meson test logs (testlog.json) on the command line.
+"""Prints the number of passed and failed tests in the Meson test logs (testlog.json) on the command line.
 
-A Catch2 program counts with its test cases, any other test as one. Skipped tests do not count.
+Each test case of a Catch2 program counts, and any other program counts as one test. Skipped tests do not count.
 """
 
 import json

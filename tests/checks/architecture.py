@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/architecture.md describes the tree as it is: its tables have each layer with what it may include, and each folder;
-each function that it names is in the file to which it links."""
+"""Checks docs/architecture.md: its tables list each layer with the layers that it may include, and each folder; each
+function that it names is in the linked file; each flow has five to seven steps."""
 
 import pathlib
 import re
@@ -17,17 +17,17 @@ def table_problems(text):
     for layer, allowed in ALLOWED.items():
         wanted = ', '.join(sorted(allowed)) or 'nothing of leat'
         if layers.get(layer) != wanted:
-            yield f'the row of layer {layer} does not say that it may include {wanted}'
-    yield from (f'{layer} is not a layer' for layer in layers if layer not in ALLOWED)
+            yield f'layer {layer}: the table lists {layers.get(layer)!r}, but layers.py allows {wanted!r}'
+    yield from (f'layer {layer}: not in ALLOWED of layers.py' for layer in layers if layer not in ALLOWED)
     folders = [row[2] for row in ROW.finditer(text) if row[2]]
     wanted = [f'{layer}/{folder}' for layer in ALLOWED for folder in FOLDERS.get(layer, []) if folder != '.']
     wanted += [f'tools/leat/{folder}' for folder in TOOL_FOLDERS if folder != '.']
     if folders != wanted:
-        yield f'the folders are not those of layers.py, or in another order: {", ".join(wanted)}'
+        yield f'the folders differ from layers.py: write, in this order: {", ".join(wanted)}'
 
 
 def has_function(code, owner, name):
-    """A line on which `name` is declared, not called; as a member of `owner`, unless that is empty."""
+    """Returns whether the code declares a function `name`, as a member of `owner` unless `owner` is empty."""
     type_before = r'^(?!\s*(?:return|co_return|co_await|throw|else|new)\b)[\w \t:<>,&*\[\].="]*[\w>&*\]]\s*[\s&*]'
     qualified = rf'{owner}(?:<\w+>)?::' if owner else ''
     if re.search(rf'{type_before}(?:\w+::)*{qualified}{name}\(', code, re.M):
@@ -41,9 +41,9 @@ def function_problems(root, text):
         owner, name, file = match[1].split('::')[-2] if match[1] else '', match[2], match[3]
         line = text.count('\n', 0, match.start()) + 1
         if not (root / file).is_file():
-            yield f'{line}: there is no {file}'
+            yield f'{line}: {file}: file not found'
         elif not has_function((root / file).read_text(), owner, name):
-            yield f'{line}: {match[1]}{name}() is not in {file}'
+            yield f'{line}: {match[1]}{name}(): not declared in {file}'
 
 
 def flow_problems(text):
@@ -51,7 +51,7 @@ def flow_problems(text):
     for title, flow in flows:
         steps = len(re.findall(r'^\d\. ', flow, re.M))
         if not 5 <= steps <= 7:
-            yield f'"{title}" has {steps} steps: make it five to seven'
+            yield f'"{title}": {steps} steps: write five to seven'
 
 
 def main():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A build and its tests leave no file in the source tree that git does not ignore.
+"""Checks that a build and its tests change no file in the source tree, except files that git ignores.
 
-    clean_tree.py ROOT save FILE      before: remembers what is there
-    clean_tree.py ROOT compare FILE   after: fails for what has come since
+    clean_tree.py ROOT save FILE      before the build: records the changed files
+    clean_tree.py ROOT compare FILE   after the tests: fails if other files have changed
 """
 
 import pathlib

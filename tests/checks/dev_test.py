@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`./dev test` says that it skips the format check, if and only if the formatter is missing.
+"""Checks that `./dev test` reports a skipped format check if, and only if, the formatter is missing.
 
     dev_test.py PROJECT
 """
@@ -15,7 +15,7 @@ NOTICE = 'clang-format-19 is not installed: the format check is skipped'
 
 
 def run(with_formatter):
-    """What `./dev test` writes, with stubs in place of the tools."""
+    """Returns the output of `./dev test`, with stubs instead of the tools."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         programs = folder / 'bin'
@@ -38,6 +38,6 @@ def run(with_formatter):
 
 
 if NOTICE not in run(with_formatter=False):
-    sys.exit('./dev test without clang-format-19 does not say so')
+    sys.exit('./dev test without clang-format-19: no message about the skipped format check')
 if NOTICE in run(with_formatter=True):
-    sys.exit('./dev test with clang-format-19 says that it is missing')
+    sys.exit('./dev test with clang-format-19: reports a missing formatter')

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Finds sentences that a reader has to parse twice, in the documents, the manual page and the comments of public headers.
+"""Finds phrases that are hard to read, in the documents, the manual page and the comments of public headers.
 
-    english.py ROOT                     the check: no file has more findings than english_counts.txt allows
+    english.py ROOT                     fails if a file has more findings than english_counts.txt allows
     english.py ROOT FILE...             prints the findings of these files
     english.py ROOT --all               prints all findings
-    english.py ROOT --record            lowers the allowed counts to the present ones; never raises one
+    english.py ROOT --record            lowers the allowed counts to the current ones; never raises one
 
-Each paragraph, list item and table cell is joined to one line and split into sentences first, because phrases cross line
-breaks. Code, headings and quotations are left out. A sentence that a pattern finds by mistake is listed in
-english_allowed.txt as `FILE: PATTERN: part of the sentence`; an entry that matches nothing is an error.
+The script joins each paragraph, list item and table cell to one line and splits it into sentences, because phrases cross
+line breaks. It ignores code, headings and quotations. List false findings in english_allowed.txt as
+`FILE: PATTERN: part of the sentence`. An entry without a match is an error.
 """
 
 import collections
@@ -23,7 +23,7 @@ MAX_ALLOWED = 80
 MAX_WORDS = 40
 TOP_LEVEL = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
 
-# Name, what to write instead, and the pattern, which is matched against one sentence.
+# Name, replacement, and the pattern, which is matched against one sentence.
 PHRASES = [
     ('R01', 'silently',
      r'without a word'),
@@ -143,7 +143,7 @@ def sentences_of(text):
 
 
 def paragraphs_of_markdown(lines):
-    """Pairs of the number of the first line and the text of a paragraph, list item or table cell."""
+    """Yields the first line number and the text of each paragraph, list item and table cell."""
     text, first, in_code, in_comment = [], 0, False, False
     for number, line in enumerate([*lines, ''], 1):
         stripped = line.strip()
@@ -232,7 +232,7 @@ def paragraphs_of(path):
 
 
 def findings_of(path):
-    """Line, name of the pattern, advice, sentence."""
+    """Yields (line, name of the pattern, replacement, sentence)."""
     for line, text in paragraphs_of(path):
         for sentence in sentences_of(text):
             for name, write, pattern in COMPILED:
@@ -299,11 +299,11 @@ def main():
     for name, found in findings.items():
         limit = counts.get(name, 0)
         if len(found) > limit:
-            problems.append(f'{name}: {len(found)} findings, at most {limit} are allowed:')
+            problems.append(f'{name}: {len(found)} findings, but at most {limit} are allowed:')
             problems += [f'  {name}:{line}: {pattern}: write: {write}\n      {sentence}' for line, pattern, write, sentence in found]
-    problems += [f'{ALLOWED.name}: matches no sentence: {": ".join(a)}' for a in allowed if a not in used]
+    problems += [f'{ALLOWED.name}: entry matches no sentence: {": ".join(a)}' for a in allowed if a not in used]
     if len(allowed) > MAX_ALLOWED:
-        problems.append(f'{ALLOWED.name}: {len(allowed)} entries, at most {MAX_ALLOWED} are allowed')
+        problems.append(f'{ALLOWED.name}: {len(allowed)} entries, but at most {MAX_ALLOWED} are allowed')
     print('\n'.join(problems), end='\n' if problems else '')
     return 1 if problems else 0
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Each folder lists in its meson.build the headers, sources and test cases that it has, sorted; leat/LAYER.hpp includes
-the public headers of its layer, but those of tensorflow.hpp; leat.hpp includes the layers."""
+"""Checks lists of files: the meson.build of a folder lists its headers, sources and test cases, sorted. leat/LAYER.hpp
+includes all public headers of its layer except those of tensorflow.hpp. leat.hpp includes the headers of the layers."""
 
 import pathlib
 import re
 import sys
 
-# Defines what a program has once: only who wants that includes it.
+# Replaces operator new, which a program can do only once, so no other header includes it.
 APART = {'sim/failing_new.hpp'}
 
 root = pathlib.Path(sys.argv[1])
@@ -19,14 +19,14 @@ def check_list(folder, on_disk, suffix):
     text = meson.read_text() if meson.is_file() else ''
     listed = re.findall(rf"'([\w/]+{re.escape(suffix)})'", text)
     name = meson.relative_to(root)
-    found.extend(f'{name}: {f} is missing' for f in sorted(on_disk - set(listed)))
-    found.extend(f'{name}: {f} is not in the folder' for f in sorted(set(listed) - on_disk))
-    # What an option leaves out is a list of its own, indented.
+    found.extend(f'{name}: {f}: not listed' for f in sorted(on_disk - set(listed)))
+    found.extend(f'{name}: {f}: listed, but not in the folder' for f in sorted(set(listed) - on_disk))
+    # Files that depend on an option are in a separate, indented list.
     parts = [re.findall(rf"'([\w/]+{re.escape(suffix)})'", part)
              for part in re.split(r'^if .*', text, flags=re.MULTILINE)]
     ordered = [sorted(set(part), key=lambda f: ('/' in f, f)) for part in parts]
     if parts != ordered:
-        found.append(f'{name}: the list is not sorted, or something stands in it twice')
+        found.append(f'{name}: list is not sorted or has duplicates')
 
 
 def folders(top):
@@ -55,14 +55,14 @@ def included(header):
 
 
 parity = set(included('tensorflow.hpp'))
-found += [f'tensorflow.hpp includes {h}' for h in sorted(parity - public)]
+found += [f'tensorflow.hpp: includes {h}, which is not a public header' for h in sorted(parity - public)]
 layers = sorted({h.split('/')[0] for h in public})
 for layer in layers:
     wanted = {h for h in public - parity if h.startswith(layer + '/')}
-    found += [f'{layer}.hpp does not include {h}' for h in sorted(wanted - set(included(f'{layer}.hpp')))]
-    found += [f'{layer}.hpp includes {h}' for h in sorted(set(included(f'{layer}.hpp')) - wanted)]
+    found += [f'{layer}.hpp: must include {h}' for h in sorted(wanted - set(included(f'{layer}.hpp')))]
+    found += [f'{layer}.hpp: must not include {h}' for h in sorted(set(included(f'{layer}.hpp')) - wanted)]
 if set(included('leat.hpp')) != {f'{layer}.hpp' for layer in layers} - {'sim.hpp'} | {'version.hpp'}:
-    found.append('leat.hpp has to include version.hpp and the header of each layer but sim')
+    found.append('leat.hpp: must include exactly version.hpp and the header of each layer except sim')
 
 print('\n'.join(found))
 sys.exit(1 if found else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C++ files are formatted as .clang-format says. With --fix they are brought into form."""
+"""Checks that the C++ files are formatted according to .clang-format. With --fix it formats them."""
 
 import pathlib
 import shutil
@@ -17,5 +17,5 @@ files = sorted(str(f.relative_to(root)) for top in FOLDERS for f in (root / top)
 mode = ['-i'] if '--fix' in sys.argv[2:] else ['--dry-run', '-Werror', '-ferror-limit=1']
 result = subprocess.run([FORMATTER, *mode, *files], cwd=root, capture_output=True, text=True)
 bad = sorted({line.split(':')[0] for line in result.stderr.splitlines() if ': error:' in line})
-print('\n'.join(f'{name}: not in form; ./dev lint --fix mends it' for name in bad))
+print('\n'.join(f'{name}: not formatted: run ./dev lint --fix' for name in bad))
 sys.exit(result.returncode)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a user's file pays for including leat: which headers of others come with it, and how many lines.
+"""Checks the cost of including leat: which headers of other libraries it includes, and the number of lines.
 
     header_cost.py PROJECT COMPILER [flags]
 
-What the standard library includes and how long it is differs from version to version: these limits are checked with
-g++ 12 only. To include more deliberately, raise a limit here and measure docs/headers.md again.
+The headers of the standard library differ between versions, so the check applies the limits of lines and of standard
+headers only with g++ 12. If more lines are intended, raise a limit here and update the figures in docs/headers.md.
 """
 
 import pathlib
@@ -15,14 +15,14 @@ import sys
 project, compiler, flags = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 FOUR = ['leat/async/loop/sync_wait.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
 
-# Each costs a user's file tenths of a second.
+# Each adds tenths of a second to the compile time of a file.
 LIBRARIES = r'asio\.hpp|asio/io_context\.hpp|liburing\.h|nlohmann/.*|protozero/.*'
 STANDARD = 'codecvt|execution|filesystem|fstream|future|iomanip|iostream|memory_resource|random|ranges|regex'
-# What most of Asio comes with, or what only a few need.
+# Headers that include most of Asio, and standard headers that few files need.
 MOST_OF_ASIO = r'asio/(any_io_executor|associated_executor|execution|post|system_executor)\.hpp'
 RARELY_NEEDED = 'any|deque|list|map|set|thread'
 
-# Headers, what they must not include, and how many lines there are at most, apart from empty ones.
+# Headers, the libraries and standard headers that they must not include, and the maximum number of non-empty lines.
 LIMITS = [
     (['leat/leat.hpp'], LIBRARIES, STANDARD, 109_000),
     (FOUR, f'{LIBRARIES}|{MOST_OF_ASIO}', f'{STANDARD}|{RARELY_NEEDED}', 72_000),
@@ -46,7 +46,7 @@ for headers, libraries, standard, most in LIMITS:
     found += [f'{name}: includes {path}' for path in sorted(included) if re.search(rf'/({forbidden})$', path)]
     lines = sum(1 for line in text.splitlines() if line.strip() and not line.startswith('#'))
     if is_gcc_12 and lines > most:
-        found.append(f'{name}: {lines} lines with all that they include, and the limit is {most}')
+        found.append(f'{name}: {lines} lines including all headers, but the limit is {most}')
 
 print('\n'.join(found))
 sys.exit(1 if found else 0)

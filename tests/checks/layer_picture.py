@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/layers.svg shows each layer with its folders, and an arrow to each of the nearest layers that it may include, as
-layers.py has them. With --fix the picture is drawn again; a new layer needs a place in BOXES first."""
+"""Checks that docs/layers.svg shows the layers of layers.py: each with its folders, and an arrow to each of the nearest
+layers that it may include. With --fix it draws the picture. Add a new layer to BOXES first."""
 
 import pathlib
 import sys
@@ -24,7 +24,7 @@ BOXES = {
     'base': (10, 594, 560, 52),
 }
 PROGRAMS = (10, 10, 560, 40)
-# The points of each arrow: from the layer that includes to the one that is included.
+# The points of each arrow, from the including layer to the included one.
 ARROWS = {
     ('train', 'pipeline'): [(200, 136), (200, 160)],
     ('pipeline', 'input'): [(200, 220), (200, 244)],
@@ -61,7 +61,7 @@ STYLE = """
 
 
 def nearest(layer):
-    """What a layer may include and does not reach through another layer that it may include."""
+    """Returns the layers that a layer may include, except those that it reaches through another one."""
     def below(name, seen):
         for lower in ALLOWED.get(name, set()) if '/' not in name else {name.split('/')[0]}:
             if lower not in seen:
@@ -119,17 +119,17 @@ def picture():
 
 def main():
     root, fix = pathlib.Path(sys.argv[1]), '--fix' in sys.argv[2:]
-    found = [f'{layer}: is a layer, and has no place in BOXES' for layer in ALLOWED if layer not in BOXES]
-    found += [f'{layer}: is in BOXES, and is not a layer' for layer in BOXES if layer not in ALLOWED]
+    found = [f'{layer}: not in BOXES: add its position' for layer in ALLOWED if layer not in BOXES]
+    found += [f'{layer}: in BOXES, but not a layer' for layer in BOXES if layer not in ALLOWED]
     wanted = {(layer, target) for layer in ALLOWED for target in nearest(layer)}
-    found += [f'{a} -> {b}: has no points in ARROWS' for a, b in sorted(wanted - set(ARROWS))]
-    found += [f'{a} -> {b}: is in ARROWS, and is not one of the nearest layers' for a, b in sorted(set(ARROWS) - wanted)]
+    found += [f'{a} -> {b}: not in ARROWS: add its points' for a, b in sorted(wanted - set(ARROWS))]
+    found += [f'{a} -> {b}: in ARROWS, but {b} is not one of the nearest layers' for a, b in sorted(set(ARROWS) - wanted)]
     file = root / 'docs' / 'layers.svg'
     if not found:
         if fix:
             file.write_text(picture())
         elif not file.is_file() or file.read_text() != picture():
-            found.append('docs/layers.svg: is not what layers.py says; --fix draws it again')
+            found.append('docs/layers.svg: differs from layers.py: run ./dev lint --fix')
     print('\n'.join(found))
     return 1 if found else 0
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Includes point down only: a layer sees the layers of its row, a folder the folders of its layer to its left. And no
-folder has so many sources that one cannot take it in."""
+"""Checks that includes only point down: a layer may include the layers in its row of ALLOWED, and a folder the folders
+before it in FOLDERS. No folder may have more than MOST_SOURCES sources."""
 
 import pathlib
 import re
 import sys
 
-# What each layer sees; a name with a slash is one folder of a layer.
+# The layers that each layer may include; a name with a slash is one folder of a layer.
 ALLOWED = {
     'base': set(),
     'async': {'base'},
@@ -20,7 +20,7 @@ ALLOWED = {
     'train': {'base', 'async', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input', 'pipeline'},
     'sim': {'base', 'async', 'io/backend'},
 }
-# The folders of a layer, lowest first; '.' is the layer's own.
+# The folders of a layer, lowest first; '.' is the folder of the layer itself.
 FOLDERS = {
     'base': ['.', 'text'],
     'async': ['.', 'dump', 'loop'],
@@ -31,12 +31,12 @@ FOLDERS = {
     'train': ['checkpoint', 'summary', 'supervisor', 'monitored'],
     'sim': ['.', 'file_system', 'world'],
 }
-# The command; it sees public headers of the library only.
+# The folders of the command, which may include only public headers of the library.
 TOOL_FOLDERS = ['terminal', 'report', '.', 'input', 'output', 'plan', 'command']
 MOST_SOURCES = 25
 
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?([\w/]+)\.hpp[>"]')
-# Headers of others that a layer has no business with, and the files that have.
+# Headers of other libraries that a layer must not include, and the exceptions.
 IMPURE = {
     'base': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|liburing)\b'), {'lib/base/error.cpp'}),
     'tensor': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|fstream|thread|liburing)\b'), set()),
@@ -45,7 +45,7 @@ IMPURE = {
 
 
 def layer_and_folder(parts):
-    """Of the path of a header below include/leat or lib: ('io', 'backend') of io/backend/detail/x."""
+    """Splits the path of a header below include/leat or lib: io/backend/detail/x becomes ('io', 'backend')."""
     parts = [p for p in parts if p != 'detail']
     return parts[0], '/'.join(parts[1:-1]) or '.'
 
@@ -68,11 +68,11 @@ def library_violations(root):
         for file in sorted((root / top).rglob('*.[ch]pp')):
             parts = file.relative_to(root / top).parts
             if len(parts) == 1:
-                continue  # what a user includes, of all folders
+                continue  # a header that includes all layers
             name = file.relative_to(root)
             layer, folder = layer_and_folder(parts)
             if layer not in ALLOWED or folder not in FOLDERS.get(layer, ['.']):
-                yield f'{name}: {layer}/{folder} is no folder of a layer'
+                yield f'{name}: {layer}/{folder} is not in ALLOWED and FOLDERS'
                 continue
             if layer in IMPURE and str(name) not in IMPURE[layer][1]:
                 for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -93,7 +93,7 @@ def tool_violations(root):
         folder = str(file.parent.relative_to(top))
         name = file.relative_to(root)
         if folder not in TOOL_FOLDERS:
-            yield f'{name}: {folder} is no folder of the command'
+            yield f'{name}: {folder} is not in TOOL_FOLDERS'
             continue
         if file.name == 'main.cpp':
             continue
@@ -106,12 +106,12 @@ def tool_violations(root):
 
 
 def private_violations(root):
-    """Programs use the public headers only."""
+    """Finds programs that include a private header."""
     for top in ('examples', 'benches', 'tools'):
         for file in sorted((root / top).rglob('*.[ch]pp')):
             for number, header in includes(file):
                 if '/detail/' in f'/{header}':
-                    yield f'{file.relative_to(root)}:{number}: only public headers here, not {header}.hpp'
+                    yield f'{file.relative_to(root)}:{number}: must not include the private header {header}.hpp'
 
 
 def large_folders(root):
@@ -120,7 +120,7 @@ def large_folders(root):
             if folder.is_dir():
                 count = sum(f.suffix in ('.hpp', '.cpp', '.py') for f in folder.iterdir())
                 if count > MOST_SOURCES:
-                    yield f'{folder.relative_to(root)}: {count} sources, {MOST_SOURCES} are the most: divide it'
+                    yield f'{folder.relative_to(root)}: {count} sources, but at most {MOST_SOURCES} are allowed: divide the folder'
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links between the documents lead to a file, and to a heading of it; every page of docs is linked."""
+"""Checks that each link between the documents leads to an existing file and heading, and that each page is linked."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ HEADING = re.compile(r'^#+ (.+)$', re.M)
 
 
 def anchors(document):
-    """What a link to a heading says behind its '#', as GitHub makes it."""
+    """Returns the anchors of the headings, as GitHub generates them."""
     text = re.sub(r'^```.*?^```', '', document.read_text(), flags=re.M | re.S)
     return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
             for heading in HEADING.findall(text)}
@@ -31,16 +31,16 @@ def main():
             target = (document.parent / path).resolve() if path else document
             place = f'{document.relative_to(root)}:{plain.count(chr(10), 0, match.start()) + 1}'
             if not target.exists():
-                print(f'{place}: {match[1]}: there is no such file')
+                print(f'{place}: {match[1]}: file not found')
                 count += 1
             elif anchor and anchor not in anchors(target):
-                print(f'{place}: {match[1]}: there is no such heading')
+                print(f'{place}: {match[1]}: heading not found')
                 count += 1
             if target != document:
                 linked.add(target)
     for page in pages:
         if page not in linked:
-            print(f'{page.relative_to(root)}: nothing links to it')
+            print(f'{page.relative_to(root)}: no page links to this page')
             count += 1
     return 1 if count else 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What SECURITY.md says that the library does not have: a network, other programs, and other variables
-of the environment than those that it names.
+"""Checks promises of SECURITY.md: the library uses no network, starts no programs, and reads only the
+environment variables that the page names.
 
     promises.py PROJECT LIBRARY
 """
@@ -24,27 +24,27 @@ listing = subprocess.run(['nm', '--undefined-only', library], check=True, captur
                          text=True).stdout
 for name in sorted(set(re.findall(r'^ +U (\w+)', listing, re.MULTILINE))):
     if NETWORK.fullmatch(name):
-        wrong.append(f'{library}: calls {name}(), and is to have no network')
+        wrong.append(f'{library}: calls {name}(), but must not use the network')
     if PROGRAMS.fullmatch(name):
-        wrong.append(f'{library}: calls {name}(), and is to start and load nothing')
+        wrong.append(f'{library}: calls {name}(), but must not start programs or load libraries')
 
 read = set()
 for path in sorted([*(project / 'include').rglob('*.hpp'), *(project / 'lib').rglob('*.[ch]pp')]):
     text = path.read_text()
-    wrong += [f'{path}: {match[0]}: is to have no network' for match in RING.finditer(text)]
+    wrong += [f'{path}: {match[0]}: must not use the network' for match in RING.finditer(text)]
     for quote, name in ENVIRONMENT.findall(text):
         read.add(name)
         if not quote:
-            wrong.append(f'{path}: getenv({name}): which variable is that?')
+            wrong.append(f'{path}: getenv({name}): pass the variable as a string literal')
     if re.search(r'\b(environ|putenv|setenv)\b\s*[(;\[]', text):
-        wrong.append(f'{path}: touches the environment')
+        wrong.append(f'{path}: must not change the environment or read all of it')
 
 security = (project / 'SECURITY.md').read_text()
 promised = re.search(r'reads two variables of the environment, ((?:`\w+`[ \n]*(?:and)?[ \n]*)+)',
                      security)
 named = set(re.findall(r'`(\w+)`', promised[1])) if promised else set()
 if read != named:
-    wrong.append(f'SECURITY.md: names {sorted(named)}, and the library reads {sorted(read)}')
+    wrong.append(f'SECURITY.md: names {sorted(named)}, but the library reads {sorted(read)}')
 
 print('\n'.join(wrong))
 sys.exit(1 if wrong else 0)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every public class and function has a `///` comment.
+"""Checks that each public class and function has a `///` comment.
 
-One comment serves the declarations that follow it without a blank line. What explains itself needs
-none: constructors, operators, overrides, the awaiter protocol, accessors of one line.
+A comment covers all declarations up to the next blank line. Constructors, operators, overrides, the
+awaiter protocol and accessors of one line need no comment.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ ATTRIBUTE = re.compile(r'\[\[.*?\]\]')
 
 
 def code_only(text):
-    """The text with comments, literals and directives blanked, line by line the same."""
+    """Replaces comments, literals and directives by spaces; keeps the lines."""
     def blank(match):
         return re.sub(r'[^\n]', ' ', match[0])
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(\\.|[^\'\\\n])+\'',
@@ -30,7 +30,7 @@ def code_only(text):
 
 
 def class_name(head):
-    """The name that `head`, the beginning of a class, gives to it."""
+    """Returns the name of the class that begins with `head`."""
     words = re.sub(r'<.*>', '', head.split(':')[0]).replace('final', '').split()
     return words[-1]
 
@@ -40,7 +40,7 @@ class Checker:
         self.lines = path.read_text().split('\n')
         self.code = code_only('\n'.join(self.lines))
         self.name = name
-        self.covered = set()  # last lines of declarations that have a comment
+        self.covered = set()  # last lines of declarations with a comment
         self.found = []
 
     def declaration(self, head, first, last, within=''):
@@ -64,8 +64,8 @@ class Checker:
         self.found.append(f'{self.name}:{first + 1}: no /// comment: {" ".join(head.split())[:60]}')
 
     def run(self):
-        scopes = []     # of (is public, name if a class, first line, head, wants a comment)
-        visible = True  # is what stands here public?
+        scopes = []     # (is public, name of the class, first line, head, needs a comment)
+        visible = True  # is the current position public?
         head, first, parens, line = '', None, 0, 0
         for c in self.code:
             if c == '\n':
@@ -84,7 +84,7 @@ class Checker:
                     visible = visible and not hidden
                 elif TYPE.match(text) and 'enum' not in text and '(' not in text:
                     scopes.append((visible, class_name(text), first, head, visible))
-                    if visible:  # the class itself: by its first line
+                    if visible:  # the class itself, at its first line
                         self.declaration(head, first, first)
                     visible = visible and not re.match(r'^(template\s*<.*>\s*)?class\b', text)
                 else:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The library is the same bytes wherever its sources lie: some of them are compiled as a build does
-it, in two folders, and nothing in what comes out tells which.
+"""Checks that the object files do not depend on the folder of the sources: compiles some sources with
+the flags of the build in two folders and compares the results.
 
     reproducible.py ROOT BUILD
 """
@@ -14,12 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-# With assertions, places of calls, coroutines, and what stands in headers.
+# Sources with assertions, source locations, coroutines and inline functions.
 SOURCES = ['base/frame_allocator.cpp', 'io/file/atomic_file.cpp', 'coordination/queue_runner_def.cpp']
 
 
 def compiled(command, prefix, folder):
-    """The object that a command makes in a folder of sources; `prefix` leads to them in it."""
+    """Runs a compile command in a folder of sources and returns the object file; replaces `prefix`, the path to the sources."""
     wanted = []
     arguments = iter(shlex.split(command))
     for a in arguments:
@@ -49,9 +49,9 @@ def main():
                         if e['file'] == source and e['output'].startswith('lib/libleat_'))
             one, other = (compiled(command, prefix, folder) for folder in folders)
             if one != other:
-                wrong.append(f'lib/{name}: not the same bytes in another folder')
+                wrong.append(f'lib/{name}: object files of two folders differ')
             if str(folders[0]).encode() in one:
-                wrong.append(f'lib/{name}: what comes of it names the folder of the sources')
+                wrong.append(f'lib/{name}: object file contains the path of the sources')
     print('\n'.join(wrong))
     return 1 if wrong else 0
 

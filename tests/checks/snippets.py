@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Code in README and docs equals the region of the example that it names.
+"""Checks that code in README and docs equals the region of the example that it names.
 
     <!-- snippet: examples/foo.cpp#name -->        in the document, before a fenced block
     //! [name]  ...  //! [/name]                   around the region in the example
 
-With --fix the documents are brought up to date.
+With --fix it updates the documents.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ MARKER = '<!-- snippet:'
 
 
 def region(root, file, name):
-    """The text between the markers, or None."""
+    """Returns the text between the markers, or None."""
     path = root / file
     if not path.is_file():
         return None
@@ -38,19 +38,19 @@ def main():
         text = original = document.read_text()
         matches = list(MARKED.finditer(text))
         if text.count(MARKER) != len(matches):
-            print(f'{document.relative_to(root)}: a snippet marker without a fenced block')
+            print(f'{document.relative_to(root)}: snippet marker without a fenced block')
             count += 1
         for match in reversed(matches):
             wanted = region(root, match[1], match[2])
             place = f'{document.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
             if wanted is None:
-                print(f'{place}: there is no region {match[1]}#{match[2]}')
+                print(f'{place}: {match[1]}#{match[2]}: region not found')
                 count += 1
             elif match[3] != wanted:
                 if fix:
                     text = text[:match.start(3)] + wanted + text[match.end(3):]
                 else:
-                    print(f'{place}: differs from {match[1]}#{match[2]}; --fix updates it')
+                    print(f'{place}: differs from {match[1]}#{match[2]}: run ./dev lint --fix')
                     count += 1
         if text != original:
             document.write_text(text)

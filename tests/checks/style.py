@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rules that a formatter does not know: lengths, blanks, loose words, expensive includes."""
+"""Checks rules that the formatter does not know: lengths, whitespace, loose words, expensive includes."""
 
 import pathlib
 import re
@@ -18,27 +18,27 @@ EXPENSIVE = re.compile(r'\s*#\s*include\s*[<"](asio\.hpp|liburing\.h)[>"]')
 def problems(root, path, name):
     lines = path.read_text().split('\n')
     if lines[-1] != '':
-        yield len(lines), 'no newline at the end of the file'
+        yield len(lines), 'no newline at end of file'
     limit = MAX_LINES.get(path.suffix)
     if limit and len(lines) - 1 > limit:
-        yield len(lines), f'longer than {limit} lines'
+        yield len(lines), f'{len(lines) - 1} lines, but at most {limit} are allowed'
     if path.suffix == '.hpp' and '#pragma once' not in lines[:10]:
         yield 1, '#pragma once is missing'
     if OF_CASES.fullmatch(name):
-        # Several files of cases are compiled as one, and all call their helpers what they like.
+        # Several test files are compiled as one, and their helpers may have equal names.
         if f'namespace {path.stem} {{' not in lines:
-            yield 1, f'its cases have to stand in namespace {path.stem}'
+            yield 1, f'test cases must be in namespace {path.stem}'
         if 'namespace {' in lines:
-            yield lines.index('namespace {') + 1, 'an unnamed namespace, shared with other files'
+            yield lines.index('namespace {') + 1, f'unnamed namespace is shared with other test files: use namespace {path.stem}'
     if name.startswith('lib/') and path.suffix == '.cpp':
         yield from header_not_first(root, name, lines)
     for number, line in enumerate(lines, 1):
         if '\t' in line:
-            yield number, 'a tab'
+            yield number, 'tab: use spaces'
         if line != line.rstrip():
-            yield number, 'blanks at the end of the line'
+            yield number, 'trailing whitespace'
         if path.suffix in CODE and len(line) > MAX_COLUMNS:
-            yield number, f'{len(line)} columns, {MAX_COLUMNS} are the most'
+            yield number, f'{len(line)} columns, but at most {MAX_COLUMNS} are allowed'
         if (word := LOOSE.search(line)) and '# style: words' not in line:
             yield number, f'{word[0]}: write TODO(perf): or TODO(later):'  # style: words
         if name.startswith('include/') and (match := EXPENSIVE.match(line)):
@@ -46,14 +46,14 @@ def problems(root, path, name):
 
 
 def header_not_first(root, name, lines):
-    """What includes the header of its own name first shows that this needs no other before it."""
+    """Checks that a source includes its own header first, which proves that the header is self-contained."""
     header = 'leat/' + name.removeprefix('lib/').removesuffix('.cpp') + '.hpp'
     if not (root / 'include' / header).is_file():
         return
     for number, line in enumerate(lines, 1):
         if line.startswith('#include '):
             if line != f'#include "{header}"':
-                yield number, f'{header} has to be included first'
+                yield number, f'include {header} first'
             return
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the library defines for others lies in namespace leat.
+"""Checks that all strong symbols that the library defines are in namespace leat.
 
-Weak symbols are instantiations of templates and inline functions, whoever's they are: the linker
-merges them, so they cannot clash.
+Weak symbols are instantiations of templates and inline functions of any library. The linker merges
+them, so they cannot clash.
 """
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/upgrading.md lists what tools/upgrade_names.py rewrites; with --fix its tables are written anew. Each new header
-is public, and each new name is in a public header."""
+"""Checks that docs/upgrading.md lists the names that tools/upgrade_names.py rewrites, that each new header is public, and
+that each new name is in a public header. With --fix it writes the tables."""
 
 import pathlib
 import re
@@ -49,7 +49,7 @@ def data_problems(root):
     include = root / 'include'
     for header in [*PATHS.values(), *(h for headers in ALSO.values() for h in headers), *(f'leat/{h}.hpp' for h in TENSORFLOW)]:
         if not (include / header).is_file():
-            yield f'{header}: is not a public header'
+            yield f'{header}: not a public header'
     public = '\n'.join(h.read_text() for h in sorted(include.rglob('*.hpp')) if h.parent.name != 'detail')
     public = re.sub(r'//[^\n]*|^#[^\n]*', '', public, flags=re.M)
     words = set(re.findall(r'\w+', public))
@@ -58,7 +58,7 @@ def data_problems(root):
     new_names += [row[4].strip('`') for row in QUALIFIED if len(row) > 2]
     for name in new_names:
         if missing := [w for w in re.findall(r'\w+', name) if w not in words and w != 'sim']:
-            yield f'{name}: {missing[0]} is in no public header'
+            yield f'{name}: {missing[0]}: not in a public header'
 
 
 def main():
@@ -73,7 +73,7 @@ def main():
         if fix:
             page.write_text(wanted)
         else:
-            found.append('docs/upgrading.md: the tables are not those of the script; --fix writes them')
+            found.append('docs/upgrading.md: tables differ from tools/upgrade_names.py: run ./dev lint --fix')
     print('\n'.join(found))
     return 1 if found else 0
 

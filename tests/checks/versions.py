@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The version of meson.build is that of version.hpp and of the recipes; the recipes name options that there are, and
-can be read by the programs that they are for, as far as this shows without a network.
+"""Checks that meson.build, version.hpp and the packaging recipes have the same version, that the recipes use existing
+options, and that stand-ins for vcpkg and Conan can run the recipes without a network.
 
     versions.py PROJECT
 """
@@ -22,11 +22,11 @@ found = []
 
 def check_equal(name, value, wanted):
     if value != wanted:
-        found.append(f'{name}: {value!r}, but meson.build wants {wanted!r}')
+        found.append(f'{name}: {value!r}, but meson.build requires {wanted!r}')
 
 
 def check_options(name, values):
-    found.extend(f'{name}: there is no option {option}' for option in sorted(set(values) - OPTIONS))
+    found.extend(f'{name}: {option}: no such option in meson_options.txt' for option in sorted(set(values) - OPTIONS))
 
 
 def check_header():
@@ -37,14 +37,14 @@ def check_header():
     check_equal('LEAT_VERSION_STRING', macros.get('LEAT_VERSION_STRING'), f'"{VERSION}"')
 
 
-# The functions of vcpkg, which print how they are called.
+# Stand-ins for the functions of vcpkg, which print their arguments.
 VCPKG = '\n'.join(f'function({name})\n  message("{name} ${{ARGN}}")\nendfunction()' for name in (
     'vcpkg_configure_meson', 'vcpkg_install_meson', 'vcpkg_cmake_config_fixup', 'vcpkg_fixup_pkgconfig',
     'vcpkg_install_copyright'))
 
 
 def calls_of_portfile(portfile, features):
-    """What the portfile does with these features."""
+    """Runs the portfile with these features and returns the calls that it makes."""
     with tempfile.NamedTemporaryFile('w', suffix='.cmake') as script:
         script.write(f'cmake_minimum_required(VERSION 3.20)\n{VCPKG}\nset(FEATURES core {" ".join(features)})\ninclude("{portfile.resolve()}")\n')
         script.flush()
@@ -59,9 +59,9 @@ def check_vcpkg():
     manifest = json.loads((port / 'vcpkg.json').read_text())
     check_equal('vcpkg.json', manifest['version'], VERSION)
     missing = set(manifest['default-features']) - set(manifest['features'])
-    found.extend(f'vcpkg.json: there is no feature {feature}' for feature in sorted(missing))
+    found.extend(f'vcpkg.json: {feature}: no such feature' for feature in sorted(missing))
     if not shutil.which('cmake'):
-        print('cmake is not installed: the portfile is not checked')
+        print('skipped the portfile: cmake is not installed')
         return
     for features, runtime_only, io_uring in [([], 'true', 'disabled'), (['files'], 'false', 'disabled'),
                                              (list(manifest['features']), 'false', 'enabled')]:
@@ -72,11 +72,11 @@ def check_vcpkg():
         check_equal(f'portfile.cmake {features}', {key: options.get(key) for key in wanted}, wanted)
         source = re.search(r'SOURCE_PATH;([^;]+)', calls)
         if not source or not pathlib.Path(source[1], 'meson.build').samefile(project / 'meson.build'):
-            found.append('portfile.cmake: SOURCE_PATH is not this project')
+            found.append('portfile.cmake: SOURCE_PATH is not the folder of this project')
 
 
 class Anything(dict):
-    """Stands for each class and function of Conan that the recipe uses; remembers the calls."""
+    """Replaces each class and function of Conan that the recipe uses."""
 
     def __init__(self, *args, **options):
         super().__init__()
@@ -93,7 +93,7 @@ class Anything(dict):
 
 
 def load_recipe(path, made):
-    """The module of the recipe, with stand-ins for those of Conan."""
+    """Loads the recipe as a module, with stand-ins for the modules of Conan."""
     class Toolchain(Anything):
         def __init__(self, recipe):
             super().__init__()
