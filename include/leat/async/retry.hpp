@@ -20,6 +20,7 @@ struct retry_policy {
   std::size_t attempts = 10;                        ///< total number, including the first one
   time_span first_delay = std::chrono::seconds(1);  ///< before the second attempt
   time_span max_delay = std::chrono::minutes(5);    ///< delays double up to this limit
+  /// The errors after which another attempt is made.
   braced<std::vector<errc>> retried = {errc::aborted, errc::unavailable};
   std::optional<std::uint64_t> seed = {};  ///< of the delays; if not set, they differ each time
   /// Called for each failure that will be retried, with the delay before the next attempt.

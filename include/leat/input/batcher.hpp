@@ -33,7 +33,7 @@ namespace leat {
 
 /// Options of a batcher. Set max_weight and budget only with a weight function.
 struct batcher_options {
-  std::size_t batch_size = 0;
+  std::size_t batch_size = 0;                         ///< elements in a batch, at least 1
   std::size_t capacity = 32;                          ///< of the queue, in items
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   braced<std::string> name = "batch";                 ///< of the queue, in messages and reports

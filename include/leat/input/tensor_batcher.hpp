@@ -34,9 +34,9 @@ namespace leat {
 
 /// Options of a tensor_batcher.
 struct tensor_batcher_options {
-  std::size_t batch_size = 0;
-  std::size_t capacity = 32;  ///< of the queue, in elements; may be below batch_size
-  bool dynamic_pad = false;   ///< if true, pads unknown dimensions to the largest of a batch
+  std::size_t batch_size = 0;  ///< elements in a batch, at least 1
+  std::size_t capacity = 32;   ///< of the queue, in elements; may be below batch_size
+  bool dynamic_pad = false;    ///< if true, pads unknown dimensions to the largest of a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   std::size_t max_size = unbounded;                   ///< bytes of all elements in the queue
   memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this

@@ -21,9 +21,9 @@ struct fixed_length_reader_options {
   /// The compression of the whole file. If not set, it is detected from the first bytes; see
   /// detect_compression().
   std::optional<compression> compression_type = {};
-  inflate_options inflate = {};  ///< limits for a compressed file
-  corruption_options corruption = {};
-  read_options read = {};
+  inflate_options inflate = {};        ///< limits for a compressed file
+  corruption_options corruption = {};  ///< how corruption is handled
+  read_options read = {};              ///< how the file is read
 };
 
 namespace detail {

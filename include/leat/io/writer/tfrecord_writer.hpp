@@ -22,7 +22,7 @@ struct tfrecord_writer_options {
   std::size_t buffer_size = std::size_t{256} << 10;
   /// Compression of the file: one stream that contains all records with their frames.
   compression compression_type = compression::none;
-  deflate_options deflate = {};
+  deflate_options deflate = {};  ///< of a compressed file
   /// How flush() flushes the compressor. With `none`, the compressor holds back data that it can
   /// compress better together with later data. `finish` is not allowed.
   deflate_flush flush_mode = deflate_flush::sync;

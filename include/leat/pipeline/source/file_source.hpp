@@ -25,8 +25,8 @@ struct file_source {
   std::optional<std::uint64_t> num_epochs = 1;  ///< if not set, the epochs never end
   bool shuffle = false;                    ///< if true, the files have a new order in each epoch
   std::optional<std::uint64_t> seed = {};  ///< of the orders; if not set, different each time
-  std::size_t interleave = 1;
-  std::size_t block_length = 64;
+  std::size_t interleave = 1;              ///< files that are read concurrently
+  std::size_t block_length = 64;           ///< records of one file in turn
   /// The number of tasks that read files, on pipeline_options::workers in turn. A number from 1 to
   /// `interleave` means `interleave`. If 0, the task that requests the records reads the files.
   ///
@@ -40,8 +40,8 @@ struct file_source {
   /// records, or of equal size, need an index, so use read_indexed() for these. To resume with a
   /// different number of ranks, see pipeline::restore_ranks().
   world_rank world = {};
-  typename Reader::options_type reader = {};
-  braced<std::string> name = "files";  ///< name of the stage
+  typename Reader::options_type reader = {};  ///< of the reader of each file
+  braced<std::string> name = "files";         ///< name of the stage
 };
 
 }  // namespace leat

@@ -63,10 +63,10 @@ struct planned_fault {
 
 /// Options of a file_system.
 struct file_system_options {
-  fault_rates faults = {};
-  std::optional<planned_fault> plan = {};
-  std::uint64_t size = UINT64_MAX;        ///< bytes; a write beyond fails with ENOSPC
-  std::size_t max_open_files = SIZE_MAX;  ///< an open beyond fails with EMFILE
+  fault_rates faults = {};                 ///< probabilities of random faults
+  std::optional<planned_fault> plan = {};  ///< one fault in addition
+  std::uint64_t size = UINT64_MAX;         ///< bytes; a write beyond fails with ENOSPC
+  std::size_t max_open_files = SIZE_MAX;   ///< an open beyond fails with EMFILE
   /// The number of bytes of which a direct read must be a multiple, in the file and in memory. If
   /// 0, there are no direct reads.
   std::size_t direct_unit = 4096;

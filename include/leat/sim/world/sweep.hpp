@@ -36,8 +36,8 @@ class seed_failed : public std::runtime_error {
 
 /// Options of a sweep: the seeds that it runs, and its work on a failing seed.
 struct sweep_options {
-  std::uint64_t first = 1;
-  std::uint64_t count = 1000;
+  std::uint64_t first = 1;     ///< the first seed
+  std::uint64_t count = 1000;  ///< number of consecutive seeds
   world_options world = {};
   std::size_t shrink_runs = 2000;  ///< at most, to shorten a schedule; 0: never shortened
   /// Whether to run each seed twice and to fail if the two runs differ. In that case the program

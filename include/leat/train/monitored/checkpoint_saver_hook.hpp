@@ -25,7 +25,7 @@ struct checkpoint_saver_listener {
 struct checkpoint_saver_hook_options {
   step_interval every = {.time = std::chrono::seconds(600)};  ///< if empty, only at the end
   bool save_at_end = true;  ///< if the step has changed since the last checkpoint
-  braced<std::vector<checkpoint_saver_listener>> listeners = {};
+  braced<std::vector<checkpoint_saver_listener>> listeners = {};  ///< called around each save
 };
 
 /// A hook that saves the state after runs, like supervisor::save_between_steps().

@@ -13,7 +13,7 @@ namespace leat {
 /// Options of a logging_hook: which results it logs, how often and where.
 struct logging_hook_options {
   braced<std::vector<std::string>> names = {};  ///< results; if empty, all that are numbers
-  step_interval every = {.steps = 100};
+  step_interval every = {.steps = 100};         ///< see step_timer
   braced<std::function<void(const std::string& line)>> to = {};  ///< default: standard error
 };
 

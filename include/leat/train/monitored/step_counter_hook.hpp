@@ -13,7 +13,7 @@ namespace leat {
 
 /// Options of a step_counter_hook: how often it writes, and under which name.
 struct step_counter_hook_options {
-  step_interval every = {.steps = 100};
+  step_interval every = {.steps = 100};      ///< see step_timer
   braced<std::string> name = "global_step";  ///< the tag without its suffix "/sec"
 };
 

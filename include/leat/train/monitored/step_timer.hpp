@@ -10,8 +10,8 @@ namespace leat {
 
 /// The interval between two executions of an action, in steps or in time.
 struct step_interval {
-  std::optional<std::int64_t> steps = {};
-  std::optional<duration> time = {};
+  std::optional<std::int64_t> steps = {};  ///< number of steps
+  std::optional<duration> time = {};       ///< elapsed time
 };
 
 /// A timer that determines at which steps an action is due.

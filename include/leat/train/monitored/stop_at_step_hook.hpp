@@ -10,7 +10,7 @@ namespace leat {
 /// Options of a stop_at_step_hook: the step at which it stops. Set exactly one of the two.
 struct stop_at_step_hook_options {
   std::optional<std::int64_t> num_steps = {};  ///< after the step of the first session
-  std::optional<std::int64_t> last_step = {};
+  std::optional<std::int64_t> last_step = {};  ///< the number of the step
 };
 
 /// A hook that requests a stop after the run that reaches a step.

@@ -11,7 +11,7 @@ namespace leat {
 
 /// Options of a summary_saver_hook: what it writes, and how often.
 struct summary_saver_hook_options {
-  step_interval every = {.steps = 100};
+  step_interval every = {.steps = 100};  ///< see step_timer
   /// Returns the summary of the run that has just finished. If not set, the hook writes
   /// to_summary() of the results of the run.
   braced<std::function<summary(const run_context&)>> summaries = {};

@@ -79,8 +79,8 @@ class event_accumulator {
 /// Options of read_events().
 struct event_reader_options {
   std::uint64_t max_record_size = std::uint64_t{256} << 20;  ///< maximum bytes of an event
-  event_limits limits = {};
-  std::uint64_t max_points = 20'000'000;  ///< maximum values of a run
+  event_limits limits = {};                                  ///< of each event
+  std::uint64_t max_points = 20'000'000;                     ///< maximum values of a run
   /// Treatment of a record that is corrupt or not an event. A truncated last record is neither: it
   /// is still being written.
   corruption_options corruption = {};

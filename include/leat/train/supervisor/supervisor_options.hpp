@@ -81,7 +81,7 @@ struct supervisor_options {
   /// from a periodic save, stops the supervisor; the checkpoint remains saved.
   braced<std::function<task<void>(std::string path, std::optional<std::int64_t>)>> on_saved = {};
 
-  event_writer_options events = {};
+  event_writer_options events = {};      ///< of the writer of events
   bool write_events = true;              ///< whether to write events to the directory
   braced<std::string> summary_dir = {};  ///< the directory of events; if empty, logdir
   /// The writer to use instead of one in the directory. It must outlive the supervisor.
