@@ -39,7 +39,7 @@ shim = build / 'tests' / 'libshim.so'
 FAULTS = [('allocation', 0), ('call', errno.EIO), ('call', errno.ENOSPC), ('call', errno.EMFILE)]
 
 # Of these, which take seconds each, one place in ten is tried, and of no call stack the first one.
-SLOW = ['checkpoints']
+SLOW = ['checkpoints', 'migration']
 SERVERS = ['batch_server']
 # Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
 # for it, and the process ends. asio_memory shows it without leat, and is printed only; of
@@ -72,6 +72,7 @@ def commands(folder):
     yield 'summaries', [f'{folder}/RUN.events']
     yield 'checkpoints', [f'{folder}/RUN.saved']
     yield 'pipeline', [f'{folder}/RUN.points']
+    yield 'migration', [f'{folder}/RUN.migration']
     yield 'global_shuffle', [f'{folder}/RUN.shuffled']
     yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']
     yield 'batches', []
