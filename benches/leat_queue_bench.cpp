@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
   const std::string kind = r.workload.substr(slash, dash - slash);
   const auto number = static_cast<std::size_t>(bench::number_of(r));
   if (r.workload == "queue/suspended-bare-frame") {
-    return bench::report(r, "nobody", bare_frame(100'000), "bytes/task");
+    return bench::report(r, "empty promise", bare_frame(100'000), "bytes/task");
   }
   if (r.workload.starts_with("queue/suspended-")) {
     const bool frames_only = r.workload == "queue/suspended-frame";

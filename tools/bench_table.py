@@ -1,29 +1,36 @@
-"""The table that bench.py prints: what was measured, beside the goals and the quoted figures of
+"""The table that bench.py prints: the measured results, with the goals and the quoted results of
 benches/goals.json."""
 
 import statistics
 
-HEAD = ['| workload | subject | median | min..max | leat is | goal |', '|---|---|---|---|---|---|']
+HEAD = ['| workload | subject | median | min..max | ratio | goal |', '|---|---|---|---|---|---|']
 
 
 def is_rate(unit):
     return unit == 'GB/s'
 
 
+def ratio_of(own, peer, unit):
+    """How many times as good as the peer leat is: more is better for a rate, less for the rest."""
+    return own / peer if is_rate(unit) else peer / own
+
+
 def against_goal(median, unit, goal):
-    """'12: reached', or by how much it was missed; a rate is to be at least its goal."""
-    factor = goal / median if is_rate(unit) else median / goal
-    return f'{goal:g}: reached' if round(factor, 2) <= 1 else f'{goal:g}: missed, {factor:.2f} times'
+    """Returns '12 ns: reached', or the factor by which leat missed the goal. The goal is the lowest rate,
+    or the highest value in another unit."""
+    factor = ratio_of(goal, median, unit)
+    outcome = 'reached' if round(factor, 2) <= 1 else f'missed by a factor of {factor:.2f}'
+    return f'{goal:g} {unit}: {outcome}'
 
 
 def against_peer(factor, goal):
-    """'3 times: reached'; how many times it is stands beside it."""
-    return f'{goal:g} times: {"reached" if round(factor, 2) >= goal else "missed"}'
+    """Returns 'ratio 3: reached' or 'ratio 3: missed'."""
+    return f'ratio {goal:g}: {"reached" if round(factor, 2) >= goal else "missed"}'
 
 
 def rows(workload, subjects, known):
-    """The lines of one workload. `subjects`: the name of each program and its results, leat's own
-    first; none where it is not built. `known`: what goals.json has of workloads."""
+    """Returns the lines of one workload. `subjects` is the name of each program and its results, leat
+    first; the results are empty if the program is not built. `known` is `workloads` of goals.json."""
     about = known.get(workload, {})
     lines = []
     own = None
@@ -38,17 +45,18 @@ def rows(workload, subjects, known):
             own = median
             goal = against_goal(median, unit, about['goal']) if 'goal' in about else ''
         else:
-            factor = own / median if is_rate(unit) else median / own
-            compared = f'{factor:.2f} times as good'
+            factor = ratio_of(own, median, unit)
+            compared = f'{factor:.2f}'
             times = about.get('times', {}).get(results[0]['subject'])
             goal = against_peer(factor, times) if times else ''
         lines.append(f'| {workload} | {results[0]["subject"]} | {median:.3g} {unit} '
                      f'| {min(values):.3g}..{max(values):.3g} | {compared} | {goal} |')
-    for peer, figure in about.get('quoted', {}).items():
-        lines.append(f'| {workload} | {peer} | quoted: {figure} | | | |')
+    for peer, result in about.get('quoted', {}).items():
+        lines.append(f'| {workload} | {peer} | quoted: {result} | | | |')
     return lines
 
 
 def notes(goals):
-    return [f'Goals were set on {goals["goals were set on"]}.',
-            f'Quoted figures were not measured here, but on {goals["quoted were measured on"]}.']
+    return ['A ratio above 1 means that leat is better: faster, or smaller.',
+            f'The goals were set on {goals["goals were set on"]}.',
+            f'Quoted results were not measured here, but on {goals["quoted were measured on"]}.']

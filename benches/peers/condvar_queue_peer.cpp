@@ -125,11 +125,11 @@ int main(int argc, char** argv) {
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
     ping_pong(trips);
-    return bench::report(r, "mutex + condvar", trips.of(r.workload) * 1e6, "us");
+    return bench::report(r, "mutex and condition variables", trips.of(r.workload) * 1e6, "us");
   }
   if (r.workload == "queue/2-threads/batches-64") {
     const double nanoseconds = batches(r.items);
-    return bench::report(r, "mutex + condvar", nanoseconds, "ns/item");
+    return bench::report(r, "mutex and condition variables", nanoseconds, "ns/item");
   }
   long producers = 1;
   std::size_t capacity = 64;
@@ -155,6 +155,6 @@ int main(int argc, char** argv) {
   }
   const double seconds = watch.seconds();
   if (sum < 0) return 1;
-  return bench::report(r, "mutex + condvar", seconds * 1e9 / static_cast<double>(each * producers),
-                       "ns/item");
+  return bench::report(r, "mutex and condition variables",
+                       seconds * 1e9 / static_cast<double>(each * producers), "ns/item");
 }

@@ -37,6 +37,6 @@ std::size_t decode(const std::string& path) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  return bench::report_reading(r, "fast-cpp-csv-parser",
+  return bench::report_reading(r, "Fast C++ CSV Parser",
                                [&] { return bench::of_each_file(r, decode); });
 }

@@ -71,10 +71,10 @@ std::size_t with_gzread(const std::string& path) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (r.workload == "lines/gzip") {
-    return bench::report_reading(r, "zlib's gzread + memchr", [&] { return with_gzread(r.file); });
+    return bench::report_reading(r, "gzread and memchr", [&] { return with_gzread(r.file); });
   }
   if (r.workload == "lines/hot/memchr") {
-    return bench::report_reading(r, "read + memchr", [&] { return with_read(r.file); });
+    return bench::report_reading(r, "read and memchr", [&] { return with_read(r.file); });
   }
   return bench::report_reading(r, "std::getline, 1 MiB", [&] { return with_getline(r.file); });
 }

@@ -1,6 +1,6 @@
 // Ways to read a TFRecord file, with checksums but for hot-unverified. "record by record" does what
 // TensorFlow's RecordReader does: each header and each payload is copied out of a buffered stream
-// into a string. "pread + parse" is the plain loop: chunks, parsed in place, the rest carried over.
+// into a string. "plain loop" is the plain loop: chunks, parsed in place, the rest carried over.
 // "pread loop" reads records in random order, one after the other, by a list of their offsets.
 
 #include <cstdint>
@@ -149,11 +149,11 @@ int main(int argc, char** argv) {
     return bench::report(r, "pread loop", random_loop(r, cold), "ns/record");
   }
   if (r.workload.starts_with("tfrecord/hot-unverified/")) {
-    return bench::report_reading(r, "pread + parse", [&] { return plain_loop<false>(r.file); });
+    return bench::report_reading(r, "plain loop", [&] { return plain_loop<false>(r.file); });
   }
   if (r.workload.ends_with("/plain")) {
-    return bench::report_reading(r, "pread + parse", [&] { return plain_loop<true>(r.file); });
+    return bench::report_reading(r, "plain loop", [&] { return plain_loop<true>(r.file); });
   }
-  return bench::report_reading(r, "record by record (as TensorFlow)",
+  return bench::report_reading(r, "reader like TensorFlow's",
                                [&] { return record_by_record(r.file); });
 }

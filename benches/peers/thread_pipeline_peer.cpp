@@ -152,6 +152,6 @@ int main(int argc, char** argv) {
   run(r);
   const bench::stopwatch watch;
   const std::size_t examples = run(r);
-  return bench::report(r, "threads, mutex + condvar",
+  return bench::report(r, "threads and protobuf",
                        watch.seconds() * 1e9 / static_cast<double>(examples), "ns/Example");
 }

@@ -34,7 +34,7 @@ namespace leat {
 ///               call. Also failed_precondition if the file is not a regular one or does not report
 ///               its size, such as a file in /proc; system errors.
 /// Cancellation: total.
-/// Cost:         see docs/benchmarks.md; memory for the index and 2 MiB.
+/// Cost:         memory for the index and 2 MiB.
 /// TensorFlow:   RecordReader, GetMetadata.
 [[nodiscard]] task<tfrecord_index> build_tfrecord_index(
     std::string path, std::source_location where = std::source_location::current());

@@ -66,7 +66,7 @@ class line_framing {
 ///     while (co_await reader->read_batch(batch))
 ///       for (std::string_view line : batch) use(line);
 ///
-/// Cost: about 0.2 ns per byte from the page cache; see docs/benchmarks.md.
+/// Cost: about 0.2 ns per byte from the page cache; see docs/results.md.
 /// TensorFlow: TextLineReader.
 using line_reader = basic_record_reader<detail::line_framing>;
 extern template class basic_record_reader<detail::line_framing>;
