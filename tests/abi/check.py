@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The shared library has the soname of its version, and exports the symbols that symbols.txt lists.
 
-    check.py LIBRARY VERSION           compares; VERSION is that of the project, as 0.1.0
+    check.py LIBRARY VERSION           compares; VERSION is that of the project, as 0.2.0
     check.py LIBRARY VERSION --record  writes the list anew: ninja -C BUILD record-symbols
 
 The list has the functions and variables that no other compiler or optimisation level leaves out. Of
