@@ -1,10 +1,11 @@
-// Makes the files that the benches read, the same ones each time:
-//   bench_data tfrecord FILE BYTES RECORD_SIZE
+// Writes the input files of the benchmarks. The same arguments produce the same bytes.
+//
+//   bench_data tfrecord FILE BYTES RECORD_SIZE  records of RECORD_SIZE bytes
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
 //   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
 //   bench_data csv FILE BYTES                   rows of five columns
-//   bench_data csv-files DIRECTORY BYTES        four files of such rows
-//   bench_data fixed FILE BYTES                 records of 3073 bytes
+//   bench_data csv-files DIRECTORY BYTES        four files of rows of five columns
+//   bench_data fixed FILE BYTES                 records of 3,073 bytes
 //   bench_data examples DIRECTORY BYTES         four files of Examples of 1 KiB
 //   bench_data files DIRECTORY BYTES            files of 4 to 100 KiB
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What it costs to compile a file that includes leat, beside files with peers: processor time, user and system, of
-`g++ -O2 -c`. The programs take turns; the table shows medians.
+"""Measures the CPU time, user and system, of `g++ -O2 -c` for files that include leat or a peer. The compilations are
+interleaved, and the table shows medians.
 
-    compile_cost.py [--runs N] [--compiler g++] [--only TEXT]
+    compile_cost.py [--runs N] [--compiler g++] [--only REGEX]
 """
 
 import argparse
@@ -19,10 +19,11 @@ ASIO = ['-DASIO_STANDALONE', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=
 FOUR = ['leat/async/loop/sync_wait.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
 FACADES = ['base', 'tensor', 'async', 'codec', 'queue', 'coordination', 'io', 'input', 'pipeline', 'train', 'sim']
 ALL_OF_ASIO = ['asio.hpp', 'asio/experimental/concurrent_channel.hpp']
+BOOST_FIBER = 'program with Boost.Fiber'
 PARTS_OF_ASIO = ['asio/awaitable.hpp', 'asio/co_spawn.hpp', 'asio/detached.hpp', 'asio/experimental/concurrent_channel.hpp',
                  'asio/io_context.hpp', 'asio/use_awaitable.hpp']
 
-# A producer and a consumer, as in examples/queue.cpp.
+# The producer and the consumer of examples/queue.cpp.
 ASIO_PROGRAM = """
 using queue = asio::experimental::concurrent_channel<void(std::error_code, std::string)>;
 
@@ -73,11 +74,11 @@ def program(headers, body=''):
 def subjects():
     example = (PROJECT / 'examples/queue.cpp').read_text()
     example = re.sub(r'^(#include .*|// \[.*\])\n', '', example, flags=re.MULTILINE)
-    yield 'leat/leat.hpp, a program', program(['leat/leat.hpp'], example)
-    yield 'asio.hpp and a channel, a program', program(ALL_OF_ASIO, ASIO_PROGRAM)
-    yield 'six headers of Asio, the same program', program(PARTS_OF_ASIO, ASIO_PROGRAM)
-    yield 'four headers of leat, a program', program(FOUR, example)
-    yield 'Boost.Fiber, a program', program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
+    yield 'program with leat/leat.hpp', program(['leat/leat.hpp'], example)
+    yield 'program with asio.hpp and its channel', program(ALL_OF_ASIO, ASIO_PROGRAM)
+    yield 'program with six headers of Asio', program(PARTS_OF_ASIO, ASIO_PROGRAM)
+    yield 'program with four headers of leat', program(FOUR, example)
+    yield BOOST_FIBER, program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
     yield 'leat/leat.hpp', program(['leat/leat.hpp'])
     for layer in FACADES:
         yield f'leat/{layer}.hpp', program([f'leat/{layer}.hpp'])
@@ -85,8 +86,8 @@ def subjects():
         yield header, program([header])
 
 
-def processor_seconds(compiler, source):
-    """Of one compilation; None if it fails, as where a peer is not installed."""
+def cpu_seconds(compiler, source):
+    """Returns the CPU time of one compilation, or None if it fails because a peer is not installed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [compiler, '-std=c++20', '-O2', '-c', '-w', *ASIO, f'-I{PROJECT / "include"}', '-o', '/dev/null', str(source)]
     if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
@@ -97,9 +98,9 @@ def processor_seconds(compiler, source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--runs', type=int, default=5, help='compilations of each (default: 5)')
-    parser.add_argument('--compiler', default='g++')
-    parser.add_argument('--only', default='', metavar='TEXT', help='programs whose names match a regular expression')
+    parser.add_argument('--runs', type=int, default=5, help='compilations of each file (default: 5)')
+    parser.add_argument('--compiler', default='g++', help='default: g++')
+    parser.add_argument('--only', default='', metavar='REGEX', help='compile only the matching files')
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         times, sources = {}, {}
@@ -110,12 +111,12 @@ def main():
                 times[name] = []
         for _ in range(arguments.runs):
             for name, source in sources.items():
-                seconds = processor_seconds(arguments.compiler, source)
+                seconds = cpu_seconds(arguments.compiler, source)
                 if seconds is not None:
                     times[name].append(seconds)
     medians = {name: statistics.median(each) for name, each in times.items() if each}
-    fiber = medians.get('Boost.Fiber, a program')
-    print(f'{"":44}{"seconds":>8}{"to Boost.Fiber":>16}')
+    fiber = medians.get(BOOST_FIBER)
+    print(f'{"":44}{"seconds":>8}{"/ Boost.Fiber":>16}')
     for name in times:
         if name not in medians:
             print(f'{name:44}{"not built":>9}')

@@ -1,10 +1,11 @@
-// leat's decoders, from files in the page cache to columns; GB/s.
+// leat's decoders, which decode files in the page cache to columns. The unit is GB/s.
 //
-// decode/csv        a column each of int64, float64, float32, string and int64
-// decode/examples   records of 1 KiB with bytes, floats and a label; their checksums are verified
-// decode/example-fields       the same records one by one, as values of a type
-// decode/csv/2-cores, decode/examples/2-cores   of four files, by two threads
-// decode/examples-in-memory   256 of these records again and again, without reading and checksums
+// decode/csv                 columns of int64, float64, float32, string and int64
+// decode/examples            verified records of 1 KiB with bytes, floats and a label
+// decode/example-fields      the records of decode/examples one by one, to values of a struct
+// decode/csv/2-cores         four files, on two threads
+// decode/examples/2-cores    four files, on two threads
+// decode/examples-in-memory  the same 256 records repeatedly, without reads and checksums
 
 #include <cstddef>
 #include <span>

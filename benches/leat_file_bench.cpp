@@ -1,11 +1,11 @@
-// leat's files through the public coroutine interface; GB/s, or the processor's seconds for a GB.
+// leat's file classes. The unit is GB/s, or seconds of CPU time per GB.
 //
-// file/hot             a file in the page cache, 256 KiB at a time, by file::read_at()
-// file/cold            a file on the device, by a reader of records of 3073 bytes
-// file/cold-direct     the same, past the page cache
-// files/small-hot      whole small files in the page cache
-// files/small-cold     on the device; what the directory tells is cached
-// files/small-cold-direct  the same, past the page cache
+// file/hot                 a file in the page cache, 256 KiB per call of file::read_at()
+// file/cold                a file that is not cached, through a reader of records of 3,073 bytes
+// file/cold-direct         like file/cold, with direct I/O
+// files/small-hot          whole small files in the page cache
+// files/small-cold         whole small files that are not cached; their directory is cached
+// files/small-cold-direct  like files/small-cold, with direct I/O
 
 #include <string>
 #include <vector>

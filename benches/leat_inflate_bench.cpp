@@ -1,6 +1,6 @@
-// leat's inflater; the compressed file is in memory; GB/s of what comes out.
+// leat's inflater, with the compressed file in memory. The unit is GB of output per second.
 //
-// inflate/gzip   rows of numbers and words, into rooms of 256 KiB
+// inflate/gzip   rows of numbers and words, into buffers of 256 KiB
 
 #include <leat/leat.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t inflate(const std::string& file) {
   leat::inflater inflater(leat::compression::gzip);
-  static std::vector<std::byte> room(bench::inflate_room);
+  static std::vector<std::byte> room(bench::inflate_buffer_size);
   leat::byte_view in = leat::as_bytes(file);
   leat::inflate_result r;
   do {

@@ -1,11 +1,11 @@
-// leat's pipeline: Examples of 1 KiB, verified, shuffled in a buffer of 10,000, parsed into
-// columns in batches of 128; ns an Example.
+// leat's pipeline reads and verifies Examples of 1 KiB, shuffles them in a buffer of 10,000, and
+// parses batches of 128 to columns. The unit is ns per Example.
 //
-// pipeline/1-core                 all on one thread
-// pipeline/2-cores                read and verified on another
-// pipeline/1-core/parse-first     elements are parsed before the buffer, as the peer does it: the
-//                                 buffer has values of a type of the program's
-// pipeline/2-cores/parse-first    read, verified and parsed on another
+// pipeline/1-core               everything on one thread
+// pipeline/2-cores              reads and verifies on a second thread
+// pipeline/1-core/parse-first   parses each element before the buffer, as the peer does; the buffer
+//                               contains structs
+// pipeline/2-cores/parse-first  reads, verifies and parses on a second thread
 
 #include <cstdint>
 #include <optional>
@@ -73,8 +73,8 @@ std::size_t run(const bench::request& r) {
        {"image", fixed_len_feature{.type = dtype::string}},
        {"label", fixed_len_feature{.type = dtype::int64}}});
   const auto fields = bench::training_fields();
-  // A second processor reads and verifies, and parses what is to be parsed first. The rest stays
-  // together: a batch is parsed where it was put together, so that it is in a cache.
+  // The second core reads and verifies. With parse-first, it also parses. The thread that assembles
+  // a batch also parses it, while the batch is in the CPU cache.
   std::optional<leat::runtime> rt;
   if (bench::cores_of(r) == 2) rt.emplace(leat::runtime_options{.threads = 1});
   auto records = leat::read_files<leat::tfrecord_reader>(

@@ -1,14 +1,14 @@
 // leat's queues.
 //
-// queue/1-thread/capacity-N    producer and consumer on one scheduler; ns/item
-// queue/1-thread/batches-64    the same, with push_many and pop_many of 64, capacity 1024; ns/item
-// queue/1-thread/select-64     the same, each pop in a select with a timer; ns/item
-// queue/2-threads/capacity-N   one on each of two; ns/item
-// queue/2-threads/batches-64   the same, with push_many and pop_many of 64, capacity 1024; ns/item
+// queue/1-thread/capacity-N    a producer and a consumer on one scheduler; ns/item
+// queue/1-thread/batches-64    push_many and pop_many of 64 items, capacity 1024; ns/item
+// queue/1-thread/select-64     each pop in a select with a timer, capacity 64; ns/item
+// queue/2-threads/capacity-N   a producer and a consumer on two schedulers; ns/item
+// queue/2-threads/batches-64   push_many and pop_many of 64 items, capacity 1024; ns/item
 // queue/1000-producers         1,000 producers, one consumer, capacity 64, one scheduler; ns/item
-// queue/suspended-memory       100,000 loops that wait for room; bytes/task
-// queue/suspended-frame        what of that the coroutines' frames are, with what waits in them
-// queue/suspended-bare-frame   the frame of such a loop with an empty promise that awaits nothing
+// queue/suspended-memory       100,000 loops that wait for free capacity; bytes/task
+// queue/suspended-frame        the frames of these loops, with their waiting operations; bytes/task
+// queue/suspended-bare-frame   the frame of such a loop with an empty promise and without an await
 
 #include <chrono>
 #include <coroutine>
@@ -115,7 +115,7 @@ leat::task<double> suspended_memory(long count, bool frames_only) {
   co_return per_task((frames_only ? frames : after) - before, count);
 }
 
-// What the same loop costs without leat: its parameter, its local and what it hands over.
+// The loop of push_forever() without leat: its parameter, its local variable and its item.
 struct bare_loop {
   struct promise_type {
     bare_loop get_return_object() {
@@ -133,7 +133,7 @@ struct bare_push : std::suspend_always {
   bare_push(leat::fifo_queue<long>&, long&&) noexcept {}
 };
 
-bare_loop push_to_nobody(leat::fifo_queue<long>& q) {
+bare_loop push_without_queue(leat::fifo_queue<long>& q) {
   for (long i = 0;; ++i) co_await bare_push(q, long{i});
 }
 
@@ -142,7 +142,7 @@ double bare_frame(long count) {
   std::vector<bare_loop> loops;
   loops.reserve(static_cast<std::size_t>(count));
   const std::size_t before = bench::heap_bytes();
-  for (long i = 0; i < count; ++i) loops.push_back(push_to_nobody(q));
+  for (long i = 0; i < count; ++i) loops.push_back(push_without_queue(q));
   const std::size_t after = bench::heap_bytes();
   for (const bare_loop& loop : loops) loop.coroutine.resume();
   for (const bare_loop& loop : loops) loop.coroutine.destroy();
@@ -153,7 +153,7 @@ double bare_frame(long count) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  std::jthread([] {}).join();  // as in a real program: no shortcut for a single thread
+  std::jthread([] {}).join();  // turns off the shortcuts for programs with a single thread
   long sum = 0;
   // queue/THREADS/KIND-NUMBER
   const std::size_t slash = r.workload.rfind('/') + 1;
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   }
   if (r.workload.starts_with("queue/suspended-")) {
     const bool frames_only = r.workload == "queue/suspended-frame";
-    const leat::detail::frame_cache_bypass counted;  // by malloc
+    const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
     const double bytes = leat::sync_wait(suspended_memory(100'000, frames_only));
     return bench::report(r, "leat", bytes, "bytes/task");
   }
@@ -183,6 +183,6 @@ int main(int argc, char** argv) {
     }
   };
   const double nanoseconds = bench::nanoseconds_each(r, run);
-  if (sum < 0) return 1;  // keeps the sum alive
+  if (sum < 0) return 1;  // the compiler must compute the sum
   return bench::report(r, "leat", nanoseconds, "ns/item");
 }

@@ -1,15 +1,15 @@
-// leat's readers through the public coroutine interface, with all checksums but where it says so.
+// leat's readers. They verify all checksums, except in hot-unverified.
 //
-// tfrecord/hot-verified   the file is in the page cache; GB/s
-// tfrecord/hot-unverified the same, no checksum looked at
-// tfrecord/cold           the file is on the device; GB/s
-// tfrecord/cold-direct    the same, past the page cache
-// tfrecord/random-hot     records in random order, cached, about 1 MiB at a time; ns a record
-// tfrecord/random-cold    none of it is in the page cache, no record twice, 1024 at a time
-// tfrecord/random-cold-at the same by 64 tasks, each of which asks for one record after the other
-// fixed/hot               records of 3073 bytes; GB/s
-// lines/hot               text lines; GB/s
-// lines/gzip              the same, compressed; GB of text
+// tfrecord/hot-verified    a file in the page cache; GB/s
+// tfrecord/hot-unverified  a file in the page cache, without checksums; GB/s
+// tfrecord/cold            a file that is not cached; GB/s
+// tfrecord/cold-direct     a file that is not cached, with direct I/O; GB/s
+// tfrecord/random-hot      records in random order, cached, about 1 MiB per call; ns/record
+// tfrecord/random-cold     records in random order, not cached, each once, 1024 per call; ns/record
+// tfrecord/random-cold-at  like random-cold, by 64 tasks that read one record per call; ns/record
+// fixed/hot                records of 3,073 bytes in the page cache; GB/s
+// lines/hot                lines in the page cache; GB/s
+// lines/gzip               lines of a gzip file in the page cache; GB of text per second
 
 #include <algorithm>
 #include <cstdlib>
@@ -55,7 +55,7 @@ leat::task<std::size_t> read_lines(std::string path, leat::compression type) {
   co_return bytes;
 }
 
-// Nanoseconds a record, without the opening of the file.
+// Returns nanoseconds per record. The open of the file is not measured.
 leat::task<double> read_at_random(bench::request r, bool cold) {
   const auto file = co_await leat::tfrecord_file::open(r.file);
   const auto order = bench::random_order(file->size(), static_cast<std::size_t>(r.items));

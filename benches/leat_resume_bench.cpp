@@ -1,16 +1,15 @@
-// Pipelines that are saved and restored: records of a TFRecord file, a shuffle buffer of 100,000,
-// batches of 128, of which --items records are read first.
+// Saves and restores a pipeline of TFRecords with a shuffle buffer of 100,000 and batches of 128.
+// Before the measurement, the pipeline reads --items records.
 //
-// resume/save        ms that a save takes
-// resume/state       KiB of a state
-// resume/restore     ms from restore() to the first batch, files in the page cache
-// resume/go-on       the same in a process that has done nothing before
-// resume/checkpoint  ms of the processor's time for one, from the copy of the state to the list on
-//                    the device: 10 are 1 % of a second
-// resume/saving      ns a record of thirty times as many, under a supervisor that writes a
-//                    checkpoint each second; it fails where there are fewer than one for each
-//                    second at work
-// resume/not-saving  the same without checkpoints; both by the processor's time too
+// resume/save        duration of a save; ms
+// resume/state       size of a saved state; KiB
+// resume/restore     from restore() to the first batch, with the file in the page cache; ms
+// resume/go-on       like resume/restore, in a new process; ms
+// resume/checkpoint  CPU time of one checkpoint, from the copy of the state until the state file is
+//                    durable; ms. 10 ms are 1 % of a second.
+// resume/saving      30 times --items records under a supervisor that saves each second; ns/record.
+//                    Fails if there were fewer checkpoints than seconds of work.
+// resume/not-saving  like resume/saving, without checkpoints; ns/record
 
 #include <algorithm>
 #include <chrono>
@@ -63,11 +62,12 @@ leat::task<double> save(const bench::request& r) {
   co_return r.workload == "resume/state" ? static_cast<double>(bytes) / 1024 : ms;
 }
 
-// A directory that is gone in the end.
+// A temporary directory, which the destructor removes.
 struct scratch_directory {
   scratch_directory() {
     std::string name = (std::filesystem::temp_directory_path() / "leat-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory for the bench");
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error("cannot create a temporary directory: " + name);
     path = name;
   }
   scratch_directory(const scratch_directory&) = delete;
@@ -89,7 +89,7 @@ leat::task<double> go_on(const bench::request& r, std::string state) {
   co_return ms;
 }
 
-leat::task<std::string> state_behind(const bench::request& r) {
+leat::task<std::string> state_after(const bench::request& r) {
   auto p = declared(r.file);
   co_await read(p, static_cast<std::size_t>(r.items));
   std::string state = p.save();
@@ -98,22 +98,22 @@ leat::task<std::string> state_behind(const bench::request& r) {
 }
 
 leat::task<double> restore(const bench::request& r) {
-  std::string state = co_await state_behind(r);
+  std::string state = co_await state_after(r);
   co_return co_await go_on(r, std::move(state));
 }
 
-// This program once more, which is told the state by a file.
-double go_on_elsewhere(const bench::request& r) {
+// Runs this program in a new process, which reads the state from a file.
+double restore_in_new_process(const bench::request& r) {
   const scratch_directory dir;
   const std::string state = dir.path / "state";
-  std::ofstream(state, std::ios::binary) << leat::sync_wait(state_behind(r));
+  std::ofstream(state, std::ios::binary) << leat::sync_wait(state_after(r));
   const std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +
                               " --workload " + state + " --file " + r.file;
   std::FILE* const child = ::popen(command.c_str(), "r");
   double ms = 0;
   const bool said = child != nullptr && std::fscanf(child, "%lf", &ms) == 1;
   if (child == nullptr || ::pclose(child) != 0 || !said) {
-    throw std::runtime_error("the other process says nothing");
+    throw std::runtime_error("the new process failed or printed no result: " + command);
   }
   return ms;
 }
@@ -131,7 +131,7 @@ long checkpoints_in(const std::filesystem::path& dir) {
   });
 }
 
-// A supervised one, which writes a checkpoint each second or only when it is asked to.
+// A supervised pipeline. With `saving`, it writes a checkpoint each second.
 struct job {
   job(const bench::request& r, bool saving) : p(declared(r.file)), sv(options(saving)) {}
 
@@ -175,7 +175,7 @@ leat::task<double> checkpoint(const bench::request& r) {
 leat::task<double> throughput(const bench::request& r, bool saving) {
   job j(r, saving);
   double seconds = 0;
-  double at_work = 0;  // less where others have the processor, and a save may take several seconds
+  double at_work = 0;  // at most the CPU time: on a busy machine a save can take seconds
   double ns = 0;
   long saved = 0;
   const auto body = [&]() -> leat::task<void> {
@@ -193,19 +193,20 @@ leat::task<double> throughput(const bench::request& r, bool saving) {
     at_work = std::min(seconds, cpu);
     ns = (r.cpu ? cpu : seconds) * 1e9 / static_cast<double>(seen);
     ++j.step;
-    co_await j.sv.save();  // when the one that is under way is there
+    co_await j.sv.save();  // waits for a save in progress
     saved = checkpoints_in(j.dir.path) - before - 1;
     co_await j.p.stop();
   };
   co_await j.sv.managed(body);
-  const long least = saving ? static_cast<long>(at_work - 0.1) : 0;  // the last one may be to come
+  const long least = saving ? static_cast<long>(at_work - 0.1) : 0;  // the last may be missing
   if (saved < least || (!saving && saved > 0)) {
-    throw std::runtime_error(std::to_string(saved) + " checkpoints in " + std::to_string(seconds) +
-                             " s, " + std::to_string(at_work) +
-                             " s of these at work, are not what is measured");
+    throw std::runtime_error(std::to_string(saved) + " checkpoints in " + std::to_string(at_work) +
+                             " s of work (" + std::to_string(seconds) + " s elapsed): expected " +
+                             (saving ? "at least " : "") + std::to_string(least));
   }
   if (saving) {
-    std::fprintf(stderr, "%ld checkpoints in %.1f s, %.1f at work\n", saved, seconds, at_work);
+    std::fprintf(stderr, "%ld checkpoints in %.1f s of work (%.1f s elapsed)\n", saved, at_work,
+                 seconds);
   }
   co_return ns;
 }
@@ -214,7 +215,7 @@ leat::task<double> throughput(const bench::request& r, bool saving) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  if (r.workload.starts_with('/')) {  // a state
+  if (r.workload.starts_with('/')) {  // the path of a state: this is the new process
     std::printf("%.6f\n", leat::sync_wait(go_on(r, bytes_of(r.workload))));
     return 0;
   }
@@ -228,7 +229,7 @@ int main(int argc, char** argv) {
   } else if (r.workload == "resume/checkpoint") {
     value = leat::sync_wait(checkpoint(r));
   } else if (r.workload == "resume/go-on") {
-    value = go_on_elsewhere(r);
+    value = restore_in_new_process(r);
   } else if (r.workload == "resume/saving" || r.workload == "resume/not-saving") {
     value = leat::sync_wait(throughput(r, r.workload == "resume/saving"));
     unit = "ns/record";

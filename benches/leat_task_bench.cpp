@@ -1,14 +1,14 @@
 // leat's tasks.
 //
-// task/spawn-and-join           trivial tasks, spawned and joined a thousand at a time; ns/task
-// task/spawn-and-join/million   the same, all --items of them in one group; ns/task
-// task/spawned-memory           what each of those takes before it has run; bytes/task
-// task/child                    a task that is awaited and ends at once; ns/task
-// task/yield                    a trip through the run queue; ns/task
-// task/ping-pong-p50            round trips between two threads through two queues; us
-// task/ping-pong-p99            the same, 99th percentile
-// task/stop                     100,000 loops that wait for room, from the stop to all joined; ms
-// task/stop-as-tuple            the same, of loops that end by an error code, not by an exception
+// task/spawn-and-join          trivial tasks, spawned and joined 1,000 at a time; ns/task
+// task/spawn-and-join/million  all --items tasks in one group; ns/task
+// task/spawned-memory          memory of each such task before it runs; bytes/task
+// task/child                   awaits a task that returns immediately; ns/task
+// task/yield                   a pass through the run queue; ns/task
+// task/ping-pong-p50           median of round trips between two threads through two queues; us
+// task/ping-pong-p99           99th percentile of these round trips; us
+// task/stop                    from the stop request until 100,000 waiting loops are joined; ms
+// task/stop-as-tuple           like task/stop, with loops that end with an error code; ms
 
 #include <algorithm>
 #include <thread>
@@ -106,14 +106,14 @@ leat::task<double> stop(long count, leat::task<> (*loop)(leat::fifo_queue<long>&
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  std::jthread([] {}).join();  // as in a real program: no shortcut for a single thread
+  std::jthread([] {}).join();  // turns off the shortcuts for programs with a single thread
   if (r.workload.starts_with("task/stop")) {
     const bool as_tuple = r.workload == "task/stop-as-tuple";
     const auto loop = as_tuple ? push_until_error : push_forever;
     return bench::report(r, "leat", leat::sync_wait(stop(100'000, loop)) * 1e3, "ms");
   }
   if (r.workload == "task/spawned-memory") {
-    const leat::detail::frame_cache_bypass counted;  // by malloc
+    const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
     return bench::report(r, "leat", leat::sync_wait(spawned_memory(r.items)), "bytes/task");
   }
   if (r.workload.starts_with("task/ping-pong")) {
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
       bench::unknown(r);
     }
   };
-  // Memory that nobody had for a while costs a virtual machine more: it gets it from its host.
+  // A first pass maps the memory: a virtual machine requests memory that was unused from its host.
   if (r.workload == "task/spawn-and-join/million") run(r.items);
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;

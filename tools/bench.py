@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures leat beside its peers: each subject of a workload in a process of its own, in turn, several
-times; prints the medians, the spread and the ratio to leat, beside the goals and the quoted figures
-of benches/goals.json.
+"""Measures leat and its peers. Each run of a subject is a process of its own; the subjects of a workload
+are interleaved. Prints medians, ranges and ratios, with the goals and the quoted results of
+benches/goals.json.
 
 usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
-       bench.py BUILD --list    each workload and the programs that it runs, of which none is run
+       bench.py BUILD --list    prints each workload and its programs, and runs nothing
 """
 
 import argparse
@@ -18,12 +18,12 @@ import sys
 
 import bench_table
 
-parser = argparse.ArgumentParser()
-parser.add_argument('build', type=pathlib.Path, help='build folder')
-parser.add_argument('--runs', type=int, default=7)
-parser.add_argument('--tiny', action='store_true', help='a moment only: does everything still run?')
-parser.add_argument('--only', default='', help='workloads to run')
-parser.add_argument('--list', action='store_true', help='workloads and their programs only')
+parser = argparse.ArgumentParser(description='Measures leat and its peers.')
+parser.add_argument('build', type=pathlib.Path, help='a build directory')
+parser.add_argument('--runs', type=int, default=7, help='runs of each subject (default: 7)')
+parser.add_argument('--tiny', action='store_true', help='one run of each subject with little data, as a test')
+parser.add_argument('--only', default='', metavar='REGEX', help='run only the matching workloads')
+parser.add_argument('--list', action='store_true', help='print the workloads and their programs, and run nothing')
 options = parser.parse_args()
 
 programs = options.build / 'benches'
@@ -57,7 +57,7 @@ def task(workload, *peers, count=items):
 
 
 def reading(workload, file, *programs, measure='time', count=None):
-    """A program may be one of its name's ways: 'tfrecord_peer/plain'."""
+    """A program name can have a suffix for the workload's name: 'tfrecord_peer/plain'."""
     items_of = ['--items', str(count)] if count else []
     commands = []
     for program in programs:
@@ -105,8 +105,8 @@ comparisons = [
       for m in ('time', 'cpu')),
     at_random('hot', '100B', 100, items // 3), at_random('hot', '1KiB', 1024, items // 3),
     at_random('hot', '100KiB', 102400, items // 300),
-    # With its frame such a record is one page, as what fio reads. A small part of the file: of a larger
-    # one the kernel reads more than was asked for, unless it is told not to, as fio does.
+    # A record with its frame is one page, like a read of fio. Only a small part of the records is read:
+    # for more of them, the kernel reads ahead unless it gets the hint that fio passes.
     at_random('cold', '4KiB', 4080, items // 600, *fio),
     *(at_random(way, '1KiB', 1024, items // 600, *fio) for way in ('cold', 'cold-at')),
     reading('lines/hot', data_file('text'), 'leat_record_bench', 'lines_peer', 'lines_peer/memchr'),
@@ -159,7 +159,7 @@ def run(command):
         return None
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
-        sys.exit(f'{" ".join(map(str, command))} failed: {done.stderr}')
+        sys.exit(f'{" ".join(map(str, command))}: exit status {done.returncode}: {done.stderr}')
     return json.loads(done.stdout)
 
 

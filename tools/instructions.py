@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Counts the instructions of an operation, which depend on no neighbour, and compares them with those
-of the last record: callgrind's count for two numbers of items, or for two files, whose difference leaves
-out what is done once.
+"""Counts the instructions of each operation with callgrind and compares them with the record. The number
+does not depend on other programs. It is the difference between two numbers of items, or between two
+files, so that the start of the program does not count.
 
 usage: instructions.py BUILD RECORD [--write]
 
-BUILD is a release build with benches, RECORD a JSON file of workloads and instructions an item. Fails
-where one differs from its record by more than 2 %, up or down; --write makes a new record. Ends with 77
-where there is no valgrind or the compiler is not that of the record.
+BUILD is a release build with benches. RECORD is a JSON file with the instructions per item of each
+workload. Fails if a workload differs from its record by more than 2 % in either direction. --write
+writes a new record. Exits with status 77 if valgrind is not installed or if the record is from another
+compiler.
 """
 
 import json
@@ -30,8 +31,8 @@ workloads = {
                          'queue/1-thread/select-64', 'queue/1000-producers'],
     'leat_task_bench': ['task/spawn-and-join', 'task/child', 'task/yield'],
 }
-# What is read of a file: of which kind, with which parameters of bench_data. By worker threads, which
-# callgrind knows better than a ring.
+# Workloads that read a file: the program, the kind of file, and the parameters of bench_data. Worker
+# threads read the files, because callgrind supports threads better than io_uring.
 readings = {
     'tfrecord/hot-verified/1KiB': ('leat_record_bench', 'tfrecord', '1024'),
     'decode/csv': ('leat_decode_bench', 'csv'),
@@ -41,7 +42,7 @@ readings = {
 
 
 def compiler():
-    """The major version of the compiler of the build, such as 'g++ 12'."""
+    """Returns the compiler of the build and its major version, such as 'g++ 12'."""
     commands = json.loads((build / 'compile_commands.json').read_text())
     program = [word for word in commands[0]['command'].split() if word != 'ccache'][0]
     done = subprocess.run([program, '-dumpversion'], capture_output=True, text=True, check=True)
@@ -49,19 +50,19 @@ def compiler():
 
 
 def instructions(program, *arguments):
-    # Meson has malloc() fill what it gives, which would be counted.
+    # Meson sets MALLOC_PERTURB_, with which malloc() fills memory; this would count.
     environment = {**os.environ, 'LEAT_IO': 'threads', 'MALLOC_PERTURB_': '0'}
     done = subprocess.run(
         ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', build / 'benches' / program,
          *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
     found = re.search(r'Collected : (\d+)', done.stderr)
     if done.returncode != 0 or not found:
-        sys.exit(f'{" ".join(map(str, arguments))} failed: {done.stderr}')
+        sys.exit(f'{program} {" ".join(map(str, arguments))}: exit status {done.returncode}: {done.stderr}')
     return int(found[1])
 
 
 def per_item(program, workload):
-    # Each program warms up with a tenth of the items.
+    # Each program first runs a tenth of the items to warm up.
     few, many = (instructions(program, '--workload', workload, '--items', n) for n in (FEW, MANY))
     return round((many - few) / (MANY - FEW) / 1.1, 1)
 
@@ -77,7 +78,7 @@ def data_file(kind, size, *parameters):
 
 
 def items_in(path, kind):
-    """The rows of a text, or the records of a TFRecord file or of a directory of them."""
+    """Returns the number of rows of a CSV file, or of records of a TFRecord file or of a directory of them."""
     if path.is_dir():
         return sum(items_in(file, kind) for file in path.iterdir())
     content = path.read_bytes()
@@ -91,7 +92,7 @@ def items_in(path, kind):
 
 
 def per_record(workload, program, kind, *parameters):
-    # Each program reads its file twice, the first time to warm up.
+    # Each program reads its file twice: the first time is to warm up.
     small, large = (data_file(kind, size, *parameters) for size in (SMALL, LARGE))
     more = instructions(program, '--workload', workload, '--file', large)
     more -= instructions(program, '--workload', workload, '--file', small)
@@ -99,11 +100,11 @@ def per_record(workload, program, kind, *parameters):
 
 
 if not shutil.which('valgrind'):
-    print('no valgrind: nothing is counted')
+    print('valgrind is not installed: skipped')
     sys.exit(SKIPPED)
 known = {} if write else json.loads(record.read_text())
 if not write and known['compiler'] != compiler():
-    print(f"the record is of {known['compiler']}, this is {compiler()}: nothing is compared")
+    print(f"the record is from {known['compiler']}, but the build is from {compiler()}: skipped")
     sys.exit(SKIPPED)
 counts = {}
 bad = 0
@@ -121,5 +122,5 @@ for name, count, *of in counted:
 if write:
     record.write_text(json.dumps({'compiler': compiler(), 'instructions': counts}, indent=2) + '\n')
 if bad:
-    print('more: find out why; wanted, or less: make a new record with ./dev bench --instructions')
+    print('If the change is intended, write a new record with ./dev bench --instructions.')
 sys.exit(1 if bad else 0)

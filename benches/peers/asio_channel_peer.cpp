@@ -1,4 +1,4 @@
-// Asio's experimental channel with use_awaitable, one thread; the workloads of leat_queue_bench.
+// Asio's experimental channel with use_awaitable on one thread: the peer of leat_queue_bench.
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>

@@ -1,5 +1,4 @@
-// A file by Asio's stream_file, which reads through io_uring: 256 KiB at a time, one read under
-// way.
+// Reads a file with Asio's stream_file through io_uring: 256 KiB per read, one read in flight.
 
 #include <string>
 #include <vector>

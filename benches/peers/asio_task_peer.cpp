@@ -1,5 +1,5 @@
-// asio::co_spawn of trivial awaitables; the workloads task/spawn-and-join, .../million and
-// task/spawned-memory of leat_task_bench.
+// asio::co_spawn of trivial awaitables: the peer of leat_task_bench in task/spawn-and-join,
+// task/spawn-and-join/million and task/spawned-memory.
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
       io.run();
     }
   };
-  if (all) run(r.items);  // as leat_task_bench does
+  if (all) run(r.items);  // a first pass, as in leat_task_bench
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
   return bench::report(r, "asio::co_spawn", nanoseconds, "ns/task");

@@ -1,6 +1,6 @@
-// The least that a bounded queue of coroutines on one thread can do: a ring, two lines of frames
-// that wait, and a line of those that are to be resumed. No lock, stop, close, dump, count or
-// batch, and no other thread. What a queue that has these takes more is what they cost.
+// The least that a bounded queue of coroutines on one thread needs: a ring, two wait queues of
+// suspended frames, and a run queue. It has no lock, stop, close, dump, counters or batches, and
+// cannot be used by two threads. The difference to leat's queue is the cost of these features.
 
 #include <coroutine>
 #include <exception>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// A ring of as many as fit; who puts in more than that does not ask.
+// A ring of fixed capacity. The caller must not add an item to a full ring.
 template <class T>
 class ring {
  public:

@@ -1,5 +1,5 @@
-// A bounded queue of std::mutex, two condition variables and a deque between OS threads: how
-// TensorFlow's queues work. A batch goes in, and comes out, whole and under one lock.
+// A bounded queue between OS threads, of a std::mutex, two condition variables and a deque.
+// TensorFlow's queues work like this. A batch is added, and removed, under one lock.
 
 #include <algorithm>
 #include <condition_variable>
@@ -60,7 +60,7 @@ class queue {
   const std::size_t capacity_;
 };
 
-// Runs of 64 items through a queue of 1,024; nanoseconds an item.
+// Moves batches of 64 items through a queue of 1,024 and returns the nanoseconds per item.
 double batches(long wanted) {
   constexpr long batch = 64;
   const long items = wanted / batch * batch;
@@ -89,7 +89,7 @@ void ping_pong(bench::latencies& trips) {
   }
 }
 
-// From the stop of as many threads that wait to the end of the last one; seconds.
+// Returns the seconds from a stop request until the last of `count` waiting threads has ended.
 double stop(int count) {
   std::mutex mutex;
   std::condition_variable changed;

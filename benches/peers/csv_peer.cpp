@@ -1,4 +1,4 @@
-// Rows of CSV into vectors: std::getline, then std::strtoll and std::strtod field by field.
+// Reads rows of CSV into vectors with std::getline, and std::strtoll or std::strtod per field.
 
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Examples into columns by protobuf's generated code; the message is used again.
+// Parses Examples into columns with protobuf's generated code. All records share one message.
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ struct columns {
   std::vector<std::int64_t> labels;
 };
 
-// Takes one record after the other.
+// Decodes one record per call.
 class decoder {
  public:
   void operator()(const char* data, std::size_t size) {

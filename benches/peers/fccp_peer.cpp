@@ -1,5 +1,5 @@
-// Rows of CSV into vectors by the Fast C++ CSV Parser, which reads in a thread of its own. What it
-// makes of floats is not rounded to the nearest.
+// Reads rows of CSV into vectors with the Fast C++ CSV Parser, which reads on a thread of its own.
+// It does not round floats to the nearest value.
 
 #include <cstdint>
 #include <filesystem>

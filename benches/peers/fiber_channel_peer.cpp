@@ -1,4 +1,4 @@
-// Boost.Fiber's buffered channel, one thread. Of its power of two places one stays empty.
+// Boost.Fiber's buffered channel on one thread. Its size is a power of two, and one slot is unused.
 
 #include <boost/fiber/all.hpp>
 

@@ -1,8 +1,8 @@
-// How a program reads files with plain system calls, one after the other.
+// Reads files with plain system calls, one after another.
 //
-//   file/...     pread() of 256 KiB until the end; cold-direct: of 1 MiB past the page cache
-//   fixed/...    fread() of 3073 bytes, a record of CIFAR-10, from a buffer of 256 KiB
-//   files/...    open, fstat, read, close
+//   file/...     pread() of 256 KiB; in file/cold-direct of 1 MiB with O_DIRECT
+//   fixed/...    fread() of 3,073 bytes, a record of CIFAR-10, with a buffer of 256 KiB
+//   files/...    open(), fstat(), read(), close()
 
 #include <cstdio>
 #include <cstdlib>

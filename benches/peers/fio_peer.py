@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""fio reads a file of which nothing is cached, through io_uring. Called like the other benches.
+"""Runs fio with io_uring on a file that is not cached. Its options are those of the other programs.
 
-tfrecord/random-cold: blocks in random order, through the page cache, 64 reads under way; a block is a
-record with its frame, at the place that it has in the file. .../cold-direct: all of it in order, past the page cache, four
-reads of 1 MiB under way."""
+tfrecord/random-cold   reads blocks in random order through the page cache, 64 reads in flight; a block
+                       is as large as a record with its frame
+tfrecord/cold-direct   reads the file in order with direct I/O, four reads of 1 MiB in flight
+file/cold-direct       like tfrecord/cold-direct
+"""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-// ISA-L itself, with all of its own checks, and zlib; the workload of leat_inflate_bench.
+// ISA-L with all of its own checks, and zlib: the peers of leat_inflate_bench.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-std::vector<unsigned char> room(bench::inflate_room);
+std::vector<unsigned char> room(bench::inflate_buffer_size);
 
 std::size_t with_isal(std::string& file) {
   const auto state = std::make_unique<inflate_state>();
@@ -24,7 +24,7 @@ std::size_t with_isal(std::string& file) {
     state->avail_out = static_cast<unsigned>(room.size());
     if (::isal_inflate(state.get()) != ISAL_DECOMP_OK) std::abort();
     const std::size_t produced = room.size() - state->avail_out;
-    if (produced == 0 && state->block_state != ISAL_BLOCK_FINISH) std::abort();  // cut off
+    if (produced == 0 && state->block_state != ISAL_BLOCK_FINISH) std::abort();  // truncated
     bytes += produced;
   }
   return bytes;

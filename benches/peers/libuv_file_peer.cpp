@@ -1,7 +1,7 @@
-// Files by libuv, whose thread pool reads them.
+// Reads files with libuv, on its thread pool.
 //
-//   file/...     reads of 256 KiB, four under way at a time
-//   files/...    open, fstat, read and close, each after the other, 64 files at a time
+//   file/...     reads of 256 KiB, four in flight
+//   files/...    open, fstat, read and close per file, 64 files concurrently
 
 #include <cstdlib>
 #include <string>

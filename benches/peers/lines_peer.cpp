@@ -1,4 +1,4 @@
-// std::getline, and a loop of reads with memchr: read(), or zlib's gzread(); the workloads of
+// std::getline, and memchr() after read() or after zlib's gzread(): the peers of lines/... in
 // leat_record_bench.
 
 #include <cstring>
@@ -26,7 +26,7 @@ std::size_t with_getline(const std::string& path) {
   return bytes;
 }
 
-// `read` is called with the room there is, and gives the bytes read.
+// `read` fills a buffer and returns the number of bytes read.
 template <class Read>
 std::size_t with_memchr(Read read) {
   std::vector<char> buffer(256 << 10);

@@ -1,5 +1,5 @@
-// moodycamel::BlockingConcurrentQueue between two OS threads, item by item or 64 at a time: without
-// a bound, and nobody can close it.
+// moodycamel::BlockingConcurrentQueue between two OS threads, item by item or 64 at a time. It is
+// unbounded and cannot be closed.
 
 #include <thread>
 

@@ -1,5 +1,5 @@
-// oneTBB's bounded queue between two OS threads. It has no batches: also where others move 64 items
-// at a time it moves one after the other, through as much room.
+// oneTBB's bounded queue between two OS threads. It has no batches, so in batches-64 it moves one
+// item at a time, with the same capacity.
 
 #include <thread>
 

@@ -1,7 +1,9 @@
-// Ways to read a TFRecord file, with checksums but for hot-unverified. "record by record" does what
-// TensorFlow's RecordReader does: each header and each payload is copied out of a buffered stream
-// into a string. "plain loop" is the plain loop: chunks, parsed in place, the rest carried over.
-// "pread loop" reads records in random order, one after the other, by a list of their offsets.
+// Three ways to read a TFRecord file. They verify checksums, except in hot-unverified.
+//
+// reader like TensorFlow's  copies each header and each payload from a buffered stream to a string,
+//                           as TensorFlow's RecordReader does
+// plain loop                parses chunks in place, and copies an incomplete record to the next one
+// pread loop                reads records in random order, one after another, by their offsets
 
 #include <cstdint>
 #include <cstring>
@@ -25,7 +27,7 @@ Number load(const char* from) {
   return n;
 }
 
-// A stream with a buffer of 256 KiB, as TensorFlow's data sets use.
+// A stream with a buffer of 256 KiB, the size that TensorFlow's data sets use.
 class stream {
  public:
   explicit stream(const std::string& path) : file_(::open(path.c_str(), O_RDONLY)) {
@@ -118,7 +120,7 @@ std::vector<off_t> offsets_of(int file) {
   return offsets;
 }
 
-// Nanoseconds a record, without the search for the offsets.
+// Returns nanoseconds per record. The search for the offsets is not measured.
 double random_loop(const bench::request& r, bool cold) {
   const int file = ::open(r.file.c_str(), O_RDONLY);
   const std::vector<off_t> offsets = offsets_of(file);

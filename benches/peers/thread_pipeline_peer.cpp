@@ -1,9 +1,9 @@
-// The same pipeline as TensorFlow's input system has it: threads that read and parse record by
-// record push into a shuffling queue of a mutex and two condition variables, from which the
-// consumer takes batches; parsed by protobuf's generated code.
+// The pipeline of leat_pipeline_bench in the style of TensorFlow's input system. Threads read
+// records, parse each with protobuf's generated code, and push it into a shuffling queue of a mutex
+// and two condition variables. The consumer removes batches.
 //
-// Tuned: the reader's buffer and the message are used again, who waits is counted so that nobody is
-// notified in vain, a batch is taken under one lock, and an element is three values that are moved.
+// It is tuned: the threads reuse the reader's buffer and the message, the queue notifies only if a
+// thread waits, a batch is removed under one lock, and an element is three values that are moved.
 
 #include <atomic>
 #include <condition_variable>
@@ -27,7 +27,7 @@ struct element {
   std::string image;
 };
 
-// As random_shuffle_queue: takes at random, from min_after_dequeue elements on.
+// Like random_shuffle_queue: removes a random element if more than the minimum size are left.
 class shuffle_queue {
  public:
   shuffle_queue(std::size_t capacity, std::size_t minimum)
@@ -54,7 +54,7 @@ class shuffle_queue {
     there_.notify_all();
   }
 
-  // Empty at the end.
+  // Returns up to `count` elements, or none at the end of the input.
   std::vector<element> pop_up_to(std::size_t count) {
     std::vector<element> batch;
     batch.reserve(count);
@@ -84,7 +84,7 @@ class shuffle_queue {
   std::mt19937_64 random_{1};
   const std::size_t capacity_;
   const std::size_t minimum_;
-  int producers_ = 0;  // that wait
+  int producers_ = 0;  // waiting ones
   int consumers_ = 0;
   bool closed_ = false;
 };

@@ -18,12 +18,12 @@
 
 namespace bench {
 
-/// What one run measures: a process runs one workload and prints one line of JSON.
+/// The arguments of a program. Each process runs one workload and prints one line of JSON.
 struct request {
   std::string workload;
   long items = 1'000'000;
   std::string file;
-  bool cpu = false;  // asks for the processor's time
+  bool cpu = false;  // measure CPU time instead of elapsed time
 };
 
 /// Reads `--workload NAME --items N --file PATH --measure time|cpu`.
@@ -49,7 +49,7 @@ class stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Seconds of the processor that this process has used, in all threads, the kernel's included.
+/// Returns the CPU time of this process in seconds, of all threads and including the kernel.
 inline double cpu_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -59,8 +59,8 @@ inline double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-/// Nanoseconds that each item takes in `run(count)`, which is run shortly before; of the
-/// processor's time where that is asked for.
+/// Calls `run(r.items)` and returns the nanoseconds per item, of elapsed time or of CPU time. First
+/// calls it with a tenth of the items to warm up.
 template <class Run>
 [[nodiscard]] double nanoseconds_each(const request& r, Run run) {
   run(r.items / 10);
@@ -71,12 +71,12 @@ template <class Run>
   return seconds * 1e9 / static_cast<double>(r.items);
 }
 
-/// The number in which the name of a workload ends, behind a minus.
+/// Returns the number after the last '-' in the name of the workload.
 [[nodiscard]] inline long number_of(const request& r) {
   return std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str());
 }
 
-/// Seconds that many rounds took each, of which one asks for a percentile.
+/// The durations of round trips, and their percentiles.
 class latencies {
  public:
   explicit latencies(std::size_t wanted) : wanted_(wanted) { seconds_.reserve(wanted); }
@@ -84,7 +84,7 @@ class latencies {
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   void add(double seconds) { seconds_.push_back(seconds); }
 
-  /// That of a workload whose name ends in "-pN".
+  /// Returns percentile N for a workload whose name ends in "-pN".
   [[nodiscard]] double of(const std::string& workload) {
     const auto percent =
         static_cast<std::size_t>(std::atol(workload.substr(workload.rfind("-p") + 2).c_str()));
@@ -97,8 +97,8 @@ class latencies {
   std::vector<double> seconds_;
 };
 
-/// `count` numbers below `size` in random order, the same in each run; none comes again before all
-/// others have come.
+/// Returns `count` numbers below `size` in an order that is random and the same in each run. No
+/// number repeats before all others have occurred.
 inline std::vector<std::uint64_t> random_order(std::uint64_t size, std::size_t count) {
   std::vector<std::uint64_t> order(count);
   std::vector<std::uint64_t> all(size);
@@ -112,7 +112,7 @@ inline std::vector<std::uint64_t> random_order(std::uint64_t size, std::size_t c
   return order;
 }
 
-/// Takes a file out of the page cache.
+/// Removes a file from the page cache.
 inline void evict(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY);
   if (file < 0) return;
@@ -121,21 +121,22 @@ inline void evict(const std::string& path) {
   ::close(file);
 }
 
-/// Bytes that the process has from the allocator.
+/// Returns the number of bytes that malloc() has allocated to this process.
 inline std::size_t heap_bytes() {
   const auto info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-/// Prints the result: `value` in `unit`, such as "ns/item", "GB/s", "bytes/task".
+/// Prints the result as JSON. `unit` is "ns/item", "GB/s" or "bytes/task", for example.
 inline int report(const request& r, const char* subject, double value, const char* unit) {
   std::printf("{\"workload\": \"%s\", \"subject\": \"%s\", \"value\": %.4f, \"unit\": \"%s\"}\n",
               r.workload.c_str(), subject, value, unit);
   return 0;
 }
 
+/// Ends the process with an error, because the program does not have the workload.
 [[noreturn]] inline void unknown(const request& r) {
-  std::fprintf(stderr, "no such workload: '%s'\n", r.workload.c_str());
+  std::fprintf(stderr, "unknown workload '%s'\n", r.workload.c_str());
   std::exit(2);
 }
 

@@ -11,17 +11,17 @@
 
 namespace bench {
 
-/// The whole of a file.
+/// Returns the contents of a file.
 inline std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// How many records are decoded in memory, again and again: about as many as a reader has in one
-/// chunk, which is in a cache when they are decoded.
+/// The number of records that a workload decodes repeatedly in memory. They fit into a CPU cache,
+/// like the records of one chunk of a reader.
 inline constexpr std::size_t records_at_once = 256;
 
-/// The first records of a TFRecord file; their checksums are not looked at.
+/// Returns the first records of a TFRecord file, without verifying their checksums.
 inline std::vector<std::string_view> first_records(std::string_view file) {
   std::vector<std::string_view> all;
   for (std::size_t at = 0; at < file.size() && all.size() < records_at_once;) {
@@ -33,7 +33,7 @@ inline std::vector<std::string_view> first_records(std::string_view file) {
   return all;
 }
 
-/// Room that an inflater gets at a time.
-inline constexpr std::size_t inflate_room = std::size_t{256} << 10;
+/// The size of the output buffer of an inflater.
+inline constexpr std::size_t inflate_buffer_size = std::size_t{256} << 10;
 
 }  // namespace bench

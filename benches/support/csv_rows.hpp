@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// The columns of decode/csv, for some thousand rows at a time, as a reader gives them.
+/// The columns of decode/csv, for up to some thousand rows, as a reader delivers them.
 struct csv_rows {
   std::vector<std::int64_t> ids;
   std::vector<double> prices;
@@ -16,7 +16,7 @@ struct csv_rows {
   std::vector<std::string> states;
   std::vector<std::int64_t> counts;
 
-  /// Begins anew when there are many.
+  /// Clears the columns if they have 4,096 rows.
   void make_room() {
     constexpr std::size_t most = 4096;
     if (ids.size() < most) return;

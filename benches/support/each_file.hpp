@@ -11,8 +11,8 @@
 
 namespace bench {
 
-/// Calls decode(path) for each file of a workload, and gives the sum of what it returns: here, or
-/// for one that ends in "/2-cores" on two threads, of which each takes the next file.
+/// Calls decode(path) for each file of a workload and returns the sum of the results. If the name
+/// of the workload ends in "/2-cores", two threads call it.
 template <class Decode>
 std::size_t of_each_file(const request& r, Decode decode) {
   const std::vector<std::string> files = files_at(r.file);

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// The file at a path, or the files of the directory there, in order.
+/// Returns `path`, or the sorted paths of the files in it if it is a directory.
 inline std::vector<std::string> files_at(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return {path};
   std::vector<std::string> all;
@@ -21,11 +21,11 @@ inline std::vector<std::string> files_at(const std::string& path) {
   return all;
 }
 
-/// True for a workload whose files are taken out of the page cache first.
+/// Returns true if the files must be removed from the page cache before the measurement.
 inline bool is_cold(const request& r) { return r.workload.find("cold") != std::string::npos; }
 
-/// Reports a reading, given as a function that gives the bytes read: GB/s, or the processor's
-/// seconds for a GB. From the page cache it is the second one that counts.
+/// Reports the speed of `run()`, which returns the number of bytes read, in GB/s or in seconds of
+/// CPU time per GB. If the files are cached, the second of two calls is measured.
 template <class Run>
 int report_reading(const request& r, const char* subject, Run run) {
   if (is_cold(r)) {

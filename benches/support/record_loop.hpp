@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// The masked checksum of a TFRecord.
+/// Returns the masked checksum of a TFRecord.
 inline std::uint32_t checksum(const char* data, std::size_t size) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(data);
   const std::uint32_t crc =
@@ -21,8 +21,7 @@ inline std::uint32_t checksum(const char* data, std::size_t size) {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
 }
 
-/// Calls use(data, size) for each record of a file, read 256 KiB at a time and verified: the plain
-/// loop.
+/// The plain loop: reads 256 KiB at a time, verifies each record, and calls use(data, size) for it.
 template <class Use>
 void for_each_record(const std::string& path, Use use) {
   const int file = ::open(path.c_str(), O_RDONLY);

@@ -9,8 +9,7 @@
 
 namespace bench {
 
-/// An Example of the pipeline's data that is parsed. Its size is known: it needs no memory beside
-/// itself.
+/// A parsed Example of the pipeline workloads. It has a fixed size and allocates no memory.
 struct training_element {
   std::int64_t label = 0;
   std::array<float, training_example::features> features = {};
