@@ -101,7 +101,7 @@ class text_printer {
 
 // -------------------------------------------------------------------------------- for a program
 
-// The schema is described in docs/debugging.md.
+// The schema is described in docs/dump_format.md.
 class json_printer {
  public:
   explicit json_printer(std::ostream& out) noexcept : json_(out) {}

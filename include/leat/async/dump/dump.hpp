@@ -46,7 +46,7 @@ void dump(std::ostream& out, time_span patience = std::chrono::seconds(1));
 /// The format of a dump.
 enum class dump_format {
   text,  ///< human-readable, as shown above
-  json,  ///< machine-readable: one line of JSON, described in docs/debugging.md
+  json,  ///< machine-readable: one line of JSON, see docs/dump_format.md
 };
 
 /// Like dump(out, patience), but in the given format.
