@@ -210,7 +210,9 @@ def paragraphs_of_manual(lines):
             in_code = False
         request = re.match(r"[.'](\S*)\s*(.*)", line)
         if request and request[1] in ('B', 'I', 'BR', 'IR', 'RB', 'RI', 'BI', 'IB'):
-            line = request[2].replace('"', '')
+            arguments = re.findall(r'"([^"]*)"?|(\S+)', request[2])
+            joint = '' if len(request[1]) == 2 else ' '  # .BR alternates fonts without a space
+            line = joint.join(quoted or plain for quoted, plain in arguments)
             request = None
         if (request or in_code) and text:
             yield first, ' '.join(text)
@@ -245,7 +247,7 @@ def findings_of(path):
                 yield line, 'label', 'TensorFlow: ...', sentence
             if len(without_code.split()) > MAX_WORDS:
                 yield line, 'long', f'sentences of at most {MAX_WORDS} words', sentence
-            if len(re.findall(r':(?= )', without_code)) > 1:
+            if len(re.findall(r'(?<!\(default):(?= )', without_code)) > 1:
                 yield line, 'colons', 'one colon in a sentence', sentence
 
 
