@@ -24,7 +24,7 @@ class Cat(ToolTest):
         self.assertEqual(self.leat('cat', path), 'one\n\nthree\n')
         self.assertEqual(self.errors, '')
 
-    def test_escapes_what_a_terminal_would_obey(self):
+    def test_control_characters_are_escaped(self):
         path = self.write('a', records_file(b'a\x1b[31m\n\t\\\xff\xc3\xa9\xc2\x9b'))
         self.assertEqual(self.leat('cat', path), 'a\\x1b[31m\\n\\t\\\\\\xffé\\xc2\\x9b\n')
 
@@ -46,7 +46,7 @@ class Cat(ToolTest):
         self.leat('cat', 'none*', status=3)
         self.assertIn('none*: no file matches this pattern', self.errors)
 
-    def test_patterns_do_not_mean_the_indexes_beside_files(self):
+    def test_patterns_skip_index_files(self):
         for name in 'a1', 'a2':
             self.write(name, records_file(name))
             self.leat('index', name)
@@ -55,7 +55,7 @@ class Cat(ToolTest):
         self.leat('cat', 'a1.index', status=1)
         self.assertEqual(self.leat('cat', 'a1', 'b', 'b.index', status=3), 'a1\n')
 
-    def test_compressed_files_are_recognised(self):
+    def test_compression_is_detected(self):
         plain = records_file(*(f'record {i}' for i in range(1000)))
         expected = ''.join(f'record {i}\n' for i in range(1000))
         for name, content in (('z', zlib.compress(plain)), ('g', gzip.compress(plain))):
@@ -64,7 +64,7 @@ class Cat(ToolTest):
         self.leat('cat', '--compression', 'none', 'g', status=1)
         self.assertIn('is this a TFRecord file', self.errors)
 
-    def test_a_part_of_the_records(self):
+    def test_counts_and_indices_select_records(self):
         path = self.write('a', records_file(*map(str, range(20))))
         self.assertEqual(self.leat('cat', '-n', 2, path), '0\n1\n')
         self.assertEqual(self.leat('cat', '-n', 0, path), '')
@@ -84,12 +84,12 @@ class Cat(ToolTest):
         index.unlink()
         self.assertFalse(os.path.exists(path + '.index'))
         self.leat('cat', '--records', '3,20', path, status=1)
-        self.assertIn('there is no record 20, the file has 20', self.errors)
+        self.assertIn('record 20 is out of range: the file has 20 records', self.errors)
         for wrong in ('x', '3-', '5-2', '1,,2'):
             self.leat('cat', '--records', wrong, path, status=2)
             self.assertIn(wrong, self.errors)
 
-    def test_records_that_are_named_are_not_counted_as_well(self):
+    def test_records_excludes_from_and_max_count(self):
         path = self.write('a', records_file('x', 'y'))
         for other in ('--from', '--max-count'):
             self.leat('cat', '--records', 0, other, 1, path, status=2)
@@ -127,7 +127,7 @@ class Damage(ToolTest):
     def lines(self, *numbers):
         return ''.join(f'record {i}\n' for i in numbers)
 
-    def test_what_comes_before_is_printed_then_it_fails(self):
+    def test_the_records_before_the_damage_are_printed(self):
         self.assertEqual(self.leat('cat', self.path, status=1), self.lines(0, 1))
         self.assertIn('damaged, record 2 at offset 48: the checksum of the payload', self.errors)
 
@@ -136,16 +136,16 @@ class Damage(ToolTest):
                          self.lines(0, 1, 3, 4))
         self.assertEqual(self.leat('cat', '--on-damage', 'resync', self.path, status=1),
                          self.lines(0, 1, 3, 4, 6, 7, 8, 9))
-        self.assertIn('24 bytes left out', self.errors)
+        self.assertIn('24 bytes skipped', self.errors)
         self.assertEqual(self.leat('cat', '--on-damage', 'skip-file', self.path, status=1),
                          self.lines(0, 1))
         self.leat('cat', '--on-damage', 'ignore', self.path, status=2)
 
-    def test_what_to_do_is_said_once(self):
+    def test_the_hint_is_printed_once(self):
         self.leat('cat', self.path, self.path, status=1)
         said = self.errors.splitlines()
         self.assertEqual(len(said), 3)
-        self.assertRegex(said[-1], "^Try '--on-damage resync' to .*, or 'leat repair' ")
+        self.assertRegex(said[-1], "^Try '--on-damage resync' to continue after the damage, or 'leat repair' to copy ")
         for command in (['count'], ['stat'], ['index', '-o', 'i']):
             self.leat(*command, self.write('cut', records_file('x')[:-1]), status=1)
             self.assertRegex(self.errors, "\nTry 'leat verify' .*, or 'leat repair' .*\n$")
@@ -178,7 +178,7 @@ class Damage(ToolTest):
         self.leat('cat', '--raw', '--max-ratio', '2000', path)
         self.assertEqual(len(self.raw), (5 << 10) * ((1 << 12) + 1))
 
-    def test_json_tells_of_damage(self):
+    def test_json_reports_damage(self):
         lines = self.leat_json('cat', '--on-damage', 'resync', self.path, status=1)
         self.assertEqual(len(lines), 10)
         self.assertEqual([(r['index'], r['skipped']) for r in lines if 'error' in r],
@@ -225,7 +225,7 @@ class Example(ToolTest):
             'age': {'int64': [42, -1]}, 'name': {'bytes': ['Ada', {'base64': '/w=='}]},
             'none': {}, 'weight': {'float': [0.1, 'Infinity']}}})
 
-    def test_long_values_are_shortened_unless_all_are_asked_for(self):
+    def test_long_values_are_shortened_without_full(self):
         path = self.write('b', records_file(example(n=list(range(100)), t=[b'x' * 100])))
         self.assertIn('0, 1, ... (100 in all)', self.leat('cat', '--example', '--values', 2, path))
         self.assertIn(f'"{"x" * 16}"... (100 bytes)',
@@ -251,7 +251,7 @@ class Example(ToolTest):
             'feature_lists': {'none': [], 'words': [{'bytes': ['a', 'b']}, {},
                                                     {'bytes': ['c']}]}})
 
-    def test_numbers_that_are_not_packed_and_fields_that_are_unknown(self):
+    def test_unpacked_numbers_and_unknown_fields(self):
         integers = field(3, b''.join(varint(1 << 3) + varint(v) for v in (1, -1)))
         unknown = varint(9 << 3) + varint(5)
         entry = field(1, b'n') + unknown + field(2, integers)
@@ -261,7 +261,7 @@ class Example(ToolTest):
         features = [r['example']['features'] for r in self.leat_json('cat', '--example', path)]
         self.assertEqual(features, [{'n': {'int64': [1, -1]}}, {'n': {'int64': [2]}}])
 
-    def test_json_of_many_features_takes_time_in_proportion(self):
+    def test_json_of_many_features_takes_linear_time(self):
         def seconds(count, *command):
             path = self.write(str(count),
                               records_file(example(**{f'f{i}': [i] for i in range(count)})))
@@ -276,16 +276,16 @@ class Example(ToolTest):
             many = min(seconds(20000, *command) for _ in range(2))
             self.assertLess(many, 24 * few + 0.1, command)  # 8 times the features; squared: 64
 
-    def test_what_is_none(self):
+    def test_a_record_that_is_not_an_example_is_an_error(self):
         path = self.write('c', records_file('just text', self.record))
         got = self.leat('cat', '--example', path, status=1)
-        self.assertIn('record 0 at offset 0: this is no tf.train.Example', self.errors)
+        self.assertIn('record 0 at offset 0: not a tf.train.Example', self.errors)
         self.assertIn('record 1', got)
         lines = self.leat_json('cat', '--example', path, status=1)
-        self.assertEqual(lines[0]['error']['message'], 'this is no tf.train.Example')
+        self.assertEqual(lines[0]['error']['message'], 'not a tf.train.Example')
         self.assertIn('example', lines[1])
 
-    def test_every_truncation_of_a_record_is_told_or_shorter(self):
+    def test_every_truncated_example_is_shorter_or_an_error(self):
         for size in range(len(self.record)):
             path = self.write('d', records_file(self.record[:size]))
             done = subprocess.run([LEAT, 'cat', '--example', path], capture_output=True)
@@ -293,7 +293,7 @@ class Example(ToolTest):
 
 
 class Head(ToolTest):
-    def test_ten_records_or_as_many_as_one_says(self):
+    def test_prints_ten_records_or_the_given_number(self):
         path = self.write('a', records_file(*map(str, range(20))))
         self.assertEqual(self.leat('head', path), ''.join(f'{i}\n' for i in range(10)))
         self.assertEqual(self.leat('head', '-n', 2, path), '0\n1\n')
@@ -309,7 +309,7 @@ class Ends(ToolTest):
         super().setUp()
         self.path = self.write('a', records_file(*('x' * 1000 for _ in range(2000))))
 
-    def test_a_reader_that_leaves_ends_it_quietly(self):
+    def test_a_closed_pipe_ends_the_command_silently(self):
         cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
         cat.stdout.readline()
@@ -318,7 +318,7 @@ class Ends(ToolTest):
         self.assertEqual(cat.stderr.read(), b'')
         cat.stderr.close()
 
-    def test_also_where_the_signal_is_ignored(self):
+    def test_a_closed_pipe_ends_the_command_if_sigpipe_is_ignored(self):
         cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, restore_signals=False,
                                preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
@@ -349,7 +349,7 @@ class Ends(ToolTest):
         cat.stdin.close()
         cat.stdout.close()
 
-    def test_after_a_signal_the_records_printed_so_far_are_whole(self):
+    def test_a_signal_leaves_complete_records_in_the_output(self):
         records = [f'{i} '.ljust(1000, 'x') for i in range(100)]
         for number in (signal.SIGINT, signal.SIGTERM):
             cat = subprocess.Popen([LEAT, 'cat', '-'], stdin=subprocess.PIPE,
@@ -364,7 +364,7 @@ class Ends(ToolTest):
             cat.stdout.close()
             self.assertEqual(text, ''.join(r + '\n' for r in records[:text.count('\n')]))
 
-    def test_a_signal_ends_it_while_nobody_reads(self):
+    def test_a_signal_ends_a_command_whose_output_is_not_read(self):
         path = self.write('large', records_file(*('x' * 1000 for _ in range(2000))))
         cat = subprocess.Popen([LEAT, 'cat', path], stdout=subprocess.PIPE)
         before = held = 0

@@ -65,14 +65,14 @@ class Checkpoints(ToolTest):
                                     'size': size, 'intact': True, 'verified': False,
                                     'identity': 'model', 'entries': 4})
 
-    def test_corruption_is_found_by_what_reads_it(self):
+    def test_corruption_is_found_where_it_is_read(self):
         self.damage('model.ckpt-20', -1)  # a value
         self.leat('checkpoints', 'd')
         text = self.leat('checkpoints', 'd', '--verify', status=1)
         self.assertEqual([line.split()[0] for line in text.splitlines()],
                          ['verified', 'corrupt', 'verified', 'verified'])
-        self.assertRegex(self.errors, r"d/model\.ckpt-20: the checksum of 'raw' at offset \d+ is "
-                                      r'wrong: expected 0x\w+, actual 0x\w+')
+        self.assertRegex(self.errors, r"d/model\.ckpt-20: entry 'raw' at offset \d+: checksum mis"
+                                      r'match: expected 0x\w+, actual 0x\w+')
         for at in (0, 8, 17, 33, 37, 45):
             self.write('d/model.ckpt-20', checkpoint(w=('float32', 4, bytes(8))))
             self.damage('model.ckpt-20', at)
@@ -110,11 +110,11 @@ class Checkpoints(ToolTest):
         self.damage('model.ckpt-30', -1)
         removed = self.leat_json('checkpoints', 'd', '--prune', 1, status=1)
         self.assertEqual([c['step'] for c in removed], [10])
-        self.assertRegex(self.errors, r'model\.ckpt-30: the checksum .*\n.*model\.ckpt-100: the checksum')
+        self.assertRegex(self.errors, r'model\.ckpt-30: entry .* checksum mismatch.*\n.*model\.ckpt-100: entry ')
         self.assertEqual(self.names(), ['model.ckpt-100', 'model.ckpt-110.partial1', 'model.ckpt-20',
                                         'model.ckpt-30'])
 
-    def test_prune_keeps_the_one_that_the_state_file_names_and_those_without_a_step(self):
+    def test_prune_keeps_the_latest_and_checkpoints_without_a_step(self):
         self.write('d/checkpoint', b'model_checkpoint_path: "model.ckpt-10"\n')
         self.write('d/final', checkpoint())
         self.write('d/best-7', checkpoint())
@@ -130,7 +130,7 @@ class Checkpoints(ToolTest):
                    b'all_model_checkpoint_paths: "model.ckpt-100"\n'
                    b'last_preserved_timestamp: 1999998000.5\n')
 
-    def test_prune_keeps_what_the_program_preserves_and_names_it(self):
+    def test_prune_keeps_and_names_preserved_checkpoints(self):
         self.preserve_the_first_two()
         text = self.leat('checkpoints', 'd', '--prune', 1)
         self.assertEqual(self.names(), ['model.ckpt-10', 'model.ckpt-100', 'model.ckpt-110.partial1',
@@ -140,13 +140,13 @@ class Checkpoints(ToolTest):
         kept = self.leat_json('checkpoints', 'd', '--prune', 1)
         self.assertEqual([(c['step'], c['removed']) for c in kept], [(10, False), (20, False)])
 
-    def test_prune_deletes_what_the_program_preserves_if_told_to(self):
+    def test_prune_preserved_deletes_preserved_checkpoints(self):
         self.preserve_the_first_two()
         self.leat('checkpoints', 'd', '--prune', 1, '--prune-preserved')
         self.assertEqual(self.names(), ['model.ckpt-100', 'model.ckpt-110.partial1'])
         self.leat('checkpoints', 'd', '--prune-preserved', status=2)
 
-    def test_prune_deletes_what_is_unlisted_and_newer(self):
+    def test_prune_deletes_newer_unlisted_checkpoints(self):
         self.preserve_the_first_two()
         os.utime(self.folder / 'd/model.ckpt-20', (2e9 + 100, 2e9 + 100))
         self.leat('checkpoints', 'd', '--prune', 1)

@@ -30,7 +30,7 @@ class Convert(ToolTest):
         self.assertEqual(self.content('b.txt'), b'one\n\nthree\nfour\n')
         self.assertEqual(self.files(), ['a.tfrecord', 'a.txt', 'b.txt'])
 
-    def test_compression_is_told_by_the_name_or_said(self):
+    def test_compression_depends_on_the_name_or_the_option(self):
         self.write('a.txt', b'one\ntwo\n')
         expected = records_file('one', 'two')
         self.leat('convert', 'a.txt', '-o', 'a.tfrecord.gz')
@@ -48,14 +48,14 @@ class Convert(ToolTest):
         self.leat('convert', 'a.tfrecord', '-o', 'b.bin')
         self.assertEqual(self.content('b.bin'), b'aabbcc')
         self.leat('convert', 'a.bin', '-o', 'c', status=2)
-        self.assertIn('need --record-size', self.errors)
+        self.assertIn('need a size: set --record-size', self.errors)
 
-    def test_what_the_other_kind_cannot_hold_is_refused_and_leaves_nothing(self):
+    def test_a_record_that_the_format_cannot_store_is_rejected(self):
         self.write('a.tfrecord', records_file('fine', 'not\nfine'))
         self.leat('convert', 'a.tfrecord', '-o', 'a.txt', status=1)
-        self.assertIn('a.txt: record 1 holds a line', self.errors)
+        self.assertIn('a.txt: record 1 contains a newline', self.errors)
         self.leat('convert', 'a.tfrecord', '-o', 'a.bin', status=1)
-        self.assertIn('a.bin: record 1 has 8 bytes, those before it 4', self.errors)
+        self.assertIn('a.bin: record 1 has 8 bytes, but earlier records have 4', self.errors)
         for records in (['x', '\r'], ['x', 'ends with\r']):
             self.write('a.tfrecord', records_file(*records))
             self.leat('convert', 'a.tfrecord', '-o', 'a.txt', status=1)
@@ -93,7 +93,7 @@ class Convert(ToolTest):
     def features(self, name):
         return [r['example']['features'] for r in self.leat_json('cat', '--example', name)]
 
-    def test_csv_of_examples_and_back(self):
+    def test_csv_from_examples_and_back(self):
         floats = [0.1, 1e20, -0.0, 3.4028235e38, 1e-45, 1.1754944e-38, 16777217.0, 1 / 3,
                   float('inf'), float('-inf'), float('nan')]
         numbers = [0, -1, 2 ** 63 - 1, -2 ** 63]
@@ -144,7 +144,7 @@ class Convert(ToolTest):
         self.leat('convert', 'none.tfrecord', '-o', 'none.csv')
         self.assertEqual(self.content('none.csv'), b'')
 
-    def test_csv_as_csv(self):
+    def test_csv_to_csv(self):
         self.write('1.csv', b'z,a\r\n1,"x\r\ny"\r\n')
         self.write('2.csv', b'a,z\n"in, quotes",2')
         self.leat('convert', '1.csv', '2.csv', '-o', 'all.csv')
@@ -154,42 +154,42 @@ class Convert(ToolTest):
         self.assertEqual(self.content('all.csv'), b'z,a\n')
         self.write('4.csv', b'z,b\n1,2\n')
         self.leat('convert', '1.csv', '4.csv', '-o', 'all.csv', status=1)
-        self.assertIn("4.csv, record 0 has no 'a', only 'b', 'z'", self.errors)
+        self.assertIn("4.csv, record 0 has no feature 'a', only 'b', 'z'", self.errors)
         self.assertEqual(self.content('all.csv'), b'z,a\n')
 
-    def test_records_that_are_no_rows_of_one_table_are_refused_and_leave_nothing(self):
+    def test_records_that_differ_in_their_features_are_rejected(self):
         first = example(a=[1], b=[b'x'])
         for second, why in [
-                (example(a=[1]), "has no 'b'"),
-                (example(a=[1], b=[b'x'], c=[1]), "has a 'c', the first one has none"),
-                (example(a=[1.5], b=[b'x']), "has 'a' as float, the column is int64"),
-                (example(a=[1, 2], b=[b'x']), "has 2 values of 'a'"),
-                (example(a=[1], b=[]), "has no value of 'b': of texts csv cannot tell"),
-                (example(), "has no 'a'"),
+                (example(a=[1]), "has no feature 'b'"),
+                (example(a=[1], b=[b'x'], c=[1]), "has a feature 'c', which the first record lacks"),
+                (example(a=[1.5], b=[b'x']), "has feature 'a' of type float, but the column has type int64"),
+                (example(a=[1, 2], b=[b'x']), "has 2 values of feature 'a': csv stores one"),
+                (example(a=[1], b=[]), "has no value of feature 'b': csv cannot distinguish"),
+                (example(), "has no feature 'a'"),
                 (sequence_example({'a': [1], 'b': [b'x']}, c=[[1]]), 'is a tf.train.SequenceEx'),
-                (b'\xff', 'is no tf.train.Example')]:
+                (b'\xff', 'is not a tf.train.Example')]:
             self.write('a.tfrecord', records_file(*[first] * 20_000, second))
             self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
             self.assertIn(f'a.tfrecord, record 20000 {why}', self.errors)
             self.assertEqual(self.files(), ['a.tfrecord'])
         self.write('a.tfrecord', records_file(example(a=[]), example(a=[b'x'])))
         self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
-        self.assertIn("record 1 has a text, one before it no value of 'a'", self.errors)
+        self.assertIn("record 1 has a text, but an earlier record no value, of feature 'a'", self.errors)
         self.write('a.tfrecord', records_file(example(a=[1])))
         self.leat('convert', 'a.tfrecord', '--columns', 'a:float', '-o', 'a.csv', status=1)
-        self.assertIn("record 0 has 'a' as int64, the column is float", self.errors)
+        self.assertIn("record 0 has feature 'a' of type int64, but the column has type float", self.errors)
         self.write('a.tfrecord', records_file(''))
         self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
         self.assertIn('record 0 has no features', self.errors)
 
-    def test_a_column_that_the_input_does_not_have_is_the_inputs_fault(self):
+    def test_a_missing_column_is_a_data_error(self):
         self.write('a.tfrecord', records_file(example(a=[1], b=[2])))
         self.write('b.tfrecord', records_file(example(a=[1])))
         self.leat('convert', 'a.tfrecord', '--columns', 'a,x', '-o', 'out.csv', status=1)
-        self.assertIn("leat: a.tfrecord, record 0 has no 'x', only 'a', 'b': ", self.errors)
+        self.assertIn("leat: a.tfrecord, record 0 has no feature 'x', only 'a', 'b': ", self.errors)
         self.leat('convert', 'a.tfrecord', 'b.tfrecord', '--columns', 'a,b', '-o', 'out.csv',
                   status=1)
-        self.assertIn("leat: b.tfrecord, record 0 has no 'b', only 'a': ", self.errors)
+        self.assertIn("leat: b.tfrecord, record 0 has no feature 'b', only 'a': ", self.errors)
         self.assertEqual(self.files(), ['a.tfrecord', 'b.tfrecord'])
 
     def test_columns_are_selected_by_the_names_in_the_header(self):
@@ -202,10 +202,10 @@ class Convert(ToolTest):
                           self.leat_json('cat', '--example', 'a.tfrecord')],
                          [{'age': {'int64': [36]}}, {'age': {'int64': []}}])
         for header, why in [
-                (b'a,b', "line 1: --select: the header has no column 'age', only 'a', 'b'"),
-                (b'age,age', "line 1: --select: the header has 'age' twice"),
-                (b'age,b\n1\n', 'line 2: 1 fields, and 2 columns in the header'),
-                (b'age,b\nx,1\n', "line 2: column age: 'x' is not of type int64")]:
+                (b'a,b', "line 1: --select: column 'age' is not in the header, which has 'a', 'b'"),
+                (b'age,age', "line 1: --select: column 'age' occurs twice in the header"),
+                (b'age,b\n1\n', 'line 2: row has 1 field, but the header has 2 columns'),
+                (b'age,b\nx,1\n', "line 2: column 'age': value 'x' is not of type int64")]:
             self.write('c.csv', header)
             self.leat('convert', 'c.csv', '--select', 'age:int64', '-o', 'c.tfrecord', status=1)
             self.assertIn('c.csv, ' + why, self.errors)
@@ -217,15 +217,14 @@ class Convert(ToolTest):
         # From csv-spectrum, location_coordinates.csv: quotes that are minutes and seconds.
         self.write('a.csv', b'lat,lon\n38\xc2\xb0 53\' 55.133" N,"1\n"",x\n')
         self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
-        self.assertIn('line 2: a quote within a field that does not begin with one: give '
-                      '--no-quotes', self.errors)
+        self.assertIn('line 2: quote in an unquoted field: set --no-quotes', self.errors)
         self.leat('convert', 'a.csv', '--no-quotes', '-o', 'a.tfrecord')
         self.assertEqual([line['example']['features']['lat']['bytes'] for line in
                           self.leat_json('cat', '--example', 'a.tfrecord')],
                          [['38\xb0 53\' 55.133" N'], ['""']])
         self.leat('convert', 'a.tfrecord', '--no-quotes', '-o', 'x.csv', status=2)
 
-    def test_csv_that_cannot_be_made(self):
+    def test_conversions_to_csv_that_are_rejected(self):
         self.write('a.tfrecord', records_file(example(a=[1])))
         self.write('a.txt', b'x\n')
         for arguments in (['a.txt', '-o', 'a.csv'], ['a.tfrecord', 'a.txt', '-o', 'a.csv'],
@@ -236,29 +235,29 @@ class Convert(ToolTest):
             self.leat('convert', *arguments, status=2)
         self.assertEqual(self.files(), ['a.tfrecord', 'a.txt'])
 
-    def test_csv_that_is_wrong_is_said_with_its_line(self):
+    def test_csv_errors_contain_the_line(self):
         for text, message in [
-                (b'a,b\n1,2\n1\n', 'a.csv, line 3: 1 fields, and 2 columns'),
-                (b'a,b\n1,2,3\n', 'line 2: 3 fields'),
-                (b'a,b,a\n1,2,3\n', "line 1: column 'a' is named twice"),
-                (b'a,b\n1,"2\n', 'line 2: the file ends within a quoted field'),
-                (b'a,b\n1,"2"3\n', 'line 2: something stands behind a quoted field'),
-                (b'a,b\n1,2"3\n', 'line 2: a quote within a field')]:
+                (b'a,b\n1,2\n1\n', 'a.csv, line 3: row has 1 field, but there are 2 columns'),
+                (b'a,b\n1,2,3\n', 'line 2: row has 3 fields, but'),
+                (b'a,b,a\n1,2,3\n', "line 1: column 'a' occurs twice in the header"),
+                (b'a,b\n1,"2\n', 'line 2: file ends within a quoted field'),
+                (b'a,b\n1,"2"3\n', 'line 2: text after a quoted field'),
+                (b'a,b\n1,2"3\n', 'line 2: quote in an unquoted field')]:
             self.write('a.csv', text)
             self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
             self.assertIn(message, self.errors)
             self.assertEqual(self.files(), ['a.csv'])
         self.write('a.csv', b'1,x\n')
         self.leat('convert', 'a.csv', '--columns', 'a:int64,b:int64', '-o', 'b', status=1)
-        self.assertIn("a.csv, line 1: column b: 'x' is not of type int64", self.errors)
+        self.assertIn("a.csv, line 1: column 'b': value 'x' is not of type int64", self.errors)
         self.leat('convert', 'a.csv', '--skip-lines', 1, '--columns', 'a', '-o', 'b')
         self.write('a.csv', b'title\na,b\n1\n')
         self.leat('convert', 'a.csv', '--skip-lines', 1, '-o', 'b', status=1)
-        self.assertIn('a.csv, line 3: 1 fields, and 2 columns', self.errors)
+        self.assertIn('a.csv, line 3: row has 1 field, but there are 2 columns', self.errors)
         for columns in ('', 'a:int32', ':int64', 'a,,b', 'a:int64,b,a:float'):
             self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
         self.leat('convert', 'a.csv', '--select', '', '-o', 'b', status=2)
-        self.assertIn("--select '': write it as name:int64", self.errors)
+        self.assertIn("--select: give columns such as name:int64", self.errors)
 
     def test_several_files_become_one_and_one_becomes_several(self):
         for i in range(3):
@@ -285,9 +284,9 @@ class Convert(ToolTest):
         self.assertEqual(gzip.decompress(self.raw), b'one\ntwo\n')
         self.leat('convert', '--from', 'lines', '-o', '-', '--json', status=2)
         self.leat('convert', '-o', 'x', status=2)
-        self.assertIn('say --from', self.errors)
+        self.assertIn('unknown format: set --from', self.errors)
 
-    def test_damage_is_a_failure_unless_one_goes_on(self):
+    def test_damage_is_an_error_unless_on_damage_continues(self):
         whole = bytearray(records_file('one', 'two', 'three'))
         whole[19 + 13] ^= 1
         self.write('a.tfrecord', bytes(whole))
@@ -298,17 +297,17 @@ class Convert(ToolTest):
         self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 1, 19))
         self.assertEqual(self.content('a.txt'), b'one\nthree\n')
 
-    def test_bytes_that_are_no_whole_record_are_told(self):
+    def test_incomplete_fixed_records_are_reported(self):
         self.write('f.bin', b'abcdefgh')
         [answer] = self.leat_json('convert', 'f.bin', '--record-size', 3, '-o', 'f.txt', status=1)
         self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 0, 2))
-        self.assertIn('f.bin: the last 2 bytes are no whole record', self.errors)
+        self.assertIn('f.bin: incomplete last record: skipped 2 bytes', self.errors)
         self.assertEqual(self.content('f.txt'), b'abc\ndef\n')
         self.leat('convert', 'f.bin', '--record-size', 7, '-o', 'f.txt', status=1)
         self.assertEqual(self.errors,
-                         'leat: f.bin: the last byte is no whole record, and left out\n')
+                         'leat: f.bin: incomplete last record: skipped 1 byte\n')
 
-    def test_an_existing_file_is_replaced_only_by_a_whole_one(self):
+    def test_a_failed_conversion_keeps_the_existing_file(self):
         self.write('a.txt', b'new\n')
         self.write('out.tfrecord', b'old')
         self.leat('convert', 'a.txt', 'none.txt', '-o', 'out.tfrecord', status=3)
@@ -330,18 +329,18 @@ class Convert(ToolTest):
                       ['a.tfrecord.index', '-o', 'a.tfrecord', '--index'],
                       ['s-00002-of-00003.tfrecord.index', '-o', 's', '--shards', 3, '--index']):
             self.leat('convert', '--from', 'tfrecord', *wrong, status=2)
-            self.assertIn(f'{wrong[0]}: the output would replace it', self.errors)
+            self.assertIn(f'{wrong[0]}: output would replace this input file', self.errors)
             self.assertEqual({name: self.content(name) for name in self.files()}, there)
         self.leat('convert', *names, '-o', 's', '--shards', 3)  # a set of another size
         self.leat('convert', names[0], '-o', 's', '--shards', 2, '--to-compression', 'gzip')
         self.leat('convert', names[0], '-o', 'S', '--max-records', 5)
         self.assertEqual(there, {name: self.content(name) for name in there})
 
-    def test_the_number_of_files_and_their_size_are_not_both_said(self):
+    def test_shards_excludes_limits_of_a_file(self):
         self.write('a.txt', b'x\n')
         for limit in ('--max-records', '--max-bytes'):
             self.leat('convert', 'a.txt', '-o', 's', '--shards', 2, limit, 5, status=2)
-            self.assertIn('--shards says how many files there are', self.errors)
+            self.assertIn('--shards cannot be combined with --max-records or --max-bytes', self.errors)
 
     def interrupted(self, *arguments):
         """Begins a conversion of standard input, interrupts it, gives its errors."""
@@ -380,21 +379,21 @@ class Repair(ToolTest):
     def content(self, name):
         return (self.folder / name).read_bytes()
 
-    def test_what_is_whole_goes_to_a_new_file(self):
+    def test_intact_records_are_copied_to_a_new_file(self):
         text = self.leat('repair', 'a', '-o', 'b')
-        self.assertIn('repaired b: 7 records; left out: 69 bytes in 3 places', text)
+        self.assertIn('repaired b: 7 records; skipped: 69 bytes in 3 places', text)
         self.assertIn('a, record 2 at offset 48', self.errors)
         self.assertEqual(self.content('b'), self.good)
         self.assertEqual(self.content('a'), self.damaged)
         self.assertEqual(self.leat_json('repair', 'b', '-o', 'c'), [
             {'path': 'b', 'output': 'c', 'records': 7, 'damaged': 0, 'lost_bytes': 0}])
 
-    def test_the_damaged_file_is_not_written_over(self):
+    def test_the_damaged_file_is_not_overwritten(self):
         os.symlink('a', self.folder / 'link')
         os.link(self.folder / 'a', self.folder / 'hard')
         for old, new in (('a', 'a'), ('a', './a'), ('link', 'a'), ('a', 'link'), ('a', 'hard')):
             self.leat('repair', old, '-o', new, status=2)
-            self.assertIn(f'{old}: the output would replace it', self.errors)
+            self.assertIn(f'{old}: output would replace this input file', self.errors)
         with open(self.folder / 'a', 'rb') as damaged:
             self.leat('repair', '-', '-o', 'a', stdin=damaged, status=2)
         self.assertEqual(self.content('a'), self.damaged)
@@ -402,15 +401,15 @@ class Repair(ToolTest):
 
     def test_in_place(self):
         text = self.leat('repair', '--in-place', 'a')
-        self.assertIn('69 bytes in 3 places; the file as it was is a.damaged\n', text)
+        self.assertIn('69 bytes in 3 places; original kept as a.damaged\n', text)
         self.assertEqual(self.content('a'), self.good)
         self.assertEqual(self.content('a.damaged'), self.damaged)
         before = os.stat(self.folder / 'a')
-        self.assertIn('nothing is damaged', self.leat('repair', '--in-place', 'a'))
+        self.assertIn('no damage found', self.leat('repair', '--in-place', 'a'))
         self.assertEqual(os.stat(self.folder / 'a').st_mtime_ns, before.st_mtime_ns)
         self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.damaged'])
 
-    def test_a_file_that_was_kept_is_never_overwritten(self):
+    def test_a_kept_file_is_never_overwritten(self):
         self.write('a.damaged', b'of an earlier time')
         os.symlink('none', self.folder / 'a.damaged1')
         [answer] = self.leat_json('repair', '--in-place', 'a')
@@ -419,7 +418,7 @@ class Repair(ToolTest):
         self.assertEqual(self.content('a.damaged'), b'of an earlier time')
         self.assertEqual(self.content('a.damaged2'), self.damaged)
 
-    def test_links_mode_and_owner_stay(self):
+    def test_in_place_keeps_links_mode_and_owner(self):
         (self.folder / 'sub').mkdir()
         os.rename(self.folder / 'a', self.folder / 'sub' / 'a')
         os.symlink('sub/a', self.folder / 'near')
@@ -445,13 +444,13 @@ class Repair(ToolTest):
         os.symlink('pipe', self.folder / 'link')
         for name in ('pipe', 'link', '.'):
             self.leat('repair', '--in-place', name, status=1)
-            self.assertIn(f'{name}: only a regular file can be replaced', self.errors)
+            self.assertIn(f'{name}: not a regular file: use --output instead of --in-place', self.errors)
         os.symlink('none', self.folder / 'nowhere')
         for name in ('none', 'nowhere'):
             self.leat('repair', '--in-place', name, status=3)
             self.assertIn(f'{name}: cannot get the status: No such file', self.errors)
 
-    def test_what_has_no_whole_record_is_left_as_it_is(self):
+    def test_a_file_without_intact_records_is_unchanged(self):
         for name, content in [('text', b'no TFRecord file'), ('zeros', b'\0' * 100_000),
                               ('g', gzip.compress(b'none either' * 100)),
                               ('cut', framed(b'the only record')[:-1])]:
@@ -459,7 +458,7 @@ class Repair(ToolTest):
             self.write('b', b'old')
             for to in (['--in-place'], ['-o', 'b'], ['-o', '-']):
                 self.assertEqual(self.leat('repair', name, *to, status=1), '')
-                self.assertIn(f'{name}: no whole record is in it', self.errors)
+                self.assertIn(f'{name}: no intact record found: output not written', self.errors)
             self.assertEqual(self.content(name), content)
             self.assertEqual(self.content('b'), b'old')
             self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'b', name])
@@ -476,7 +475,7 @@ class Repair(ToolTest):
         self.assertTrue(records_file(*map(str, range(3000))).startswith(
             gzip.decompress(self.content('h'))))
 
-    def test_a_torn_record_takes_no_other_with_it(self):
+    def test_a_torn_record_does_not_affect_others(self):
         first, torn = records_file('first'), records_file('z' * 5000)
         behind = [f'record {i}' for i in range(100)]
         self.good = first + records_file(*behind)
@@ -504,7 +503,7 @@ class Repair(ToolTest):
 
 
 class BenchIo(ToolTest):
-    def test_each_way_is_measured(self):
+    def test_each_way_to_read_is_measured(self):
         self.write('a', os.urandom(2 << 20))
         lines = self.leat_json('bench', 'io', '--seconds', '0.01', 'a')
         self.assertIn('threads', {line['backend'] for line in lines})
@@ -521,9 +520,9 @@ class BenchIo(ToolTest):
         self.leat('bench', 'io', status=2)
         self.write('small', b'x')
         self.leat('bench', 'io', 'small', status=2)
-        self.assertIn('to measure takes a regular file', self.errors)
+        self.assertIn('not a regular file of at least 256.0 KiB', self.errors)
         os.mkfifo(self.folder / 'pipe')
-        self.leat('bench', 'io', 'pipe', status=2)  # waits for nobody who writes
+        self.leat('bench', 'io', 'pipe', status=2)  # does not wait for a writer
         self.leat('bench', 'io', 'none', status=3)
         self.assertEqual(self.raw, b'')
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The rows that leat reads of csv beside those that Python's csv reads: what Python writes comes out
-the same, and of any other text what leat reads is what Python reads."""
+"""Compares how leat and the csv module of Python read csv: rows that Python writes are read unchanged, and any other
+text is read like Python reads it, or rejected."""
 
 import csv
 import io
@@ -20,8 +20,8 @@ def field(rng, alphabet):
 
 
 def read(text, delimiter):
-    """The rows that Python reads; None where it reads none. Of an empty line it says nothing, and
-    here it is a row of one empty field."""
+    """Returns the rows that Python reads, or None if it rejects the text. Python returns no fields for
+    an empty line; here such a line is a row with one empty field."""
     try:
         rows = csv.reader(io.StringIO(text, newline=''), delimiter=delimiter, strict=True)
         return [row or [''] for row in rows]
@@ -34,7 +34,7 @@ def columns(count):
 
 
 def records(rows):
-    """What leat makes of rows of this many columns."""
+    """Returns the file that leat writes for the rows."""
     return records_file(*(example(**{name: [text.encode()] for name, text in
                                      zip(columns(len(row)), row)}) for row in rows))
 
@@ -47,13 +47,13 @@ class Rows(ToolTest):
         path = self.folder / 'a.tfrecord'
         return path.read_bytes() if path.exists() else None
 
-    def test_what_python_writes(self):
+    def test_rows_that_python_writes(self):
         rng = random.Random(1 + SEED)
         for _ in range(20 * TIMES):
             delimiter = rng.choice(',;\t')
-            count = rng.randint(2, 6)  # a row of one empty field Python writes as two quotes
+            count = rng.randint(2, 6)  # Python writes a row of one empty field as two quotes
             end = rng.choice(['\n', '\r\n'])
-            # Where no row ends with one, Python writes a carriage return without quotes.
+            # Python does not quote a carriage return if rows end with a newline.
             alphabet = ALPHABET + ['\r'] if end == '\r\n' else [c for c in ALPHABET if '\r' not in c]
             rows = [[field(rng, alphabet) for _ in range(count)] for _ in range(100)]
             out = io.StringIO()

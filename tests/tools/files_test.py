@@ -16,7 +16,7 @@ class Count(ToolTest):
         self.write('a', records_file('x', 'y'))
         self.write('b', records_file())
         self.assertEqual(self.leat('count', 'a').split(), ['2', 'a'])
-        self.assertEqual(self.leat('count', 'a', 'b').split(), ['2', 'a', '0', 'b', '2', 'in', 'all'])
+        self.assertEqual(self.leat('count', 'a', 'b').split(), ['2', 'a', '0', 'b', '2', 'total'])
 
     def test_compressed_and_standard_input(self):
         content = records_file(*map(str, range(500)))
@@ -31,7 +31,7 @@ class Count(ToolTest):
         self.assertEqual(self.leat_json('count', 'a'), [
             {'path': 'a', **numbers, 'source': 'headers'}, {'total': numbers}])
 
-    def test_an_index_is_believed_unless_told_otherwise(self):
+    def test_no_index_ignores_the_index(self):
         self.write('a', records_file('x', 'y'))
         self.leat('index', 'a')
         self.assertEqual(self.leat_json('count', 'a')[0]['source'], 'index')
@@ -39,12 +39,12 @@ class Count(ToolTest):
         self.write('a', records_file('x', 'y', 'z'))  # the index is an old one now
         self.assertEqual(self.leat('count', 'a').split(), ['3', 'a'])
 
-    def test_damage_and_missing_files_are_told_the_rest_is_counted(self):
+    def test_damaged_and_missing_files_do_not_stop_the_count(self):
         content = records_file('x', 'y')
         self.write('cut', content[:-1])
         self.write('good', content)
         self.assertEqual(self.leat('count', 'cut', 'good', status=1).split(),
-                         ['2', 'good', '2', 'in', 'all'])
+                         ['2', 'good', '2', 'total'])
         self.assertIn('cut, record 1 at offset 17: truncated', self.errors)
         *files, total = self.leat_json('count', 'cut', 'none', 'good', status=3)
         self.assertEqual([(f['path'], f.get('error', {}).get('code')) for f in files],
@@ -57,7 +57,7 @@ class Count(ToolTest):
             self.leat(*command, 'a.gz', status=1)
             self.assertIn('a.gz: is compressed with GZIP: only', self.errors)
 
-    def test_a_file_without_a_size_is_not_an_empty_one(self):
+    def test_a_file_without_a_size_is_read(self):
         self.leat('count', '/proc/self/maps', status=1)
         self.assertIn('/proc/self/maps, record 0 at offset 0: the checksum', self.errors)
         self.leat('count', '--compression', 'none', '/proc/self/maps', status=1)
@@ -70,7 +70,7 @@ class Count(ToolTest):
         self.assertIn('a, record 0 at offset 0: truncated: 42 of 18446744073709551615 bytes are there',
                       self.errors)
 
-    def test_as_many_files_at_a_time_as_one_likes(self):
+    def test_jobs_sets_the_number_of_concurrent_files(self):
         for i in range(50):
             self.write(f'f{i:02}', records_file(*['x'] * i))
         for jobs in (1, 2, 16):
@@ -115,7 +115,7 @@ class Stat(ToolTest):
         self.leat('index', 'i')
         self.assertEqual(self.leat_json('stat', 'i')[0]['index'], 'present')
         self.write('i', records_file('y', 'z'))
-        self.assertEqual(self.leat_json('stat', 'i')[0]['index'], 'of another state of the file')
+        self.assertEqual(self.leat_json('stat', 'i')[0]['index'], 'outdated')
 
     def test_standard_input_is_read_once(self):
         [facts] = self.leat_json('stat', input=records_file('x', 'y'))
@@ -146,7 +146,7 @@ class Verify(ToolTest):
             self.assertEqual(answer['damaged'], 1)
             self.assertEqual(answer['bytes'] + answer['lost_bytes'], len(whole))
 
-    def test_the_places_are_listed_as_many_as_one_says(self):
+    def test_list_limits_the_listed_places(self):
         whole = bytearray(records_file(*('x' * 100 for _ in range(50))))
         for i in range(0, 50, 2):
             whole[116 * i + 50] ^= 1
@@ -154,12 +154,12 @@ class Verify(ToolTest):
         text = self.leat('verify', '--list', 3, 'a', status=1)
         self.assertIn('damaged a: 25 records, 2.8 KiB; damaged in 25 places, 2.8 KiB lost', text)
         self.assertEqual(text.count('the checksum of the payload'), 3)
-        self.assertIn('and 22 more', text)
+        self.assertIn('and 22 more: raise --list', text)
         [answer] = self.leat_json('verify', '--list', 100, 'a', status=1)
         self.assertEqual([p['offset'] for p in answer['places']], [232 * i for i in range(25)])
         self.assertTrue(all(p['expected_crc'] != p['actual_crc'] for p in answer['places']))
 
-    def test_what_cannot_be_read_outweighs_what_is_damaged(self):
+    def test_an_unreadable_file_outweighs_damage_in_the_exit_status(self):
         self.write('cut', records_file('x')[:-1])
         answers = self.leat_json('verify', 'cut', 'none', status=3)
         self.assertEqual(answers[0]['damaged'], 1)
@@ -183,20 +183,20 @@ class Verify(ToolTest):
         verify.stdin.close()
         return status
 
-    def test_a_signal_ends_it(self):
+    def test_a_signal_ends_the_command(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.assertEqual(self.interrupted(number), -number)
 
-    def test_an_ignored_signal_does_not(self):
+    def test_an_ignored_signal_stays_ignored(self):
         self.assertEqual(self.interrupted(signal.SIGHUP, signal.SIG_IGN), 0)
 
 
 class Index(ToolTest):
-    def test_makes_what_is_missing(self):
+    def test_creates_missing_indexes(self):
         self.write('a', records_file('x', 'y'))
-        self.assertEqual(self.leat('index', 'a'), 'ok      a.index: made, 2 records\n')
+        self.assertEqual(self.leat('index', 'a'), 'ok      a.index: created, 2 records\n')
         made = os.stat(self.folder / 'a.index')
-        self.assertEqual(self.leat('index', 'a'), 'ok      a.index: is there already, 2 records\n')
+        self.assertEqual(self.leat('index', 'a'), 'ok      a.index: already present, 2 records\n')
         self.assertEqual(os.stat(self.folder / 'a.index').st_ino, made.st_ino)
         self.leat('index', '--force', 'a')
         self.assertNotEqual(os.stat(self.folder / 'a.index').st_mtime_ns, made.st_mtime_ns)
@@ -216,7 +216,7 @@ class Index(ToolTest):
         self.leat('index', 'a')
         self.leat('index', '--check', 'a')
 
-    def test_what_stands_in_the_place_of_the_index_is_no_fault_of_the_command_line(self):
+    def test_an_unusable_index_path_is_not_a_usage_error(self):
         self.write('a', records_file('x', 'y'))
         self.write('a.index', b'0 17\n17 17\n')
         [answer] = self.leat_json('index', '--check', 'a', status=1)
@@ -230,7 +230,7 @@ class Index(ToolTest):
             self.assertIn('is no regular file', answer['error']['message'])
             (os.rmdir if make == os.mkdir else os.remove)(self.folder / 'a.index')
 
-    def test_elsewhere(self):
+    def test_output_sets_the_path_of_the_index(self):
         self.write('a', records_file('x'))
         self.leat('index', '-o', 'other', 'a')
         self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'other'])
@@ -240,7 +240,7 @@ class Index(ToolTest):
         os.link(self.folder / 'a', self.folder / 'b')
         for name in ('a', 'b', f'../{self.folder.name}/a'):
             self.leat('index', '-o', name, 'a', status=2)
-            self.assertIn('a: the output would replace it', self.errors)
+            self.assertIn('a: output would replace this input file', self.errors)
             self.leat('index', '--force', '-o', name, 'a', status=2)
         for name in ('a', 'b'):
             self.assertEqual((self.folder / name).read_bytes(), records_file('x'))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What all of leat's subcommands have in common: help, usage errors, colours, leat doctor, the manual."""
+"""Tests of all commands: help, usage errors, colors, leat doctor, the manual page."""
 
 import gzip
+import json
 import os
 import pathlib
 import pty
@@ -30,19 +31,23 @@ class Help(ToolTest):
             for line in self.leat(*command.split(), '--help').splitlines():
                 self.assertLessEqual(len(line), 100, line)
 
-    def test_the_manual_names_every_command_and_option(self):
-        manual = MANUAL.read_text().replace('\\-', '-')
+    def test_the_manual_describes_every_command(self):  # and manual.py checks the options
+        manual = MANUAL.read_text()
         for command in COMMANDS:
             self.assertRegex(manual, rf'(?m)^\.SS {command}\b')
-            options = self.leat(*command.split(), '--help')
-            for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', options):
-                self.assertIn(option, manual, f'{command} {option}')
-        for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', self.leat('--help')):
-            self.assertIn(option, manual, option)
+
+    def test_every_option_has_a_description_in_the_imperative(self):
+        for option in json.loads(self.leat('--list-options')):
+            text = option['text'].split('\n\n')[0]
+            self.assertRegex(text, r'^[A-Z][a-z]+:? ', option)
+            self.assertFalse(text.endswith('.'), option)
+            for line in text.split('\n'):
+                self.assertLessEqual(len(line), 72, line)
+        self.assertNotIn('--list-options', self.leat('--help'))
 
 
 class Usage(ToolTest):
-    def test_errors_say_what_is_wrong_and_where_to_look(self):
+    def test_usage_errors_name_the_problem_and_the_help(self):
         for arguments, message in [
                 ([], 'subcommand is required'),
                 (['frob'], 'frob: no such command'),
@@ -61,7 +66,7 @@ class Usage(ToolTest):
             self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.|Try 'leat bench io --help'\.")
             self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
 
-    def test_names_are_harmless_to_a_terminal(self):
+    def test_control_characters_in_names_are_escaped(self):
         name, shown = 'a\x1b[31m\n\\', r'a\x1b[31m\n' + '\\'
         self.write(name, records_file('x'))
         self.assertEqual(self.leat('count', name).split(), ['1', shown])
@@ -82,7 +87,7 @@ class Usage(ToolTest):
         [line] = self.leat_json('cat', '-', input=b'abc', status=1)
         self.assertTrue(line['error']['message'].startswith('-, record 0 '), line)
 
-    def test_what_stands_under_a_name_is_no_fault_of_the_command_line(self):
+    def test_an_unsuitable_output_path_is_not_a_usage_error(self):
         self.write('a', records_file('x', 'y'))
         self.write('a.txt', b'x\n')
         os.mkdir(self.folder / 'dir')
@@ -95,7 +100,7 @@ class Usage(ToolTest):
         self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.txt', 'dir', 'pipe'])
         self.assertTrue((self.folder / 'pipe').is_fifo())
 
-    def test_options_of_all_commands_stand_before_the_command_or_behind_it(self):
+    def test_general_options_are_accepted_before_and_after_the_command(self):
         self.write('a', records_file('x', 'y'))
         text = self.leat('count', '--json', 'a')
         self.assertIn('"records":2', text)
@@ -104,7 +109,7 @@ class Usage(ToolTest):
         self.assertEqual(self.leat('-j', 1, '--color', 'always', 'count', 'a'),
                          self.leat('count', 'a', '-j', 1, '--color', 'always'))
 
-    def test_options_that_no_reader_takes(self):
+    def test_values_that_no_reader_accepts(self):
         self.write('a.txt', b'x\n')
         for options in (['--max-record-size', 0], ['--skip-lines', 2 ** 64 - 1],
                         ['--from', 'fixed', '--record-size', 4, '--header-size', 2 ** 64 - 1]):
@@ -112,18 +117,18 @@ class Usage(ToolTest):
         self.assertIn('--header-size is 18446744073709551615, must be 0 to', self.errors)
         self.leat('cat', '--max-record-size', 0, 'a.txt', status=2)
 
-    def test_options_without_a_meaning(self):
+    def test_options_for_unused_formats_are_rejected(self):
         self.write('a.txt', b'x\n')
         for option, value in [('--record-size', 4), ('--header-size', 1), ('--footer-size', 1),
                               ('--columns', 'a'), ('--delimiter', ';'), ('--level', 3)]:
             self.leat('convert', 'a.txt', '-o', 'b.tfrecord', option, value, status=2)
-            self.assertIn(f'leat: {option} has a meaning only with ', self.errors)
+            self.assertIn(f'leat: {option} applies only to ', self.errors)
         self.write('a.tfrecord', records_file('x'))
         self.leat('convert', 'a.tfrecord', '-o', 'b.txt', '--skip-lines', 1, status=2)
-        self.assertIn('--skip-lines has a meaning only with lines or csv', self.errors)
+        self.assertIn('--skip-lines applies only to lines or csv', self.errors)
         self.assertEqual(sorted(os.listdir(self.folder)), ['a.tfrecord', 'a.txt'])
 
-    def test_numbers_are_whole_ones_that_can_be_counted_to(self):
+    def test_numbers_are_checked(self):
         path = self.write('a', records_file(*map(str, range(12))))
         for option, value in [
                 ('--max-count', -1), ('--max-count', '0x1'), ('--max-count', 2 ** 64),
@@ -140,7 +145,7 @@ class Usage(ToolTest):
         self.assertEqual(len(self.leat('cat', '-n', '010', path).splitlines()), 10)
         self.assertEqual(len(self.leat('cat', '--max-held', '4 KiB', path).splitlines()), 12)
 
-    def test_a_closed_standard_input_is_not_an_empty_one(self):
+    def test_a_closed_standard_input_is_an_error(self):
         for command in (['cat'], ['verify', '-'], ['count'], ['run', '-'],
                         ['convert', '--from', 'lines', '-o', 'a']):
             self.leat(*command, status=3, preexec_fn=lambda: os.close(0))
@@ -148,12 +153,12 @@ class Usage(ToolTest):
                              'leat: standard input: cannot read: Bad file descriptor\n')
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_a_choice_that_is_none_is_told_which_there_are(self):
+    def test_an_invalid_choice_lists_the_valid_ones(self):
         for wrong in ('sometimes', '1'):
             self.leat('doctor', '--color', wrong, status=2)
             self.assertIn(f'leat: --color: {wrong} not in {{always,auto,never}}\n', self.errors)
 
-    def test_the_backend_can_be_named(self):
+    def test_io_and_the_environment_select_the_backend(self):
         path = self.write('a', records_file('x'))
         self.assertEqual(self.leat('--io', 'threads', 'cat', path), 'x\n')
         self.assertEqual(self.leat('cat', '--io', 'threads', path), 'x\n')
@@ -164,8 +169,8 @@ class Usage(ToolTest):
 
 class TerminalTest(ToolTest):
     def on_terminal(self, *arguments, errors=False, silent=False, **environment):
-        """What the command prints on a terminal: its output, or its errors. Its input ends once it
-        has said something, or at once if it is to be silent."""
+        """Returns the output of the command on a terminal, or its errors. Its input ends after it
+        has printed something, or at once if `silent`."""
         ours, its = pty.openpty()
         to = {'stdout': its, 'stderr': subprocess.DEVNULL}
         if errors:
@@ -179,7 +184,7 @@ class TerminalTest(ToolTest):
         try:
             while part := os.read(ours, 4096):
                 text += part
-                done.stdin.close()  # once it has said something
+                done.stdin.close()  # after it has printed something
         except OSError:  # the other end is closed
             pass
         os.close(ours)
@@ -189,7 +194,7 @@ class TerminalTest(ToolTest):
 
 
 class Colors(TerminalTest):
-    def test_on_a_terminal_only_and_not_against_ones_will(self):
+    def test_colors_need_a_terminal_and_respect_no_color(self):
         self.write('a', records_file('x'))
         self.assertIn(b'\x1b[32mok', self.on_terminal('verify', 'a'))
         self.assertNotIn(b'\x1b', self.on_terminal('verify', 'a', NO_COLOR='1'))
@@ -198,7 +203,7 @@ class Colors(TerminalTest):
         self.assertNotIn('\x1b', self.leat('verify', 'a'))
         self.assertIn('\x1b[32mok', self.leat('verify', 'a', '--color', 'always'))
 
-    def test_progress_is_for_terminals(self):
+    def test_progress_needs_a_terminal(self):
         self.write('a', records_file('x'))
         self.leat('verify', 'a')
         self.assertEqual(self.errors, '')
@@ -206,7 +211,7 @@ class Colors(TerminalTest):
         self.assertTrue(text.startswith(b'\r\x1b[Kverify: 0 bytes, 0 bytes/s'), text)
         self.assertTrue(text.endswith(b'\r\x1b[K'), text)
 
-    def test_progress_says_how_much_time_is_left(self):
+    def test_progress_shows_the_remaining_time(self):
         self.write('a', records_file(*[b'x' * 1000] * 5000))
         self.write('a.gz', gzip.compress(records_file(*[b'x' * 1000] * 5000)))
         for name, pattern in (('a', rb'convert: .* of 4\.8 MiB, \d+ %, [^,]*/s, \d+ .*s left'),
@@ -231,11 +236,11 @@ class Threads(TerminalTest):
     def without_thread(self, number):
         return {'LD_PRELOAD': os.environ['THREAD_SHIM'], 'LEAT_REFUSED_THREAD': str(number)}
 
-    def test_goes_on_without_a_progress_line(self):
+    def test_a_missing_progress_thread_does_not_stop_the_command(self):
         text = self.on_terminal('verify', '-', errors=True, silent=True, **self.without_thread(1))
         self.assertEqual((text, self.status), (b'', 0))
 
-    def test_says_which_thread_cannot_be_started(self):
+    def test_the_error_names_the_thread_that_cannot_start(self):
         self.write('a', records_file('x'))
         for number, thread in enumerate(['thread 1 of 1 of a runtime',
                                          'the thread that waits for signals'], 1):
@@ -245,7 +250,7 @@ class Threads(TerminalTest):
 
 
 class Doctor(ToolTest):
-    def test_tells_of_everything(self):
+    def test_all_checks_are_printed(self):
         text = self.leat('doctor')
         for name in ('kernel', 'io_uring', 'open files', 'locked memory', 'container',
                      'memory pages', 'working directory', 'processor'):
@@ -261,7 +266,7 @@ class Doctor(ToolTest):
             if check['state'] != 'ok':
                 self.assertTrue(check['advice'])
 
-    def test_advice_for_what_is_not_as_it_should_be(self):
+    def test_a_note_has_advice(self):
         text = self.leat('doctor', '--io', 'threads')
         self.assertRegex(text, r'note +io_uring')
         self.assertIn('-> ', text)
@@ -271,7 +276,7 @@ class Doctor(ToolTest):
     def test_few_descriptors(self):
         done = subprocess.run(['sh', '-c', 'ulimit -n 64; "$0" doctor', LEAT], capture_output=True,
                               text=True, timeout=60)
-        self.assertRegex(done.stdout, r'note +open files +64 at most')
+        self.assertRegex(done.stdout, r'note +open files +at most 64')
         self.assertIn('ulimit -n', done.stdout)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""leat report: the page is sound and whole, whatever the names in it; the JSON has every value."""
+"""leat report: the page is complete and well-formed for any names; the JSON contains every value."""
 
 import html
 import html.parser
@@ -114,7 +114,7 @@ class Report(ToolTest):
         self.assertEqual(cells, ['a', '10', '0.1', '0.1', '1', '9', 'b', '20', '0.1', '0.1', '2', '19',
                                  'a', '2', '0.5', '0.5', '0.5', '2'])
 
-    def test_it_needs_nothing_from_elsewhere(self):
+    def test_the_page_loads_no_other_resources(self):
         self.run_of('logs', scalar('loss', 1, 1))
         text = self.leat('report', 'logs')
         self.assertIn('prefers-color-scheme: dark', text)
@@ -161,7 +161,7 @@ class Report(ToolTest):
         self.assertIn(('h1', '<i>"&'), page.texts)
         self.assertNotIn('\x1b', ''.join(text for _, text in page.texts))
 
-    def test_what_is_not_finite_is_a_gap(self):
+    def test_a_value_that_is_not_finite_is_a_gap(self):
         values = [1, 2, math.nan, 3, math.inf, 4, 5, 6, -math.inf]
         self.run_of('logs', *[scalar('v', s, v) for s, v in enumerate(values)])
         page = self.page('logs')
@@ -218,7 +218,7 @@ class Report(ToolTest):
         self.assertEqual(first['percentiles'][8], 2.75)
         self.assertEqual(h['bad']['values'][0]['percentiles'], [])
 
-    def test_a_restart_takes_back_what_it_repeats(self):
+    def test_a_restart_discards_repeated_steps(self):
         self.run_of('logs', start(0), *[scalar('v', s, 1) for s in range(1, 11)], start(6),
                     *[scalar('v', s, 2) for s in range(6, 9)])
         run, = self.leat_json('report', 'logs')
@@ -226,9 +226,9 @@ class Report(ToolTest):
         self.assertEqual(run['scalars']['v']['values'], [1] * 5 + [2] * 3)
         self.assertEqual(run['scalars']['v']['wall_times'][0], 1.5e9 + 1)
         self.assertEqual(run['discarded'], 5)
-        self.assertIn('5 taken back by a restart', self.leat('report', 'logs'))
+        self.assertIn('5 discarded after a restart', self.leat('report', 'logs'))
 
-    def test_runs_are_named_by_where_they_are(self):
+    def test_runs_are_named_by_their_path(self):
         for name in ('logs', 'logs/x', 'logs/x/y', 'more'):
             self.run_of(name, scalar('v', 1, 1))
         self.assertEqual([r['name'] for r in self.leat_json('report', 'logs')],
@@ -236,7 +236,7 @@ class Report(ToolTest):
         self.assertEqual([r['name'] for r in self.leat_json('report', 'logs', 'more')],
                          ['logs', 'logs/x', 'logs/x/y', 'more'])
 
-    def test_each_run_once_however_often_it_is_named(self):
+    def test_a_run_that_is_given_twice_is_shown_once(self):
         for name in ('logs/x', 'logs/y', 'more'):
             self.run_of(name, scalar('v', 1, 1), scalar('v', 2, 2))
         (self.folder / 'link').symlink_to('logs')
@@ -253,7 +253,7 @@ class Report(ToolTest):
         self.assertEqual(len(Page(text).of('polyline', 'curve')), 11)
         self.assertIn('.c8 { --c: var(--p0); } .curve.c8 { stroke-dasharray', text)
 
-    def test_the_page_goes_to_a_file_when_it_is_whole(self):
+    def test_the_page_file_appears_when_it_is_complete(self):
         self.run_of('logs', scalar('v', 1, 1))
         printed = self.leat('report', 'logs')
         self.assertEqual(self.leat('report', 'logs', '-o', 'page.html'), '')
@@ -261,7 +261,7 @@ class Report(ToolTest):
         self.leat('report', 'logs', '-o', 'no/page.html', status=3)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['logs', 'page.html'])
 
-    def test_an_outlier_is_clipped_and_said(self):
+    def test_an_outlier_is_clipped_and_counted(self):
         self.run_of('logs', *[scalar('v', s, {50: 1e6, 60: -5e5}.get(s, 1 + s % 10)) for s in range(5000)])
         page = self.page('logs')
         note = 'Clipped, outside: 2 of 5000 values in logs. Full range: -5e+05 to 1e+06.'
@@ -294,7 +294,7 @@ class Report(ToolTest):
         [note] = [text for tag, text in page.texts if tag == 'p' and 'Clipped' in text]
         self.assertIn('outside: 4 of 400 values in wild.', note)
 
-    def test_neighbouring_marks_are_one(self):
+    def test_adjacent_marks_are_merged(self):
         self.run_of('logs', *[scalar('v', s, 1e6 + s if s in range(5000, 5050) else s % 7)
                               for s in range(10000)])
         page = self.page('logs')
@@ -334,7 +334,7 @@ class Report(ToolTest):
         page = self.page('logs', '--smoothing', '0.99')
         self.assertEqual(['off' in g['class'] for g in page.of('g', 'series')[:3]], [False, False, True])
 
-    def test_curves_on_each_other_have_dashes_of_their_own(self):
+    def test_overlapping_curves_have_different_dashes(self):
         for name in 'abc':
             self.run_of('logs/' + name, *[scalar('v', s, s) for s in range(5)])
         self.run_of('logs/d', *[scalar('v', s, s / 2) for s in range(5)])
@@ -463,7 +463,7 @@ setTimeout(() => {
         self.assertEqual((self.folder / 'runs.json').read_text(), printed)
         self.assertEqual(len(printed.splitlines()), 2)
 
-    def test_damage_is_left_out_and_said(self):
+    def test_damage_is_skipped_and_reported(self):
         path = self.run_of('logs', scalar('v', 1, 1), scalar('v', 2, 2), scalar('v', 3, 3))
         content = bytearray(pathlib.Path(path).read_bytes())
         whole = len(content)
@@ -482,17 +482,17 @@ setTimeout(() => {
         self.assertGreater(run['unwritten_bytes'], 0)
         self.assertGreater(whole, 0)
 
-    def test_where_there_is_nothing(self):
+    def test_directories_without_runs(self):
         (self.folder / 'empty').mkdir()
         self.assertEqual(self.leat('report', 'empty', status=3), '')
-        self.assertIn("empty: no file of events", self.errors)
+        self.assertIn("empty: no event file found in it or below", self.errors)
         self.leat('report', 'missing', status=3)
         self.leat('report', status=2)
         self.run_of('logs', scalar('v', 1, 1))
         lines = self.leat_json('report', 'empty', 'logs', status=3)
         self.assertEqual([('error' in line) for line in lines], [True, False])
         self.run_of('silent')
-        self.assertIn('no scalars and no histograms', self.leat('report', 'silent'))
+        self.assertIn('These runs have no scalars and no histograms', self.leat('report', 'silent'))
 
 
 if __name__ == '__main__':

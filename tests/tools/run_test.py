@@ -74,7 +74,7 @@ class Formats(RunTest):
         self.assertEqual((total['records'], total['bytes_read']), (3, 8))
         self.assertNotIn('batches', total)
 
-    def test_compressed_files_are_told_by_their_first_bytes(self):
+    def test_compression_is_detected_from_the_first_bytes(self):
         self.write('a', gzip.compress(records_file('one')))
         self.assertEqual(self.run_it('[source]\nfiles = ["a"]\n', '--print'), 'one\n')
         self.run_it('[source]\nfiles = ["a"]\ncompression = "none"\n', '--print', status=1)
@@ -95,18 +95,18 @@ class Formats(RunTest):
         text = '[source]\nformat = "fixed"\nfiles = ["a.bin"]\nrecord_size = 2\nheader_size = "1 B"\n'
         self.assertEqual(self.run_it(text, '--print'), 'aa\nbb\ncc\n')
 
-    def test_what_is_no_whole_record_is_told(self):
+    def test_incomplete_records_are_reported(self):
         self.write('a.bin', b'aabbc')
         self.write('b.bin', b'dd')
         self.write('c.bin', b'eef')
         text = '[source]\nformat = "fixed"\nfiles = ["?.bin"]\nrecord_size = 2\n'
         self.assertEqual(self.run_it(text, '--print'), 'aa\nbb\ndd\nee\n')
-        self.assertIn(', 2 bytes at the ends of files left out: no whole record. ', self.errors)
+        self.assertIn(', 2 bytes skipped at the ends of files (incomplete records). ', self.errors)
         _, total = self.run_json(text)
         self.assertEqual((total['left_over_bytes'], total['lost_bytes']), (2, 0))
         self.assertEqual(total['stages'][0]['left_over_bytes'], 2)
         self.run_it(text, 'b.bin')
-        self.assertNotIn('left out', self.errors)
+        self.assertNotIn('skipped', self.errors)
 
     def test_whole_files(self):
         self.write('a', b'one')
@@ -146,7 +146,7 @@ class Formats(RunTest):
 
 
 class Stages(RunTest):
-    def test_the_order_is_the_same_whatever_the_number_of_workers(self):
+    def test_the_order_does_not_depend_on_the_number_of_workers(self):
         self.write_labels(1000)
         text = ('[source]\nfiles = ["*.tfrecord"]\ninterleave = 2\nblock = 3\nshuffle = true\n'
                 'seed = 5\nnum_epochs = 2\n[[stage]]\nkind = "shuffle"\ncapacity = 37\nseed = 1\n'
@@ -382,14 +382,14 @@ class Outputs(RunTest):
         self.write('a.txt', b'x\n')
         text = '[source]\nformat = "lines"\nfiles = ["*.txt"]\n'
         self.run_it(text, '-o', 'a.txt', status=2)
-        self.assertIn('a.txt: the output would replace it', self.errors)
+        self.assertIn('a.txt: output would replace this input file', self.errors)
         self.run_it(text, '-o', 'b.txt')
         self.run_it(text, '-o', './b.txt', status=2)
         name = 's-00000-of-00001.tfrecord'
         self.write(name, records_file('x'))
         self.run_it(f'[source]\nfiles = ["{name}"]\n[output]\nkind = "write"\npath = "s"\n'
                     'shards = 1\n', status=2)
-        self.assertIn(f'{name}: the output would replace it', self.errors)
+        self.assertIn(f'{name}: output would replace this input file', self.errors)
 
     def test_limit(self):
         self.write('a.txt', b''.join(b'%d\n' % i for i in range(1000)))
@@ -418,7 +418,7 @@ class Outputs(RunTest):
                          ['files', 'batch', 'parse_example', 'consumer'])
         self.assertIn('verdict', total)
 
-    def test_progress_is_for_terminals(self):
+    def test_progress_needs_a_terminal(self):
         self.write('p.toml', b'[source]\nformat = "lines"\nfiles = ["-"]\n')
         ours, its = pty.openpty()
         done = subprocess.Popen([LEAT, 'run', 'p.toml'], cwd=self.folder, stdin=subprocess.PIPE,
@@ -431,7 +431,7 @@ class Outputs(RunTest):
         os.close(ours)
 
     def progress_until(self, pattern, *arguments):
-        """What a terminal shows of `leat run`, whose output nobody reads until the pattern is there."""
+        """Returns what a terminal shows of `leat run`; reads its output only after the pattern has appeared."""
         ours, its = pty.openpty()
         done = subprocess.Popen([LEAT, 'run', 'p.toml', '-o', '-', *arguments], cwd=self.folder,
                                 stdout=subprocess.PIPE, stderr=its)
@@ -447,7 +447,7 @@ class Outputs(RunTest):
         self.assertRegex(text, pattern)
         return text
 
-    def test_progress_says_how_much_time_is_left(self):
+    def test_progress_shows_the_remaining_time(self):
         self.write('a', records_file(*[bytes(1 << 10)] * 8000))
         self.write('a.gz', gzip.compress(self.content('a'), 1))
         left = rb' \d+ %, \d+ s left'
@@ -461,7 +461,7 @@ class Outputs(RunTest):
 
 
 class Check(RunTest):
-    def test_says_what_it_comes_to_and_opens_nothing(self):
+    def test_check_prints_the_stages_and_opens_no_input(self):
         text = self.leat('run', '--check', EXAMPLE)
         self.assertIn('points: deterministic order', text)
         self.assertRegex(text, r'(?m)^  files +tfrecord points/\*\.tfrecord +records$')
@@ -482,7 +482,7 @@ class Check(RunTest):
         self.assertEqual(self.leat('run', EXAMPLE), '250 batches, 8000 records\n')
 
 
-class Mistakes(RunTest):
+class Errors(RunTest):
     def refused(self, text, *messages, status=2, arguments=()):
         """Each message begins with line:column."""
         self.run_it(text, *arguments, status=status)
@@ -491,7 +491,7 @@ class Mistakes(RunTest):
         for line, message in zip(lines, messages):
             self.assertTrue(line.startswith('leat: p.toml:' + message), f'{line}\n{message}')
 
-    def test_what_is_no_toml(self):
+    def test_invalid_toml(self):
         self.refused('[source\n', '1:8: ')
         self.refused('files = "unfinished\n', '1:20: ')
         self.leat('run', 'none.toml', status=3)
@@ -500,7 +500,7 @@ class Mistakes(RunTest):
         self.write('large.toml', b'#' * (1 << 21))
         self.leat('run', 'large.toml', status=1)
 
-    def test_a_key_of_20000_parts_is_a_mistake_and_no_crash(self):
+    def test_a_key_of_20000_parts_is_an_error(self):
         deep = 'a' + '.a' * 20000
         for text in (f'[{deep}]', f'{deep} = 1', f'x = {{ {deep} = 1 }}', f'[[{deep}]]',
                      'a' + ' . "a"' * 20000 + ' = 1', "a" + ".'a'" * 20000 + ' = 1',
@@ -517,7 +517,7 @@ class Mistakes(RunTest):
         self.run_it(key + ' = ' + ('{ %s = ' % key) * 250 + '1' + '}' * 250, status=2)
         self.assertIn('nested more than 64 deep', self.errors)
 
-    def test_dots_that_are_not_in_keys_are_no_mistakes(self):
+    def test_dots_outside_of_keys_are_allowed(self):
         dots = '.' * 100
         self.run_it(f'# {dots}\n[source]\nfiles = ["{dots}", \'{dots}\', """{dots}""""", '
                     f"\'\'\'{dots}\'\'\']\n", '--check')
@@ -526,10 +526,10 @@ class Mistakes(RunTest):
 
     def test_keys_and_types(self):
         self.refused('', "1:1: the file: 'source' is missing: give a table [source]")
-        self.refused('source = 3\n', '1:10: [source]: a table is wanted, not 3')
+        self.refused('source = 3\n', '1:10: [source]: give a table, not 3')
         self.refused('[source]\nfils = ["a"]\n',
                      "1:1: [source]: 'files' is missing: give a list of files or patterns",
-                     "2:1: [source] of format 'tfrecord': unknown key 'fils'; known are block, ")
+                     "2:1: [source] of format 'tfrecord': unknown key 'fils': use one of block, ")
         self.refused('[source]\nfiles = "a"\n',
                      "2:9: [source] of format 'tfrecord': files: give a list of texts, not \"a\"")
         self.refused('[source]\nformat = "csv"\n', '2:10: [source]: format: give "fixed", "indexed", '
@@ -543,47 +543,66 @@ class Mistakes(RunTest):
                 ('seed', '1979-05-27', 'give a whole number of 0 or more, not a date or time'),
                 ('on_damage', '"ignore"', 'give "fail", "resync", "skip" or "skip-file"'),
                 ('checks', '"some"', 'give "all", "header_only" or "none"'),
-                ('rank', '1', 'it is to be below world_size')]:
+                ('rank', '1', 'give a number below world_size')]:
             self.refused(f'[source]\nfiles = ["a"]\n{key} = {value}\n',
                          f"3:{len(key) + 4}: [source] of format 'tfrecord': {key}: ")
             self.assertIn(message, self.errors)
         self.refused('[pipeline]\npatience = 3\nfriends = 1\n[source]\nfiles = ["a"]\n',
                      '2:12: [pipeline]: patience: give a time with its unit',
-                     "3:1: [pipeline]: unknown key 'friends'; known are memory_budget, name, order, "
+                     "3:1: [pipeline]: unknown key 'friends': use one of memory_budget, name, order, "
                      'patience, threads')
         self.refused('stage = 1\n[source]\nfiles = ["a"]\n',
                      '1:9: the file: stage: give a list of tables')
 
-    def test_all_mistakes_are_said_at_once(self):
+    def test_the_manual_and_the_documentation_list_every_key(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        pages = [(root / name).read_text() for name in ('tools/leat/leat.1', 'docs/tool.md')]
+        source = '[source]\nfiles = ["a"]\n'
+        feature = BATCH + '[[stage]]\nkind = "parse_example"\n[[stage.features]]\nname = "a"\ndtype = "int64"\n'
+        partition = '[[stage.features.partitions]]\nkind = "uniform_row_length"\nlength = 1\n'
+        tables = [source + '[pipeline]\n', source + '[output]\nkind = "write"\npath = "x"\n', source + feature + 'kind = "ragged"\n' + partition]
+        tables += [source + f'format = "{f}"\n' for f in ('tfrecord', 'lines', 'fixed', 'whole_files', 'indexed')]
+        tables += [source + BATCH + f'[[stage]]\nkind = "{k}"\n' for k in (
+            'shuffle', 'batch', 'prefetch', 'parse_csv', 'parse_example', 'parse_sequence_example', 'decode_raw')]
+        tables += [source + feature + f'kind = "{k}"\n' for k in (
+            'fixed_len', 'var_len', 'sparse', 'fixed_len_sequence', 'ragged')]
+        for table in tables:
+            self.run_it(table + 'no_such_key = 1\n', status=2)
+            keys = re.search(r"unknown key 'no_such_key': use one of (.*)", self.errors)[1].split(', ')
+            for key in keys:
+                for page in pages:
+                    self.assertRegex(page, rf'\b{key}\b')
+
+    def test_all_errors_are_reported_together(self):
         self.refused('[source]\nfiles = ["a"]\nblock = 0\n[[stage]]\nkind = "shuffle"\n[[stage]]\n'
                      'kind = "bach"\n[output]\nkind = "send"\n[more]\n',
                      '3:9: [source]', "4:1: stage 1 of kind 'shuffle': 'capacity' is missing",
                      '7:8: stage 2: kind: give "batch", "decode_raw", "parse_csv"',
                      '9:8: [output]: kind: give "count", "print" or "write"',
-                     "10:2: the file: unknown key 'more'; known are output, pipeline, source, stage")
+                     "10:2: the file: unknown key 'more': use one of output, pipeline, source, stage")
         lines = self.run_it('[source]\nfiles = ["a"]\nblock = 0\ndepth = 0\n', '--json',
                             status=2).splitlines()
         self.assertEqual([json.loads(line)['error']['code'] for line in lines],
                          ['invalid_argument'] * 2)
 
-    def test_fields_and_delimiters_of_csv_that_cannot_be(self):  # V25, V44
+    def test_invalid_fields_and_delimiters_of_csv(self):  # V25, V44
         for delimiter in '', ';;':
             self.run_it(PEOPLE + f'delimiter = "{delimiter}"\n', status=2)
             self.assertIn('delimiter: give one character, such as ";"', self.errors)
-        for select, message in (('-1, 0, 1', 'select: fields are counted from 0'),
+        for select, message in (('-1, 0, 1', 'select: give field numbers of 0 or more'),
                                 ('0', 'select names 1 fields for 3 columns'),
                                 ('1, 0, 2', 'select has to rise')):
             self.run_it(PEOPLE + f'select = [{select}]\n', status=2)
             self.assertIn(message, self.errors)
 
-    def test_headers_of_csv_that_cannot_be(self):
+    def test_invalid_headers_of_csv(self):
         def with_header(header, text=PEOPLE):
             return text.replace('columns = [', f'header = {header}\ncolumns = [')
         self.write('people.csv', b'name,age,height\nAda,36,0.1\n')
         at = "stage 2 of kind 'parse_csv'"
         self.refused(with_header('3'), f'11:10: {at}: header: give true, false or the header line, not 3')
         self.refused(with_header('true', PEOPLE.replace('skip_header_lines = 1\n', '')),
-                     f'8:1: {at}: header = true wants skip_header_lines = 1 or more in [source]')
+                     f'8:1: {at}: header = true requires skip_header_lines of at least 1 in [source]')
         self.refused(with_header('true', PEOPLE.replace('"lines"', '"tfrecord"').replace(
             'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format "lines" has a header')
         self.refused(with_header('true') + 'select = [0, 1, 2]\n', f'17:10: {at}: select: ')
@@ -592,29 +611,29 @@ class Mistakes(RunTest):
         self.refused(with_header('true'), '9:1: people.csv: ')
         self.assertIn("'weight'", self.errors)
         self.assertIn("'height'", self.errors)
-        self.refused(with_header('true'), '9:1: header = true reads the header before the records, and '
-                     'cannot do so from \'-\': give the header line', arguments=['-'])
+        self.refused(with_header('true'), '9:1: header = true cannot read \'-\', which can be read only '
+                     'once: give the header line as a text', arguments=['-'])
         self.write('a.csv', b'name,age,weight\n')
         self.write('b.csv', b'age,name,weight\n')
         self.run_it(with_header('true'), 'a.csv', 'b.csv', status=1)
-        self.assertIn("b.csv: another header than that of a.csv: 'age,name,weight' and 'name,age,weight'",
+        self.assertIn("b.csv: header differs from a.csv: 'age,name,weight' and 'name,age,weight'",
                       self.errors)
         self.run_it(with_header('true'), 'none.csv', status=3)
 
     def test_stages_that_do_not_fit(self):
         source = '[source]\nfiles = ["a"]\n'
         self.refused(source + BATCH + BATCH,
-                     "6:1: stage 2 of kind 'batch': these are batches of records already")
+                     "6:1: stage 2 of kind 'batch': elements are already batches of records")
         self.refused(source + LABELS.replace('WORKERS', '0'),
-                     "4:1: stage 1 of kind 'parse_example': it makes columns of whole batches: put a "
+                     "4:1: stage 1 of kind 'parse_example': needs batches: put a "
                      'stage of kind "batch" before it')
         labels = LABELS.replace('WORKERS', '0')
         self.refused(source + BATCH + labels + labels,
-                     "12:1: stage 3 of kind 'parse_example': these are columns already")
+                     "12:1: stage 3 of kind 'parse_example': elements are already batches of columns")
         self.refused('[source]\nformat = "lines"\nfiles = ["a"]\n' + BATCH + labels,
-                     "8:1: stage 2 of kind 'parse_example': lines hold no serialized Examples")
+                     "8:1: stage 2 of kind 'parse_example': lines cannot contain serialized Examples")
 
-    def test_what_the_library_refuses_has_a_place_too(self):
+    def test_errors_of_the_library_have_a_position(self):
         source = '[source]\nfiles = ["a"]\n'
         self.refused('[source]\nfiles = []\n', "1:1: pipeline 'pipeline', stage 'files': name at least")
         shuffle = '[[stage]]\nkind = "shuffle"\ncapacity = 2\n'
@@ -637,7 +656,7 @@ class Mistakes(RunTest):
         self.refused(parse + '{ name = "a", dtype = "int32", default = 3000000000 }]\n',
                      f"8:53: {at} 'a': default: give 1 value of type int32")
         self.refused(parse + '{ name = "a", dtype = "int32", shape = [1] }]\n',
-                     f"8:43: {at} 'a': unknown key 'shape'; known are default, dtype, name")
+                     f"8:43: {at} 'a': unknown key 'shape': use one of default, dtype, name")
         parse = '[source]\nfiles = ["a"]\n' + BATCH + '[[stage]]\nkind = "parse_example"\nfeatures = ['
         at = "stage 2 of kind 'parse_example', feature 1 'a'"
         self.refused(parse + '{ name = "a", dtype = "int64", shape = [2], default = 1 }]\n',
@@ -653,13 +672,13 @@ class Mistakes(RunTest):
         one = 'sequences = [{ name = "a", dtype = "int64" }]\n'
         at = "stage 2 of kind 'parse_sequence_example'"
         self.refused(parse, f'6:1: {at}: give context or sequences: lists of tables')
-        self.refused(parse + one + 'features = []\n', f"9:1: {at}: unknown key 'features'; known are context")
+        self.refused(parse + one + 'features = []\n', f"9:1: {at}: unknown key 'features': use one of context")
         self.refused(parse + one.replace(' }', ', kind = "ragged" }'),
                      f"8:52: {at}, sequence 1 'a': kind: give \"fixed_len_sequence\" or \"var_len\"")
         self.refused(parse + one + 'context = [{ name = "a", dtype = "int64" }]\n',
-                     f"8:13: {at}: sequences: 'a' is a name of the context already")
+                     f"8:13: {at}: sequences: 'a' is also a name in context")
         self.refused('[source]\nformat = "lines"\nfiles = ["a"]\n' + stage + one,
-                     f'7:1: {at}: lines hold no serialized SequenceExamples')
+                     f'7:1: {at}: lines cannot contain serialized SequenceExamples')
         self.refused(parse + one, " [output]: column 'a' is int64 [?,?]", arguments=('-o', 'x.csv'))
 
     def test_outputs_that_do_not_fit(self):
@@ -667,22 +686,22 @@ class Mistakes(RunTest):
         self.refused(source + '[output]\nkind = "write"\n', "3:1: [output]: 'path' is missing")
         self.refused(source + '[output]\npath = "x"\n', "4:1: [output]: unknown key 'path'")
         write = source + '[output]\nkind = "write"\npath = '
-        self.refused(write + '"x.txt"\nshards = 2\n', '3:1: [output]: only TFRecord files are divided')
+        self.refused(write + '"x.txt"\nshards = 2\n', '3:1: [output]: shards, max_records and max_bytes apply only to TFRecord files')
         self.refused(write + '"x.tfrecord.gz"\nindex = true\n', '6:9: [output]: index: ')
         self.refused(write + '"x"\ncompression = "auto"\n', '6:15: [output]: compression: ')
         parse = source + BATCH + ('[[stage]]\nkind = "parse_example"\nfeatures = [{ name = "a", '
                                   'dtype = "int64", kind = "KIND", shape = [2] }]\n')
         dense = parse.replace('KIND', 'fixed_len')
-        self.refused(dense, " [output]: column 'a' is int64 [?,2]: csv has one value",
+        self.refused(dense, " [output]: column 'a' is int64 [?,2], but csv stores one value",
                      arguments=('-o', 'x.csv'))
-        self.refused(dense, ' [output]: columns are written as csv or', arguments=('-o', 'x.bin'))
+        self.refused(dense, ' [output]: columns can be written only as csv or', arguments=('-o', 'x.bin'))
         self.refused(parse.replace('KIND', 'fixed_len_sequence'),
-                     " [output]: column 'a' is int64 [?,?,2]: an Example cannot hold it",
+                     " [output]: column 'a' is int64 [?,?,2], which an Example cannot store",
                      arguments=('-o', 'x.tfrecord'))
 
 
 class Failures(RunTest):
-    def test_what_is_not_there(self):
+    def test_missing_files(self):
         for pattern in ('none', 'none-*', 'none/*'):
             self.run_it(f'[source]\nfiles = ["{pattern}"]\n', status=3)
             self.assertIn(pattern.split('/')[0], self.errors)
@@ -701,7 +720,7 @@ class Failures(RunTest):
         self.assertNotIn('b.txt', os.listdir(self.folder))
         text += 'on_damage = "resync"\nquarantine = "bad.jsonl"\n'
         self.assertEqual(self.run_it(text, '--print', status=1), 'one\nthree\n')
-        self.assertIn('19 bytes left out', self.errors)
+        self.assertIn('19 bytes skipped', self.errors)
         self.assertIn('damaged in 1 place', self.errors)
         self.assertEqual(json.loads(self.content('bad.jsonl'))['offset'], 19)
         _, total = self.run_json(text, status=1)
@@ -764,7 +783,7 @@ class Failures(RunTest):
         os.close(read)
         os.close(write)
 
-    def test_an_interrupt_ends_it_and_leaves_nothing(self):
+    def test_an_interrupt_leaves_no_files(self):
         self.write_labels(10)
         text = ('[source]\nfiles = ["*.tfrecord"]\nnum_epochs = "endless"\n' + BATCH
                 + LABELS.replace('WORKERS', '2') + '[[stage]]\nkind = "prefetch"\nruns = 2\n')
@@ -782,7 +801,7 @@ class Failures(RunTest):
             self.assertEqual(errors, b'')
         self.assertEqual(sorted(os.listdir(self.folder)), ['0.tfrecord', '1.tfrecord', 'p.toml'])
 
-    def test_a_reader_that_leaves_ends_it_quietly(self):
+    def test_a_closed_pipe_ends_the_command_silently(self):
         self.write('a.txt', b'line\n' * 1000)
         self.write('p.toml', b'[source]\nformat = "lines"\nfiles = ["a.txt"]\nnum_epochs = "endless"\n')
         done = subprocess.run(['sh', '-c', '"$0" run p.toml --print | head -n 2', LEAT],

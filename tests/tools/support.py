@@ -1,4 +1,4 @@
-"""What the tests of the command leat share: a folder of one's own, record files, and the command."""
+"""Shared parts of the tests of the command leat: a temporary folder, record files, and the command."""
 
 import functools
 import json
@@ -74,7 +74,7 @@ def example(**features):
 
 
 def sequence_example(context, **lists):
-    """A tf.train.SequenceExample; each list is one of features."""
+    """A tf.train.SequenceExample; each list contains features."""
     return (example(**context)
             + field(2, entries({name: b''.join(field(1, feature(v)) for v in values)
                                 for name, values in lists.items()})))
@@ -92,7 +92,7 @@ class ToolTest(unittest.TestCase):
         return str(path)
 
     def leat(self, *arguments, status=0, **options):
-        """Runs the command and gives what it printed, as text; its errors are in self.errors."""
+        """Runs the command and returns its output as text; its errors are in self.errors."""
         options.setdefault('stdin', subprocess.DEVNULL)
         if 'input' in options:
             del options['stdin']
@@ -104,7 +104,7 @@ class ToolTest(unittest.TestCase):
         return done.stdout.decode(errors='replace')
 
     def leat_json(self, *arguments, **options):
-        """The same with --json: what each line says."""
+        """Like leat(), but with --json; returns the object of each line."""
         return [json.loads(line) for line in self.leat(*arguments, '--json', **options).splitlines()]
 
 

@@ -1,4 +1,4 @@
-// leat: looks into record files, checks, indexes and converts them, and says what this machine can.
+// leat: prints, checks, indexes and converts record files, runs pipelines, and checks the machine.
 
 #include <csignal>
 #include <cstdio>
@@ -11,11 +11,11 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 
 #include <leat/version.hpp>
 
 #include "command/commands.hpp"
+#include "help.hpp"
 #include "input/paths.hpp"
 #include "option_names.hpp"
 #include "terminal/option_types.hpp"
@@ -25,13 +25,13 @@ namespace tool {
 
 CLI::App* add_command(CLI::App& app, program& p, const std::string& name, const std::string& what) {
   CLI::App* command = app.add_subcommand(name, what);
-  command->add_flag("--json", p.json, "Print JSON; see leat(1)");
+  command->add_flag("--json", p.json, "Print JSON, one object per line");
   command->fallthrough();
   return command;
 }
 
 void program::report(const std::string& path, const problem& why) {
-  out.flush();  // first what came before
+  out.flush();  // keeps the order of output and errors
   const std::string text =
       with_display_path(command ? with_option_names(why.text, *command) : why.text);
   print_error(text);
@@ -48,9 +48,9 @@ void program::print_hints() const {
   if (!damaged || json || command->get_name() == "repair") return;
   const CLI::Option* const policy = command->get_option_no_throw("--on-damage");
   const bool can_resync = policy && policy->empty();
-  std::fprintf(stderr, "Try %s, or 'leat repair' for a TFRecord file without it.\n",
-               can_resync ? "'--on-damage resync' to read on behind what is damaged"
-                          : "'leat verify' for all that is damaged");
+  std::fprintf(stderr, "Try %s, or 'leat repair' to copy the intact records of a TFRecord file.\n",
+               can_resync ? "'--on-damage resync' to continue after the damage"
+                          : "'leat verify' to list all damage");
 }
 
 namespace {
@@ -59,17 +59,30 @@ const std::map<std::string, colors> color_names{
     {"auto", colors::automatic}, {"always", colors::always}, {"never", colors::never}};
 
 void add_general_options(CLI::App& app, program& p) {
-  app.set_version_flag("--version", "leat " LEAT_VERSION_STRING, "Print the version");
-  app.add_flag("--json", p.json, "Print JSON; see leat(1)");  // before the command as behind it
-  add_choice(app, "--color", p.color, color_names, "auto, always or never; auto heeds NO_COLOR")
+  // For manual.py. Hidden, because it has no group.
+  app.add_flag_callback("--list-options",
+                        [&app] { throw CLI::CallForVersion(options_as_json(app), 0); })
+      ->group("");
+  app.set_version_flag("--version", "leat " LEAT_VERSION_STRING, "Print the version and exit");
+  app.add_flag("--json", p.json, "Print JSON, one object per line");  // before the command, too
+  add_choice(app, "--color", p.color, color_names,
+             "Color the output: auto, always or never (default: auto)\n\n"
+             "With auto, the output has colors on a terminal, unless NO_COLOR is set or TERM is "
+             "dumb.")
       ->type_name("WHEN");
-  app.add_option("-j,--jobs", p.jobs, "Files at a time; 0: one for each processor")
+  app.add_option("-j,--jobs", p.jobs,
+                 "Process N files concurrently, 0 to 1024 (default: 0, one for\n"
+                 "each processor)\n\n"
+                 "Of run, N is the number of threads of the workers (default: as declared).")
       ->check(CLI::Range(0U, 1024U).description(""))
       ->type_name("N");
-  app.add_flag("-q,--quiet", p.quiet, "No progress on standard error");
+  app.add_flag("-q,--quiet", p.quiet,
+               "Print no progress, and no summary of run, on standard error\n\n"
+               "Progress is printed only if standard error is a terminal.");
   app.add_option_function<std::string>(
          "--io", [](const std::string& backend) { ::setenv("LEAT_IO", backend.c_str(), 1); },
-         "Read and write through uring or threads; else as the system allows")
+         "Do file I/O with uring or threads (default: LEAT_IO, or uring\n"
+         "if available)")
       ->check(CLI::IsMember({"uring", "threads"}).description(""))
       ->type_name("HOW");
 }
@@ -90,8 +103,8 @@ void add_commands(CLI::App& app, program& p) {
   add_bench(app, p);
 }
 
-// A descriptor that is closed would go to the first file that is opened, and what is printed would
-// go there. What is open in their place can be neither read nor written.
+// Without this, a file that is opened could get the number of a closed standard descriptor, and
+// output would go to that file. The replacements can be neither read nor written.
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) < 0) {
@@ -100,7 +113,7 @@ void occupy_standard_descriptors() {
   }
 }
 
-// The environment says it for each command as --io does; doctor tells of it.
+// LEAT_IO has the same effect as --io. For doctor, a wrong value is a finding.
 void check_environment(const CLI::App& app) {
   const char* const backend = std::getenv("LEAT_IO");
   const std::string_view text = backend ? backend : "";
@@ -109,7 +122,7 @@ void check_environment(const CLI::App& app) {
   throw usage_error("LEAT_IO=" + std::string(text) + ": use uring or threads");
 }
 
-// What is wrong, and where to look.
+// Prints the error, and how to get help.
 int report_usage_error(const CLI::App& app, const std::string& what) {
   const CLI::App* at = &app;
   std::string command = "leat";
@@ -124,13 +137,13 @@ int report_usage_error(const CLI::App& app, const std::string& what) {
 
 int run(int argc, char** argv) {
   program p;
-  CLI::App app("Looks into files of records, checks them and makes them.", "leat");
+  CLI::App app("Print, check, index, convert and repair record files, and run pipelines.", "leat");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(28);
+  app.formatter(make_help_formatter());
   app.footer(
-      "leat COMMAND --help tells more of each. Exit status: 0 all is well, 1 a file is\n"
-      "damaged or not what it should be, 2 the command line makes no sense, 3 a file\n"
-      "cannot be read or written.");
+      "See leat COMMAND --help for the options of a command, and leat(1) for everything.\n"
+      "Exit status: 0 success, 1 damaged or unsuitable data, 2 invalid command line,\n"
+      "3 a file cannot be read or written.");
   add_general_options(app, p);
   add_commands(app, p);
   try {
@@ -166,7 +179,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     tool::occupy_standard_descriptors();
-    // Who writes finds out by the error, and cleans up.
+    // Instead, a write fails with EPIPE, and the command cleans up.
     std::signal(SIGPIPE, SIG_IGN);
     return tool::run(argc, argv);
   } catch (const tool::ended_by_signal& s) {

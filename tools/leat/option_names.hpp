@@ -7,8 +7,8 @@
 
 namespace tool {
 
-/// A message of leat, with options called as the command calls them: --max-ratio for
-/// inflate_options::max_ratio; max_ratio, as in the file of a pipeline, where it has no such one.
+/// Replaces names of C++ options in a message by options of the command: --max-ratio for
+/// inflate_options::max_ratio, or max_ratio, as in pipeline files, if there is no such option.
 [[nodiscard]] std::string with_option_names(std::string_view message, const CLI::App& command);
 
 }  // namespace tool

@@ -10,29 +10,29 @@
 
 namespace tool {
 
-/// What all subcommands share: the options of the program, what it is to do, and how that went.
+/// State that all subcommands share: the general options, the function to run, and the result.
 struct program {
   bool json = false;
   bool quiet = false;  ///< no progress
   colors color = colors::automatic;
-  unsigned jobs = 0;                  ///< files at a time; 0: one for each processor
-  const CLI::App* command = nullptr;  ///< the subcommand that was named
+  unsigned jobs = 0;                  ///< number of concurrent files; 0: one for each processor
+  const CLI::App* command = nullptr;  ///< the chosen subcommand
   output out;
-  std::function<void()> run;   ///< set by the subcommand that was named
+  std::function<void()> run;   ///< set by the chosen subcommand
   status result = status::ok;  ///< the worst so far
-  bool damaged = false;        ///< a file was, and nothing was read behind that
+  bool damaged = false;        ///< a file was damaged, and the rest of it was not read
 
-  /// That much is wrong.
+  /// Raises `result` to `s` if that is worse.
   void set_status(status s) noexcept { result = worse(result, s); }
 
-  /// Says what is wrong with a file, or with none of them; with --json as an object too.
+  /// Prints an error of a file, or of no file if `path` is empty; with --json as an object, too.
   void report(const std::string& path, const problem& why);
 
-  /// Says once, at the end, what can be done about files that are damaged.
+  /// Prints, once at the end, how to handle damaged files.
   void print_hints() const;
 };
 
-/// A subcommand with the options that all have: --json.
+/// Adds a subcommand with the option --json, which all of them have.
 [[nodiscard]] CLI::App* add_command(CLI::App& app, program& p, const std::string& name,
                                     const std::string& what);
 

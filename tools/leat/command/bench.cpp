@@ -1,4 +1,4 @@
-// leat bench io: how fast this machine reads a file.
+// leat bench io: measures how fast this machine reads a file.
 
 #include <algorithm>
 #include <chrono>
@@ -34,7 +34,7 @@ struct bench_options {
   double seconds = 1;
 };
 
-// One way to read.
+// A way to read.
 struct pattern {
   leat::file_backend_choice backend = leat::file_backend_choice::threads;
   bool random = false;
@@ -48,10 +48,10 @@ struct measurement {
   std::uint64_t bytes = 0;
   double seconds = 0;
   double median_us = 0;  // of a read
-  double slow_us = 0;    // the slowest of a hundred
+  double slow_us = 0;    // 99th percentile
 };
 
-// Which block is read next; each once, then again from the beginning.
+// The order of the blocks: each one once, then again from the start.
 class blocks {
  public:
   blocks(std::uint64_t size, const pattern& how)
@@ -64,7 +64,7 @@ class blocks {
   }
 
   [[nodiscard]] std::uint64_t next() noexcept { return order_[next_++ % order_.size()]; }
-  /// All have been read once.
+  /// Returns true if all blocks have been read once.
   [[nodiscard]] bool finished() const noexcept { return next_ >= order_.size(); }
 
  private:
@@ -83,7 +83,7 @@ struct bench_run {
 
 leat::task<> read_blocks(bench_run& r) {
   std::vector<std::byte> buffer(r.how.block);
-  // What was read once is cached: a second time would measure something else.
+  // A block that was read is cached, so a second read would measure the cache.
   while (steady_clock::now() < r.end && (r.how.cached || !r.order.finished())) {
     const auto begin = steady_clock::now();
     r.bytes += co_await r.file.read_at(r.order.next() * r.how.block, buffer);
@@ -111,12 +111,12 @@ double percentile(std::vector<float>& all, double part) {
 leat::task<> require_measurable(std::string path, std::size_t block) {
   const leat::file_status there = co_await leat::get_status(path);
   if (there.is_regular && there.size >= block) co_return;
-  throw usage_error(
-      fmt::format("{}: to measure takes a regular file of {} or more", path, size_text(block)));
+  throw usage_error(fmt::format("{}: not a regular file of at least {}: choose another file", path,
+                                size_text(block)));
 }
 
 leat::task<measurement> measure(const bench_options& options, const pattern& how) {
-  // The first one that a scheduler is asked for stays.
+  // The first backend of a scheduler remains its backend.
   leat::scheduler& here = co_await leat::this_task::get_scheduler();
   static_cast<void>(leat::get_file_backend(here, how.backend));
   if (!how.cached) evict(options.path);
@@ -138,7 +138,7 @@ leat::task<measurement> measure(const bench_options& options, const pattern& how
   co_return m;
 }
 
-// Reads all of it once, so that it is cached as far as there is memory.
+// Reads the whole file once to cache as much of it as the memory allows.
 leat::task<> warm_up(std::string path) {
   leat::file file = co_await leat::file::open(std::move(path));
   const std::uint64_t size = file.status().size;
@@ -192,10 +192,10 @@ void print(const pattern& how, const measurement& m, program& p) {
 }
 
 void run_bench(const bench_options& options, program& p) {
-  // First of all: to open a pipe waits for who writes.
+  // Checked first, because opening a pipe waits for a writer.
   leat::sync_wait(require_measurable(options.path, std::size_t{256} << 10));
   if (!p.json) {
-    backend_in_use();  // makes the choice
+    backend_in_use();  // selects the backend
     p.out.write("leat reads through " + leat::file_backend_reason() + "\n\n");
     p.out.write(fmt::format("{:<8} {:<10} {:<6} {:>9} {:<4} {:>14} {:>12} {:>9} {:>9}\n", "backend",
                             "order", "data", "block", "depth", "bytes", "reads", "p50 us",
@@ -211,7 +211,7 @@ void run_bench(const bench_options& options, program& p) {
       }
     } catch (const leat::failure& e) {
       if (e.code() != leat::errc::unavailable) throw;
-      print_error(e.what());  // no ring; threads come next
+      print_error(e.what());  // no io_uring; continue with threads
     }
   }
 }
@@ -219,17 +219,17 @@ void run_bench(const bench_options& options, program& p) {
 }  // namespace
 
 void add_bench(CLI::App& app, program& p) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure what this machine can");
+  CLI::App* bench = app.add_subcommand("bench", "Measure this machine");
   bench->fallthrough();
   bench->require_subcommand(1);
   CLI::App* command =
-      add_command(*bench, p, "io", "Read a file in several ways and say how fast each was");
+      add_command(*bench, p, "io", "Read a file in several ways and print the speed of each");
   const auto options = std::make_shared<bench_options>();
-  as_path(command->add_option("FILE", options->path, "A large file; it is only read"))
+  as_path(command->add_option("FILE", options->path, "A large file, which is only read"))
       ->required()
       ->type_name("");
   as_real(command->add_option("--seconds", options->seconds,
-                              "Time for each way; 1 unless told otherwise"),
+                              "Measure each way for N seconds (default: 1)"),
           0.001, 86400)
       ->type_name("N");
   command->callback([options, &p] { p.run = [options, &p] { run_bench(*options, p); }; });

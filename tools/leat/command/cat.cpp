@@ -1,4 +1,4 @@
-// leat cat, leat head: the records themselves.
+// leat cat, leat head: print records.
 
 #include <algorithm>
 #include <exception>
@@ -31,9 +31,9 @@ using index_range = std::pair<std::uint64_t, std::uint64_t>;  // first and last
 struct cat_options {
   input_options files;
   std::uint64_t first = 0;
-  std::uint64_t count = UINT64_MAX;  // of each file
+  std::uint64_t count = UINT64_MAX;  // records of each file
   std::string records;               // "0,5-9"
-  bool headings = false;             // over each of several files
+  bool headings = false;             // print a heading if there are several files
   bool example = false;
   bool raw = false;
   bool null = false;
@@ -44,11 +44,12 @@ struct cat_options {
 
 std::uint64_t parse_number(std::string_view text, const std::string& list) {
   const std::optional<std::uint64_t> value = whole_number(text);
-  if (!value) throw usage_error("--records " + list + ": write it as 0,5-9,100");
+  if (!value)
+    throw usage_error("--records: give indices and ranges such as 0,5-9,100, not '" + list + "'");
   return *value;
 }
 
-// "0,5-9" as ranges, in the order in which they stand there.
+// Parses "0,5-9" to ranges, in the given order.
 std::vector<index_range> parse_ranges(const std::string& list) {
   std::vector<index_range> ranges;
   for (std::size_t at = 0; at <= list.size();) {
@@ -58,14 +59,16 @@ std::vector<index_range> parse_ranges(const std::string& list) {
     const std::uint64_t first = parse_number(part.substr(0, dash), list);
     const std::uint64_t last =
         dash == std::string_view::npos ? first : parse_number(part.substr(dash + 1), list);
-    if (last < first) throw usage_error("--records " + list + ": a range goes upwards");
+    if (last < first)
+      throw usage_error("--records: range '" + std::string(part) +
+                        "' is descending: put the smaller index first");
     ranges.emplace_back(first, last);
     at = comma + 1;
   }
   return ranges;
 }
 
-// Prints records, and what is wrong with some.
+// Prints records and corruption reports.
 class printer {
  public:
   printer(program& p, const cat_options& options) : program_(p), options_(options) {}
@@ -89,10 +92,10 @@ class printer {
         fmt::format("{}==> {} <==\n", first ? "" : "\n", escape_controls(display_path(path))));
   }
 
-  // Of what was left out as damaged.
+  // Reports skipped damage.
   void report(const leat::corruption_report& r) {
     if (r.transient) return;
-    program_.out.flush();  // first what came before
+    program_.out.flush();  // keeps the order of output and errors
     report_corruption_(r);
     program_.set_status(status::data);
     if (!program_.json) return;
@@ -120,7 +123,7 @@ class printer {
     } else if (const auto example = try_decode_example(payload)) {
       line["example"] = to_json(*example);
     } else {
-      line["error"] = {{"code", "invalid_argument"}, {"message", "this is no tf.train.Example"}};
+      line["error"] = {{"code", "invalid_argument"}, {"message", "not a tf.train.Example"}};
       program_.set_status(status::data);
     }
     program_.out.write_line(line);
@@ -130,7 +133,7 @@ class printer {
     const auto example = try_decode_example(payload);
     if (!example) {
       program_.out.flush();
-      print_error(fmt::format("{}, record {} at offset {}: this is no tf.train.Example",
+      print_error(fmt::format("{}, record {} at offset {}: not a tf.train.Example",
                               display_path(position.path), position.index, position.offset));
       program_.set_status(status::data);
       return;
@@ -163,7 +166,7 @@ leat::task<> print_in_order(const cat_options& options, std::string path, printe
   }
 }
 
-// The index beside the file that fits, or one made for the occasion: cat leaves no files behind.
+// Loads the index file if it matches, or else builds a temporary index: cat creates no files.
 leat::task<leat::tfrecord_index> find_or_build_index(std::string path) {
   std::optional<leat::tfrecord_index> index = co_await find_index(path);
   if (!index) index = co_await leat::build_tfrecord_index(path);
@@ -179,8 +182,8 @@ leat::task<> print_selected(const cat_options& options, std::vector<index_range>
   for (const auto& [first, last] : ranges) {
     if (last >= file->size()) {
       throw leat::failure(leat::errc::out_of_range,
-                          fmt::format("{}: there is no record {}, the file has {}", file->path(),
-                                      last, file->size()));
+                          fmt::format("{}: record {} is out of range: the file has {} records",
+                                      file->path(), last, file->size()));
     }
     for (std::uint64_t i = first; i <= last; ++i) {
       const leat::owned_record record = co_await file->at(i);
@@ -221,20 +224,25 @@ void run_cat(const cat_options& options, program& p) {
   const std::vector<index_range> ranges =
       options.records.empty() ? std::vector<index_range>() : parse_ranges(options.records);
   if (options.raw && (options.example || p.json)) {
-    throw usage_error("--raw shows the bytes as they are: not together with --example or --json");
+    throw usage_error("--raw cannot be combined with --example or --json");
   }
   const std::vector<std::string> paths = expand_paths(options.files.names);
   run_until_signal(1, [&] { return print_files(options, ranges, paths, p); });
 }
 
 void add_printing(CLI::App& command, cat_options& o) {
-  command.add_flag("--example", o.example, "Decode each record as a tf.train.Example");
+  command.add_flag("--example", o.example,
+                   "Decode each record as a tf.train.Example\n\n"
+                   "Print the names, types and values of its features. A tf.train.SequenceExample "
+                   "is decoded too; each step of a feature list is printed with its number after "
+                   "the name.");
   as_number(command.add_option("--values", o.values,
-                               "Show so many values of a feature; 8 unless told otherwise"));
-  command.add_flag("--full", o.full, "Show all values, and all bytes of each");
-  command.add_flag("--raw", o.raw, "The bytes as they are; else what is no text is escaped");
-  command.add_flag("-0,--null", o.null, "A zero byte behind each record instead of a line's end");
-  command.add_flag("-k,--keys", o.keys, "path:offset and a tab before each record");
+                               "Print at most N values of each feature (default: 8)\n\n"
+                               "Of each text, print at most eight times N bytes."));
+  command.add_flag("--full", o.full, "Print all values, and all bytes of each value");
+  command.add_flag("--raw", o.raw, "Print the bytes of each record unchanged, then a newline");
+  command.add_flag("-0,--null", o.null, "Print a zero byte after each record instead of a newline");
+  command.add_flag("-k,--keys", o.keys, "Print path:offset and a tab before each record");
 }
 
 }  // namespace
@@ -244,13 +252,15 @@ void add_cat(CLI::App& app, program& p) {
   const auto options = std::make_shared<cat_options>();
   options->files.add_to(*command, true);
   as_number(command->add_option("-n,--max-count", options->count,
-                                "At most so many records of each file"));
-  as_number(
-      command->add_option("--from", options->first, "Begin at this record; the first one is 0"))
+                                "Print at most N records of each file"));
+  as_number(command->add_option("--from", options->first,
+                                "Start at record INDEX; the first record has index 0"))
       ->type_name("INDEX");
   command
       ->add_option("--records", options->records,
-                   "These records, in this order: 0,5-9,100. Goes to them by the index")
+                   "Print the records with these indices, in this order: 0,5-9,100\n\n"
+                   "The command finds the records through the index file. If no index file matches "
+                   "the file, it builds a temporary index and does not save it.")
       ->excludes("--from")
       ->excludes("--max-count")
       ->type_name("LIST");
@@ -265,7 +275,7 @@ void add_head(CLI::App& app, program& p) {
   options->headings = true;
   options->files.add_to(*command, true);
   as_number(command->add_option("-n,--records", options->count,
-                                "So many records of each file; 10 unless told otherwise"));
+                                "Print at most N records of each file (default: 10)"));
   add_printing(*command, *options);
   command->callback([options, &p] { p.run = [options, &p] { run_cat(*options, p); }; });
 }

@@ -30,7 +30,7 @@ struct checkpoints_options {
   std::string directory;
   std::string show;
   bool verify = false;
-  std::uint64_t keep = 0;  // of --prune; 0: not given
+  std::uint64_t keep = 0;  // value of --prune; 0: not set
   bool prune_preserved = false;
 };
 
@@ -146,10 +146,10 @@ void remove_from(leat::checkpoint_state& state, const std::set<std::string>& nam
   if (timed) times.resize(to);
 }
 
-// The names of the checkpoints that a saver preserves (saver_options::keep_every): the state file
-// does not list them, and they are not newer than the last one that was preserved. The state file
-// has the time at which the save of that one began; its file is younger, but older than what was
-// saved afterwards.
+// Returns the names of the checkpoints that a saver preserves (saver_options::keep_every): the list
+// does not contain them, and they are not newer than the last preserved one. The state file
+// contains the time at which the save of that one started; its file is newer than this time, but
+// older than all later checkpoints.
 std::set<std::string> find_preserved(const std::optional<leat::checkpoint_state>& state,
                                      const std::vector<checkpoint_info>& all) {
   if (!state || !state->last_preserved_timestamp) return {};
@@ -174,11 +174,11 @@ std::set<std::string> find_preserved(const std::optional<leat::checkpoint_state>
   return names;
 }
 
-// For each basename, all but the newest `keep` intact checkpoints. Corrupt ones count for nothing:
-// those that are newer than a kept one stay for inspection.
+// Returns, for each basename, all but the newest `keep` intact checkpoints. Corrupt ones are not
+// counted, and those that are newer than a kept one are not returned.
 std::vector<checkpoint_info> surplus(const std::vector<checkpoint_info>& all, std::uint64_t keep,
                                      const std::set<std::string>& latest) {
-  std::map<std::string, std::uint64_t> intact;  // newer ones, by basename
+  std::map<std::string, std::uint64_t> intact;  // number of newer ones, by basename
   std::vector<checkpoint_info> result;
   for (auto c = all.rbegin(); c != all.rend(); ++c) {
     if (!c->step) continue;
@@ -206,7 +206,7 @@ void report_preserved(const checkpoint_info& c, program& p) {
   }
 }
 
-// The state file is written before a checkpoint is deleted: it never names one that is gone.
+// Updates the state file before it deletes a checkpoint, so that it never names a deleted one.
 leat::task<> prune(const checkpoints_options& options, program& p) {
   leat::directory_lock lock = co_await leat::directory_lock::acquire(options.directory);
   std::optional<leat::checkpoint_state> state =
@@ -253,16 +253,16 @@ leat::task<> read_state(std::string directory, std::optional<leat::checkpoint_st
 void run_checkpoints(const checkpoints_options& options, program& p) {
   if (!options.show.empty()) {
     if (options.keep > 0 || !options.directory.empty()) {
-      throw usage_error("--show takes a FILE of its own: not together with DIR or --prune");
+      throw usage_error("--show cannot be combined with DIR or --prune");
     }
     return show(options, p);
   }
   if (options.prune_preserved && options.keep == 0) {
-    throw usage_error("--prune-preserved goes with --prune KEEP");
+    throw usage_error("--prune-preserved requires --prune KEEP");
   }
-  if (options.directory.empty()) throw usage_error("say which directory: leat checkpoints DIR");
+  if (options.directory.empty()) throw usage_error("DIR is required: leat checkpoints DIR");
   if (!std::filesystem::is_directory(options.directory)) {
-    throw leat::failure(leat::errc::not_found, options.directory + ": no such directory");
+    throw leat::failure(leat::errc::not_found, options.directory + ": not a directory");
   }
   if (options.keep > 0) return leat::sync_wait(prune(options, p));
   std::optional<leat::checkpoint_state> state;
@@ -273,7 +273,7 @@ void run_checkpoints(const checkpoints_options& options, program& p) {
   }
   const auto all = find_checkpoints(options.directory, options.verify);
   if (all.empty()) {
-    throw leat::failure(leat::errc::not_found, options.directory + ": no checkpoint in it");
+    throw leat::failure(leat::errc::not_found, options.directory + ": no checkpoints found");
   }
   list(all, find_latest(state), options.verify, p);
 }
@@ -287,18 +287,29 @@ void add_checkpoints(CLI::App& app, program& p) {
   as_path(command->add_option("DIR", options->directory, "The directory of the checkpoints"))
       ->type_name("");
   as_path(command->add_option("--show", options->show,
-                              "Show the entries of this checkpoint: names, types and shapes"))
+                              "Show one checkpoint instead, with its entries\n\n"
+                              "Print the name, type, number of elements and size of each entry."))
       ->type_name("FILE");
-  command->add_flag("--verify", options->verify,
-                    "Read every value and compare its checksum; else only header, table\n"
-                    "and size are checked");
-  as_number(command->add_option("--prune", options->keep,
-                                "Delete all but the newest KEEP intact checkpoints of each name"),
-            1)
+  command->add_flag("--verify", options->verify, "Also read every value and compare its checksum");
+  as_number(
+      command->add_option("--prune", options->keep,
+                          "Delete all but the newest KEEP intact checkpoints of each basename\n\n"
+                          "All values are read first. A corrupt checkpoint is reported, sets "
+                          "the exit status to 1, and does not count as kept.\n\n"
+                          "These checkpoints are never deleted:\n"
+                          "- the checkpoint that the state file names as the latest\n"
+                          "- checkpoints that are newer than a kept one\n"
+                          "- checkpoints without a step\n"
+                          "- checkpoints that the program preserves (keep_every, "
+                          "keep_checkpoint_every_n_hours). The state file does not list "
+                          "them, and they are not newer than its last_preserved_timestamp. "
+                          "Their names are printed.\n\n"
+                          "The directory must not be in use by a program. The state file is "
+                          "updated before a checkpoint is deleted."),
+      1)
       ->type_name("KEEP");
   command->add_flag("--prune-preserved", options->prune_preserved,
-                    "With --prune, also delete those that the program preserves\n"
-                    "(keep_every, TensorFlow's keep_checkpoint_every_n_hours)");
+                    "With --prune, also delete the checkpoints that the program preserves");
   command->callback([options, &p] { p.run = [options, &p] { run_checkpoints(*options, p); }; });
 }
 

@@ -6,7 +6,7 @@
 
 namespace tool {
 
-/// The subcommands. Each adds itself, with its options, and sets `run` when it is named.
+/// Functions that add the subcommands. A subcommand sets `run` if it is chosen.
 void add_cat(CLI::App& app, program& p);
 void add_head(CLI::App& app, program& p);
 void add_count(CLI::App& app, program& p);

@@ -1,4 +1,4 @@
-// leat convert: records of one kind as records of another.
+// leat convert: converts records from one format to another.
 
 #include <algorithm>
 #include <initializer_list>
@@ -53,15 +53,15 @@ struct conversion_result {
   std::vector<std::string> outputs;
 };
 
-// Where the records of all files go through.
+// Converts the records of all files.
 struct conversion {
   const convert_options& options;
   record_sink& sink;
-  csv_sink* table;  // the sink, where it is csv
+  csv_sink* table;  // the sink, if it writes csv; else null
   progress& shown;
   conversion_result& result;
 
-  // Begins with what is set only for this kind of reader.
+  // Adds the common options to those of this kind of reader.
   template <class Options>
   [[nodiscard]] Options add_common_options(Options how) const {
     options.files.set_reader_options(how, make_corruption_reporter(result.lost));
@@ -77,17 +77,16 @@ leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
   const std::uint64_t left_over = reader->statistics().left_over;
   if (left_over == 0) co_return;
   c.result.lost.bytes += left_over;
-  const std::string last = left_over == 1 ? "byte is" : std::to_string(left_over) + " bytes are";
-  print_error(fmt::format("{}: the last {} no whole record, and left out",
-                          display_path(reader->path()), last));
+  print_error(fmt::format("{}: incomplete last record: skipped {}", display_path(reader->path()),
+                          count_text(left_over, "byte")));
 }
 
 std::string_view strip_byte_order_mark(std::string_view text) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
 
-// One row is one tf.train.Example. Without columns the first row names them, and `select` chooses
-// some of these.
+// Converts each row to a tf.train.Example. If no columns are given, the first row names them, and
+// `select` chooses among them.
 class csv_conversion {
  public:
   explicit csv_conversion(const convert_options& options)
@@ -96,7 +95,7 @@ class csv_conversion {
     if (options.select) selected_ = parse_columns(*options.select, "--select");
   }
 
-  // The example of the row that ends with this line; none where there is none.
+  // Returns the example of the row that ends with this line, or nothing if no row ends here.
   std::optional<std::string> add(std::string_view line, std::string_view end_before) {
     if (!rows_.add(line, end_before)) return std::nullopt;
     if (header_size_ > 0) return to_example(columns_, selected_fields());
@@ -108,8 +107,8 @@ class csv_conversion {
     for (const std::string& name : rows_.fields()) columns_.push_back({name});
     if (const auto* const twice = find_duplicate(columns_)) {
       throw row_error(
-          fmt::format("column '{}' is named twice: name them with --columns, and leave "
-                      "this line out with --skip-lines",
+          fmt::format("column '{}' occurs twice in the header: set the names with --columns, and "
+                      "skip this line with --skip-lines",
                       escape_text(twice->name)));
     }
     return std::nullopt;
@@ -117,21 +116,22 @@ class csv_conversion {
 
   void finish() const { rows_.finish(); }
 
-  // None before the line that names them.
+  // Returns the columns; empty before the header was read.
   const std::vector<csv_field>& columns() const noexcept { return columns_; }
 
  private:
-  // Looks up the selected columns in the header, which is the row at hand.
+  // Looks up the selected columns in the header, which is the current row.
   void find_selected() {
     const std::vector<std::string>& header = rows_.fields();
     for (const csv_field& c : selected_) {
       const auto found = std::ranges::find(header, c.name);
       if (found == header.end()) {
-        throw row_error(fmt::format("--select: the header has no column '{}', only {}",
+        throw row_error(fmt::format("--select: column '{}' is not in the header, which has {}",
                                     escape_text(c.name), quoted_names(header)));
       }
       if (std::find(found + 1, header.end(), c.name) != header.end()) {
-        throw row_error(fmt::format("--select: the header has '{}' twice", escape_text(c.name)));
+        throw row_error(
+            fmt::format("--select: column '{}' occurs twice in the header", escape_text(c.name)));
       }
       positions_.push_back(static_cast<std::size_t>(found - header.begin()));
     }
@@ -142,8 +142,9 @@ class csv_conversion {
   [[nodiscard]] std::vector<std::string> selected_fields() const {
     const std::vector<std::string>& fields = rows_.fields();
     if (fields.size() != header_size_) {
-      throw row_error(
-          fmt::format("{} fields, and {} columns in the header", fields.size(), header_size_));
+      throw row_error(fmt::format("row has {}, but the header has {}",
+                                  count_text(fields.size(), "field"),
+                                  count_text(header_size_, "column")));
     }
     std::vector<std::string> selected;
     for (const std::size_t i : positions_) selected.push_back(fields[i]);
@@ -154,23 +155,23 @@ class csv_conversion {
   std::vector<csv_field> columns_;
   std::vector<csv_field> selected_;
   std::vector<std::size_t> positions_;  // of the selected columns in a row
-  std::size_t header_size_ = 0;         // fields of the header that selected_ was found in
+  std::size_t header_size_ = 0;         // number of fields of the header; 0 before it was read
 };
 
-// The line at hand.
+// The current line.
 struct row_slot {
   std::uint64_t number = 0;  // from 1
-  std::uint64_t end = 0;     // where its text ends
+  std::uint64_t end = 0;     // offset of the end of its text
 };
 
-// Writes the examples of some lines.
+// Writes the examples of a batch of lines.
 leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_slot& line,
                         const conversion& c) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const leat::record_position position = batch.position(i);
     line.number = position.index + 1;
     const std::string_view text = line.number == 1 ? strip_byte_order_mark(batch[i]) : batch[i];
-    // Within a field a carriage return is a part of it.
+    // Within a quoted field, a carriage return belongs to the field.
     const bool returned = position.offset == line.end + 2;
     const std::optional<std::string> example = rows.add(text, returned ? "\r\n" : "\n");
     line.end = position.offset + batch[i].size();
@@ -206,7 +207,7 @@ format find_format(const std::string& path, const convert_options& options) {
   if (options.from) return *options.from;
   if (const auto guess = guess_format(path).records) return *guess;
   if (options.record_size > 0) return format::fixed;
-  throw usage_error(display_path(path) + ": the name does not tell what it holds: say --from");
+  throw usage_error(display_path(path) + ": unknown format: set --from");
 }
 
 leat::fixed_length_reader_options make_fixed_length_options(const convert_options& options) {
@@ -224,7 +225,7 @@ leat::line_reader_options make_line_options(const convert_options& options) {
   return how;
 }
 
-// Errors: usage_error for what the reader of a file would refuse, whatever is in it.
+// Errors: usage_error for options that the reader of a file would reject.
 void check_reading(const std::string& path, format what, const convert_options& options) {
   try {
     if (what == format::fixed) {
@@ -272,7 +273,7 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
   result.outputs = sink->paths();
 }
 
-// Options of a kind of file that is neither read nor written.
+// Rejects options for a format that is neither read nor written.
 void reject_unused_options(const convert_options& options, const std::vector<std::string>& paths) {
   const auto reads = [&](format what) {
     return std::ranges::any_of(
@@ -282,7 +283,7 @@ void reject_unused_options(const convert_options& options, const std::vector<std
                                   std::string_view with) {
     for (const char* const name : names) {
       if (used || options.files.command->get_option(name)->empty()) continue;
-      throw usage_error(fmt::format("{} has a meaning only with {}", name, with));
+      throw usage_error(fmt::format("{} applies only to {}", name, with));
     }
   };
   const sink_options& sink = options.sink;
@@ -291,34 +292,34 @@ void reject_unused_options(const convert_options& options, const std::vector<std
           "fixed records");
   require(from_csv || reads(format::lines), {"--skip-lines"}, "lines or csv");
   require(from_csv || sink.records == format::csv, {"--columns", "--delimiter"}, "csv");
-  require(from_csv, {"--select", "--no-quotes"}, "csv that is read");
-  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
+  require(from_csv, {"--select", "--no-quotes"}, "csv input");
+  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib output");
 }
 
-// Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
+// Sets missing options of the sink according to the file name, and rejects contradictions.
 void infer_options(convert_options& options, const std::vector<std::string>& paths) {
   sink_options& sink = options.sink;
   const format_guess guess = guess_format(sink.path);
   sink.records = options.to.value_or(guess.records.value_or(format::tfrecord));
   sink.compression = options.to_compression.value_or(guess.compression);
   const bool to_csv = sink.records == format::csv;
-  if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
+  if (options.no_header && !to_csv) throw usage_error("--no-header applies only to csv output");
   for (const std::string& path : paths) {
     const format what = find_format(path, options);
     if (what == format::fixed && options.record_size == 0) {
-      throw usage_error(display_path(path) + ": records of one size need --record-size");
+      throw usage_error(display_path(path) + ": fixed records need a size: set --record-size");
     }
     if (to_csv && what != format::tfrecord && what != format::csv) {
       throw usage_error(display_path(path) +
-                        ": csv is made of tf.train.Examples or of csv: lines and fixed records "
-                        "have no columns");
+                        ": lines and fixed records have no columns: csv can be made only from "
+                        "csv and from tf.train.Examples");
     }
     check_reading(path, what, options);
     throw_if_replaced(path, sink);
   }
   reject_unused_options(options, paths);
   if (sink.index && !sink.can_have_index()) {
-    throw usage_error("--index is for TFRecord files that are not compressed");
+    throw usage_error("--index applies only to uncompressed TFRecord files");
   }
 }
 
@@ -339,7 +340,8 @@ void print(const conversion_result& r, const std::vector<std::string>& paths, pr
 void run_convert(convert_options& options, program& p) {
   const std::vector<std::string> paths = expand_paths(options.files.names);
   const bool to_stdout = options.sink.path == "-";
-  if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
+  if (to_stdout && p.json)
+    throw usage_error("--json cannot be combined with output to '-': both use standard output");
   infer_options(options, paths);
   progress shown_progress("convert", bytes_of(paths), p.quiet);
   conversion_result result;
@@ -361,78 +363,92 @@ char parse_delimiter(const std::string& text) {
   if (text.size() == 1 && std::string_view("\"\r\n").find(text) == std::string_view::npos) {
     return text.front();
   }
-  throw CLI::ValidationError(
-      "--delimiter",
-      "give one character, no quote and no line's end, or 'tab', not '" + escape_text(text) + "'");
+  throw CLI::ValidationError("--delimiter",
+                             "give one character other than a quote or a newline, or 'tab', not '" +
+                                 escape_text(text) + "'");
 }
 
 void add_input_options(CLI::App& command, convert_options& o) {
   add_choice(command, "--from", o.from, format_names,
-             "What the files hold: tfrecord, lines, csv or fixed;\n"
-             "else told by their names")
+             "Read this format: tfrecord, lines, csv or fixed\n"
+             "(default: from the file name)")
       ->type_name("WHAT");
   as_size(command.add_option("--record-size", o.record_size,
-                             "Bytes of a record in files of fixed records"));
-  as_number(
-      command.add_option("--header-size", o.header_size, "Bytes before the first fixed record"));
-  as_number(
-      command.add_option("--footer-size", o.footer_size, "Bytes behind the last fixed record"));
+                             "Set the size in bytes of each fixed record"));
+  as_number(command.add_option("--header-size", o.header_size,
+                               "Skip N bytes before the first fixed record"));
+  as_number(command.add_option("--footer-size", o.footer_size,
+                               "Skip N bytes after the last fixed record"));
   as_number(command.add_option("--skip-lines", o.skip_lines,
-                               "Lines left out at the beginning of each file"));
+                               "Skip N lines at the beginning of each file"));
   command
       .add_option("--columns", o.columns,
-                  "Columns of csv: name:int64,name:float,name. Without them the first\n"
-                  "line names them, and all are bytes; of csv that is written they are\n"
-                  "the features of the first record")
+                  "Set the columns of csv: name:int64,name:float,name:bytes\n\n"
+                  "The type bytes can be omitted.\n\n"
+                  "When csv is read, LIST names all columns in the order of the file. If this "
+                  "option is not set, the first line names the columns, and all have the type "
+                  "bytes.\n\n"
+                  "When csv is written, LIST selects the features and their order; other features "
+                  "are omitted. A column without a type accepts a feature of any type. If this "
+                  "option is not set, the columns are those that were read from csv, or all "
+                  "features of the first record, sorted by name.")
       ->type_name("LIST");
   command
       .add_option("--select", o.select,
-                  "Columns of csv that is read, chosen by the names in its first line:\n"
-                  "name:int64,name:float,name. The others are left out")
+                  "Read only these columns of csv: name:int64,name\n\n"
+                  "The names are those in the first line that is not skipped. --select cannot be "
+                  "combined with --columns.")
       ->excludes("--columns")
       ->type_name("LIST");
   command.add_flag("--no-quotes", o.no_quotes,
-                   "Of csv that is read: a quote is a character like any other");
+                   "Treat quotes in csv input as ordinary characters\n\n"
+                   "Each line is then a row.");
   command
       .add_option_function<std::string>(
           "--delimiter", [&o](const std::string& text) { o.delimiter = parse_delimiter(text); },
-          "Between columns of csv: a character, or 'tab'")
+          "Separate the columns of csv by C, or by 'tab' (default: a comma)")
       ->type_name("C");
-  command.add_flag("--no-header", o.no_header,
-                   "Of csv that is written: without the line that names the columns");
+  command.add_flag("--no-header", o.no_header, "Write csv without the line that names the columns");
 }
 
 void add_output_options(CLI::App& command, convert_options& o) {
   as_path(command.add_option("-o,--output", o.sink.path,
-                             "The file that is made, or with shards the beginning of their names;\n"
-                             "'-' is standard output"))
+                             "Write to the file PATH; - is standard output\n\n"
+                             "With several output files, PATH is the beginning of their names, as "
+                             "in PATH-00003-of-00010.tfrecord."))
       ->required();
   add_choice(command, "--to", o.to, format_names,
-             "What is written: tfrecord, lines, csv or fixed;\n"
-             "else told by the name, or tfrecord")
+             "Write this format: tfrecord, lines, csv or fixed\n"
+             "(default: from the file name, or tfrecord)")
       ->type_name("WHAT");
   add_choice(command, "--to-compression", o.to_compression, compression_names,
-             "none, zlib or gzip; else told by the name: .zz, .gz")
+             "Compress the output: none, zlib or gzip\n"
+             "(default: from the file name, or none)")
       ->type_name("HOW");
-  command.add_option("--level", o.sink.level, "Of compression, 0 to 9")
+  command.add_option("--level", o.sink.level, "Set the compression level, 0 to 9")
       ->check(CLI::Range(0, 9).description(""))
       ->type_name("N");
-  command.add_option("--shards", o.sink.shards, "Deal the records to so many files")
+  command
+      .add_option("--shards", o.sink.shards,
+                  "Distribute the records over N files, 1 to 10000\n\n"
+                  "The records are distributed in round-robin order.")
       ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N");
   as_number(command.add_option("--max-records", o.sink.max_records,
-                               "Records of a file, then comes the next"),
+                               "Start the next file after N records"),
             1);
   as_size(
-      command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next"));
-  command.add_flag("--index", o.sink.index, "Make index files too");
+      command.add_option("--max-bytes", o.sink.max_bytes, "Start the next file after SIZE bytes"));
+  command.add_flag("--index", o.sink.index,
+                   "Also create index files\n\n"
+                   "Each index file appears under its name just before its file does.");
 }
 
 }  // namespace
 
 void add_convert(CLI::App& app, program& p) {
-  CLI::App* command = add_command(app, p, "convert",
-                                  "Write records as TFRecord files, lines, csv or fixed records");
+  CLI::App* command =
+      add_command(app, p, "convert", "Convert TFRecord files, lines, csv and fixed records");
   const auto options = std::make_shared<convert_options>();
   options->files.add_to(*command, true);
   add_input_options(*command, *options);

@@ -1,4 +1,4 @@
-// leat count: how many records there are.
+// leat count: counts records.
 
 #include <memory>
 
@@ -50,7 +50,7 @@ void run_count(const count_options& options, program& p) {
     add_numbers(sum, total);
     p.out.write_line(json{{"total", std::move(sum)}});
   } else if (paths.size() > 1) {
-    p.out.write(fmt::format("{:>12} in all\n", total.records));
+    p.out.write(fmt::format("{:>12} total\n", total.records));
   }
 }
 
@@ -60,7 +60,8 @@ void add_count(CLI::App& app, program& p) {
   CLI::App* command = add_command(app, p, "count", "Count the records of TFRecord files");
   const auto options = std::make_shared<count_options>();
   options->files.add_to(*command, false);
-  command->add_flag("--no-index", options->no_index, "Look at the files, whatever an index says");
+  command->add_flag("--no-index", options->no_index,
+                    "Read the files even if an index file matches");
   command->callback([options, &p] { p.run = [options, &p] { run_count(*options, p); }; });
 }
 

@@ -1,4 +1,4 @@
-// leat doctor: what this machine allows, and what to do about what it does not.
+// leat doctor: checks what this machine supports, and prints advice.
 
 #include <algorithm>
 #include <array>
@@ -33,18 +33,18 @@
 namespace tool {
 namespace {
 
-// ok: as it should be. note: works, could be better. problem: something does not work.
+// note: works, but could be better. problem: does not work.
 enum class state { ok, note, problem };
 
 struct finding {
   std::string name;
   state how = state::ok;
   std::string text;
-  std::string advice;  // empty where nothing is to be done
+  std::string advice;  // empty if there is nothing to do
   json details;
 };
 
-// ---- What files say.
+// ---- System files.
 
 std::string first_line(const std::string& path) {
   std::ifstream in(path);
@@ -80,18 +80,23 @@ finding kernel() {
 
 std::string ring_advice(const ring_probe& ring) {
   if (ring.error == ENOSYS) {
-    return "the kernel has no io_uring, or a container's seccomp profile hides it: Linux 5.6 or "
-           "later, and a profile that allows io_uring_setup, io_uring_enter, io_uring_register";
+    return "the kernel has no io_uring, or the seccomp profile of a container hides it: use Linux "
+           "5.6 "
+           "or later, and a profile that allows io_uring_setup, io_uring_enter and "
+           "io_uring_register";
   }
   if (ring.switched_off > 0) {
-    return "allow it: sysctl kernel.io_uring_disabled=0, or the group in kernel.io_uring_group";
+    return "enable it: sysctl kernel.io_uring_disabled=0, or join the group in "
+           "kernel.io_uring_group";
   }
   if (ring.error == EPERM || ring.error == EACCES) {
-    return "a seccomp profile refuses it: run the container with one that allows io_uring_setup, "
-           "io_uring_enter, io_uring_register (docker: --security-opt seccomp=PROFILE)";
+    return "a seccomp profile blocks it: run the container with a profile that allows "
+           "io_uring_setup, "
+           "io_uring_enter and io_uring_register (docker: --security-opt seccomp=PROFILE)";
   }
-  if (ring.error == ENOMEM) return "too little locked memory: raise RLIMIT_MEMLOCK (ulimit -l)";
-  return "worker threads read and write instead, which costs more for each read";
+  if (ring.error == ENOMEM)
+    return "the limit of locked memory is too low: raise RLIMIT_MEMLOCK (ulimit -l)";
+  return "worker threads do file I/O instead, which costs more for each read";
 }
 
 finding io_uring() {
@@ -103,20 +108,20 @@ finding io_uring() {
   } catch (const leat::failure& e) {
     f.how = state::problem;
     f.text = e.what();
-    f.advice = "set LEAT_IO to uring or threads, or not at all";
+    f.advice = "set LEAT_IO to uring or threads, or unset it";
   }
   std::string features;
   for (const std::string& name : ring.features) features += (features.empty() ? "" : " ") + name;
   if (f.how == state::problem) {
-    // as it stands
+    // f is complete
   } else if (ring.error != 0) {
     f.how = state::note;
-    f.text = fmt::format("refused: {}; worker threads read and write", error_text(ring.error));
+    f.text = fmt::format("unavailable: {}; worker threads do file I/O", error_text(ring.error));
     f.advice = ring_advice(ring);
   } else if (used != "io_uring") {
     f.how = state::note;
-    f.text = "allowed and not used: " + leat::file_backend_reason();
-    f.advice = "unset LEAT_IO; or this leat was built without liburing";
+    f.text = "available but not used: " + leat::file_backend_reason();
+    f.advice = "unset LEAT_IO, or use a build of leat with liburing";
   } else {
     f.text = fmt::format("used; {} operations; {}", ring.operations, features);
   }
@@ -145,16 +150,16 @@ finding open_files() {
   const bool few = limit.rlim_cur < enough;
   return {.name = "open files",
           .how = few ? state::note : state::ok,
-          .text = fmt::format("{} at most, may be raised to {}", limit_text(limit.rlim_cur, false),
+          .text = fmt::format("at most {}, can be raised to {}", limit_text(limit.rlim_cur, false),
                               limit_text(limit.rlim_max, false)),
-          .advice = few ? "each file that is read takes one: ulimit -n 65536, or LimitNOFILE= of "
-                          "a service"
+          .advice = few ? "each open file needs a descriptor: raise the limit by ulimit -n 65536, "
+                          "or by LimitNOFILE= of a service"
                         : "",
           .details = {{"soft", limit_json(limit.rlim_cur)}, {"hard", limit_json(limit.rlim_max)}}};
 }
 
 finding locked_memory() {
-  // Since Linux 5.12 a ring is no locked memory.
+  // Since Linux 5.12, a ring does not count as locked memory.
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   utsname name{};
@@ -168,14 +173,14 @@ finding locked_memory() {
   return {.name = "locked memory",
           .how = few ? state::note : state::ok,
           .text = limit_text(limit.rlim_cur, true) +
-                  (counts ? "" : "; rings do not count on this kernel"),
-          .advice = few ? "before Linux 5.12 a ring is locked memory: ulimit -l 65536" : "",
+                  (counts ? "" : "; io_uring does not need it on this kernel"),
+          .advice = few ? "before Linux 5.12, io_uring needs locked memory: ulimit -l 65536" : "",
           .details = {{"soft", limit_json(limit.rlim_cur)},
                       {"hard", limit_json(limit.rlim_max)},
                       {"needed_for_rings", counts}}};
 }
 
-// The limit of this process's own group, or of one above it.
+// Returns the limit of the cgroup of this process, or of the nearest group above it.
 std::string group_limit(const std::string& file) {
   std::string group = first_line("/proc/self/cgroup");
   const std::size_t colon = group.rfind(':');
@@ -195,12 +200,12 @@ finding container() {
   const bool inside = std::filesystem::exists("/.dockerenv", ignored) ||
                       std::filesystem::exists("/run/.containerenv", ignored) ||
                       std::getenv("container") != nullptr;
-  std::string text = inside ? "in a container" : "no sign of a container";
+  std::string text = inside ? "in a container" : "no container detected";
   if (seccomp == "2") text += "; seccomp filters system calls";
   if (!memory.empty()) {
     text += "; at most " + size_text(std::strtoull(memory.c_str(), nullptr, 10)) + " of memory";
   }
-  if (!processors.empty()) text += "; processor time limited to " + processors + " us";
+  if (!processors.empty()) text += "; CPU time limited to " + processors + " us";
   finding f{.name = "container",
             .how = state::ok,
             .text = text,
@@ -211,8 +216,8 @@ finding container() {
                         {"cpu_max", processors}}};
   if (!memory.empty()) {
     f.advice =
-        "the page cache counts as this memory too: give queues a maximum weight, and "
-        "readers fewer chunks at a time";
+        "the page cache counts towards this limit: set a maximum weight for queues, and a smaller "
+        "read_options::depth for readers";
     f.how = state::note;
   }
   return f;
@@ -232,8 +237,8 @@ finding pages() {
           .how = never ? state::note : state::ok,
           .text = fmt::format("{}; transparent huge pages: {}",
                               size_text(static_cast<std::uint64_t>(size)), choice),
-          .advice = never ? "readers ask for huge pages, which make large reads from a device "
-                            "faster: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+          .advice = never ? "huge pages make large reads from a device faster: "
+                            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
                           : "",
           .details = {{"page_size", size}, {"transparent_huge_pages", choice}}};
 }
@@ -271,7 +276,7 @@ std::string find_file_system(const char* path) {
   return fmt::format("0x{:x}", magic);
 }
 
-// Empty where no file can be made to find out.
+// Returns nothing if no file can be created for the test.
 std::optional<bool> allows_direct_io(const char* path) {
   const int f = ::open(path, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
   if (f >= 0) {
@@ -288,7 +293,7 @@ std::optional<bool> allows_direct_io(const char* path) {
   return std::nullopt;
 }
 
-// Of the device below a path, KiB; empty for what lies on none.
+// Returns the read-ahead of the device of a path, in KiB; empty if there is no device.
 std::string find_read_ahead(const char* path) {
   struct stat s{};
   if (::stat(path, &s) != 0) return {};
@@ -307,15 +312,15 @@ finding working_directory() {
   std::error_code ignored;
   const std::string path = std::filesystem::current_path(ignored).string();
   std::string text = fmt::format("{} on {}; direct I/O {}", path, type,
-                                 !direct   ? "could not be tried"
+                                 !direct   ? "could not be tested"
                                  : *direct ? "works"
-                                           : "does not");
+                                           : "is not supported");
   if (!ahead.empty()) text += fmt::format("; the kernel reads {} KiB ahead", ahead);
   finding f{.name = "working directory",
             .how = remote ? state::note : state::ok,
             .text = text,
-            .advice = remote ? "reads go through a network or another process: use a larger "
-                               "read_options::depth, and read several files at a time"
+            .advice = remote ? "reads go through a network or another process: raise "
+                               "read_options::depth, and read several files concurrently"
                              : "",
             .details = {{"path", path}, {"file_system", type}}};
   f.details["direct_io"] = direct ? json(*direct) : json(nullptr);
@@ -342,13 +347,13 @@ finding processor() {
     (has ? there : missing) += std::string(" ") + name;
     f.details[name] = has;
   }
-  f.text += ";" + (there.empty() ? " none of the features that make leat fast" : there);
+  f.text += ";" + (there.empty() ? " none of the CPU features that leat uses" : there);
   if (!missing.empty()) f.text += "; without" + missing;
   if (!features[0].second) {
     f.how = state::note;
     f.advice =
-        "checksums are computed byte by byte: give the virtual machine a processor model "
-        "of this decade";
+        "checksums are slow without SSE 4.2: give the virtual machine a processor model that has "
+        "it";
   }
 #endif
   return f;
@@ -396,7 +401,7 @@ void run_doctor(program& p) {
 
 void add_doctor(CLI::App& app, program& p) {
   CLI::App* command =
-      add_command(app, p, "doctor", "Say what this machine allows, and what to do about it");
+      add_command(app, p, "doctor", "Check what this machine supports, and print advice");
   command->callback([&p] { p.run = [&p] { run_doctor(p); }; });
 }
 

@@ -1,4 +1,4 @@
-// leat index: makes index files, and checks them.
+// leat index: creates and checks index files.
 
 #include <memory>
 #include <optional>
@@ -28,13 +28,13 @@ struct index_options {
 
 struct indexed {
   std::string index_path;
-  std::string state;  // "present", "made"; with --check "missing", or what is wrong
+  std::string state;  // "present", "made"; with --check also "missing", or an error
   leat::tfrecord_index index;
 
   [[nodiscard]] bool fits() const noexcept { return state == "present" || state == "made"; }
 };
 
-// The index that is there; empty, and why, where none fits.
+// Loads the index file. If it cannot be used, returns nothing and sets `why`.
 leat::task<std::optional<leat::tfrecord_index>> load(std::string path, std::string index_path,
                                                      std::string& why) {
   try {
@@ -53,7 +53,7 @@ leat::task<std::optional<leat::tfrecord_index>> load(std::string path, std::stri
 leat::task<indexed> index_file(std::string path, const index_options& options) {
   indexed result;
   result.index_path = options.output.empty() ? leat::tfrecord_index_path(path) : options.output;
-  // A file that is not there is an error in itself, not a lack of an index.
+  // A missing file is an error, and differs from a missing index.
   co_await leat::get_status(path);
   std::optional<leat::tfrecord_index> there;
   if (!options.force || options.check) {
@@ -92,13 +92,13 @@ void print(const std::string& path, const indexed& r, program& p, const palette&
     p.out.write_line(line);
   } else if (r.fits()) {
     p.out.write(fmt::format("{} {}: {}, {}\n", paint.good("ok     "), escape_controls(r.index_path),
-                            r.state == "made" ? "made" : "is there already",
+                            r.state == "made" ? "created" : "already present",
                             count_text(r.index.size(), "record")));
   } else if (missing) {
     p.out.write(fmt::format("{} {}\n", paint.bad("missing"), escape_controls(r.index_path)));
   } else {
-    p.out.write(
-        fmt::format("{} {}\n", paint.bad("unfit  "), escape_controls(r.state)));  // names the index
+    p.out.write(fmt::format("{} {}\n", paint.bad("unfit  "),
+                            escape_controls(r.state)));  // contains the path of the index
   }
 }
 
@@ -106,14 +106,14 @@ void run_index(const index_options& options, program& p) {
   const std::vector<std::string> paths = expand_paths(options.names);
   for (const std::string& path : paths) {
     if (is_standard_input(path)) {
-      throw usage_error("index needs the names of files: in standard input no record has a place");
+      throw usage_error("standard input cannot have an index: give the name of a file");
     }
   }
   if (paths.size() > 1 && (!options.output.empty() || options.dali)) {
-    throw usage_error("--output and --dali are for one file");
+    throw usage_error(fmt::format("--output and --dali accept one file, not {}", paths.size()));
   }
   if (options.dali && (options.check || p.json)) {
-    throw usage_error("--dali prints the index: not together with --check or --json");
+    throw usage_error("--dali cannot be combined with --check or --json");
   }
   if (!options.output.empty() && !options.check) {
     throw_if_replaced(paths.front(), {.path = options.output});
@@ -134,20 +134,20 @@ void run_index(const index_options& options, program& p) {
 }  // namespace
 
 void add_index(CLI::App& app, program& p) {
-  CLI::App* command = add_command(
-      app, p, "index", "Make the index files of TFRecord files, for random access and counts");
+  CLI::App* command = add_command(app, p, "index", "Create index files of TFRecord files");
   const auto options = std::make_shared<index_options>();
   as_path(command->add_option("FILE", options->names,
-                              "TFRecord files that are not compressed, or patterns"))
+                              "Uncompressed TFRecord files, or quoted patterns"))
       ->required()
       ->type_name("");
-  as_path(
-      command->add_option("-o,--output", options->output, "Where the index goes; else FILE.index"));
+  as_path(command->add_option("-o,--output", options->output,
+                              "Write the index of a single file to PATH (default: FILE.index)"));
   command->add_flag("--check", options->check,
-                    "Make none; say whether each file has one that fits");
-  command->add_flag("-f,--force", options->force, "Make each anew, also where one fits");
+                    "Create no index; print whether each file has a matching one");
+  command->add_flag("-f,--force", options->force, "Recreate each index file, even if it matches");
   command->add_flag("--dali", options->dali,
-                    "Print it as tfrecord2idx of NVIDIA DALI does, and save none");
+                    "Print the index like tfrecord2idx of NVIDIA DALI; save no file\n\n"
+                    "Each line has the offset and the size of a record, including its frame.");
   command->callback([options, &p] { p.run = [options, &p] { run_index(*options, p); }; });
 }
 

@@ -1,4 +1,4 @@
-// leat repair: what is whole in a damaged file, as a new one.
+// leat repair: copies the intact records of a damaged file to a new one.
 
 #include <cerrno>
 #include <filesystem>
@@ -33,7 +33,7 @@ struct repair_options {
   bool roll_back = false;
 };
 
-// A file that another one is to replace: where it is, whatever links lead there.
+// A file that will be replaced: its real path, with all links resolved.
 struct old_file {
   std::string path;
   file_access access;
@@ -50,7 +50,7 @@ old_file find_old(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode)) {
     throw leat::failure(leat::errc::failed_precondition,
-                        path + ": only a regular file can be replaced: say --output");
+                        path + ": not a regular file: use --output instead of --in-place");
   }
   old.access = {status.st_mode & mode_t{07777}, status.st_uid, status.st_gid};
   return old;
@@ -60,24 +60,25 @@ struct repaired {
   std::string output;
   copy_totals whole;
   corruption_count lost;
-  std::string kept;  // the name of the damaged file; empty: it has the one it had
+  std::string kept;  // the new name of the damaged file; empty if it was not renamed
 };
 
-// So many kept files of one path are too many: somebody forgets to clean up.
+// A limit on the search for a free name.
 constexpr int max_kept_files = 1000;
 
-// Another name for a file that something else is to replace. Unless it is to stay it goes again,
-// since then the file has kept the name it had.
+// A second name (a hard link) for a file that will be replaced. The destructor removes it, unless
+// stay() was called after the file was replaced.
 class kept_file {
  public:
-  // FILE.damaged, or .damaged1, ... where that is there already: a link never replaces anything.
+  // Links FILE.damaged, or FILE.damaged1, ... if that exists; link() never replaces a file.
   explicit kept_file(const std::string& path) {
     for (int i = 0;; ++i) {
       path_ = path + ".damaged" + (i > 0 ? std::to_string(i) : std::string());
       if (::link(path.c_str(), path_.c_str()) == 0) return;
       if (errno == EEXIST && i < max_kept_files) continue;
-      throw std::system_error(errno, std::generic_category(),
-                              path + ": cannot be kept as " + path_ + ", say --output");
+      throw std::system_error(
+          errno, std::generic_category(),
+          path + ": cannot keep it as " + path_ + ": use --output instead of --in-place");
     }
   }
   kept_file(const kept_file&) = delete;
@@ -96,14 +97,14 @@ class kept_file {
   bool stays_ = false;
 };
 
-// What takes the place of a damaged file.
+// Replaces a damaged file by the new one.
 leat::task<> replace(const std::string& path, record_sink& sink, repaired& result) {
   kept_file old(path);
   co_await sink.close();
   result.kept = old.stay();
 }
 
-// Compressed as it was.
+// Uses the compression of the original file.
 leat::task<> copy_whole_records(std::string path, const repair_options& options, output& out,
                                 progress& shown, repaired& result) {
   sink_options to;
@@ -123,13 +124,12 @@ leat::task<> copy_whole_records(std::string path, const repair_options& options,
   const std::unique_ptr<record_sink> sink = co_await open_sink(std::move(to), out);
   co_await copy_records(*reader, *sink, shown, result.whole);
   if (result.whole.records == 0 && result.lost.regions > 0) {
-    throw leat::failure(
-        leat::errc::data_loss,
-        tool::display_path(path) + ": no whole record is in it, so nothing is written");
+    throw leat::failure(leat::errc::data_loss,
+                        tool::display_path(path) + ": no intact record found: output not written");
   }
   if (!options.in_place) {
     co_await sink->close();
-  } else if (result.lost.regions > 0) {  // a file in order already keeps its time of change
+  } else if (result.lost.regions > 0) {  // an intact file is not touched
     co_await replace(path, *sink, result);
   }
 }
@@ -148,34 +148,34 @@ void print(const std::string& path, const repaired& r, program& p) {
   } else if (r.output == "-") {
     return;
   } else if (r.lost.regions == 0) {
-    p.out.write(fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "),
+    p.out.write(fmt::format("{} {}: {}, no damage found\n", paint.good("ok      "),
                             escape_controls(r.output), records));
   } else {
-    std::string text = fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"),
+    std::string text = fmt::format("{} {}: {}; skipped: {} in {}", paint.doubtful("repaired"),
                                    escape_controls(r.output), records, size_text(r.lost.bytes),
                                    count_text(r.lost.regions, "place"));
-    if (!r.kept.empty()) text += "; the file as it was is " + escape_controls(r.kept);
+    if (!r.kept.empty()) text += "; original kept as " + escape_controls(r.kept);
     p.out.write(text + "\n");
   }
 }
 
 void run_copy(const repair_options& options, const std::string& path, program& p) {
   if (options.output.empty() == !options.in_place) {
-    throw usage_error("say where the whole records go: --output PATH, or --in-place");
+    throw usage_error("give either --output PATH or --in-place");
   }
   if (options.in_place && is_standard_input(path)) {
-    throw usage_error("standard input cannot be replaced: say --output");
+    throw usage_error("--in-place cannot replace standard input: use --output");
   }
   if (!options.in_place) throw_if_replaced(path, {.path = options.output});
   if (options.output == "-" && p.json) {
-    throw usage_error("--json and records do not go together to '-'");
+    throw usage_error("--json cannot be combined with output to '-': both use standard output");
   }
-  if (options.in_place) ::umask(077);  // the new file is nobody else's before it has its mode
+  if (options.in_place) ::umask(077);  // protects the new file until its mode is set
   progress shown_progress("repair", bytes_of({path}), p.quiet);
   repaired result;
   run_until_signal(
       1, [&] { return copy_whole_records(path, options, p.out, shown_progress, result); });
-  // The loss is reported, but the command has done what it was asked to do: the status stays 0.
+  // The damage is reported, but the repair succeeded: the status stays 0.
   print(path, result, p);
 }
 
@@ -189,18 +189,19 @@ void run_roll_back(const std::string& path, program& p) {
   if (p.json) {
     p.out.write_line(json{{"path", path}, {"rolled_back", done}});
   } else {
-    p.out.write(fmt::format(
-        "{}: {}\n", escape_controls(path),
-        done ? "the append that was interrupted is undone" : "no append was interrupted"));
+    p.out.write(fmt::format("{}: {}\n", escape_controls(path),
+                            done ? "interrupted append undone" : "no interrupted append found"));
   }
 }
 
 void run_repair(const repair_options& options, program& p) {
   const std::vector<std::string> paths = expand_paths(options.files.names);
-  if (paths.size() != 1) throw usage_error("repair takes one file at a time");
+  if (paths.size() != 1)
+    throw usage_error(fmt::format("repair accepts one file, not {}", paths.size()));
   if (!options.roll_back) return run_copy(options, paths.front(), p);
   if (options.in_place || !options.output.empty() || is_standard_input(paths.front())) {
-    throw usage_error("--roll-back cuts the file itself: it needs a FILE and no place to write to");
+    throw usage_error(
+        "--roll-back requires a FILE and cannot be combined with --output or --in-place");
   }
   run_roll_back(paths.front(), p);
 }
@@ -209,18 +210,23 @@ void run_repair(const repair_options& options, program& p) {
 
 void add_repair(CLI::App& app, program& p) {
   CLI::App* command =
-      add_command(app, p, "repair", "Write what is whole in a damaged TFRecord file to a new one");
+      add_command(app, p, "repair", "Copy the intact records of a damaged TFRecord file");
   const auto options = std::make_shared<repair_options>();
   options->files.add_to(*command, false);
   options->files.add_max_held_to(*command);
-  as_path(
-      command->add_option("-o,--output", options->output, "The new file; '-' is standard output"));
+  as_path(command->add_option("-o,--output", options->output,
+                              "Write the new file to PATH; - is standard output"));
   command->add_flag("--in-place", options->in_place,
-                    "Replace the file, in one step, if something is damaged; what it was\n"
-                    "stays beside it as FILE.damaged");
+                    "Replace the file atomically if it is damaged\n\n"
+                    "The original file is kept next to it as FILE.damaged, or as FILE.damaged1 and "
+                    "so on if that name exists; no file is overwritten. A file system without hard "
+                    "links does not support this option, and nothing is changed. If FILE is a "
+                    "symbolic link, its target is replaced. The new file has the mode, the owner "
+                    "and the group of the original file. If these cannot be set, nothing is "
+                    "changed.");
   command->add_flag("--roll-back", options->roll_back,
-                    "Instead undo an append that was interrupted: its records were\n"
-                    "no part of the file yet");
+                    "Undo an interrupted append instead\n\n"
+                    "This truncates the file to its state before the append.");
   command->callback([options, &p] { p.run = [options, &p] { run_repair(*options, p); }; });
 }
 

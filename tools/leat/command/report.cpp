@@ -1,4 +1,4 @@
-// leat report: the curves of training runs, as a page for a browser or as JSON.
+// leat report: writes the curves of training runs as a web page or as JSON.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ struct found_run {
   std::string path;
 };
 
-// As it is called below the directory that was named; of several directories all of the path.
+// The path of a run relative to the given directory, or its full path if several were given.
 std::string name_of(const std::string& path, const std::string& directory, bool only_one) {
   if (!only_one) return path;
   const std::string name = std::filesystem::path(path).lexically_relative(directory).string();
@@ -50,17 +50,17 @@ leat::task<> find_runs(std::string directory, bool only_one, std::vector<found_r
   if (paths.empty()) {
     throw leat::failure(leat::errc::not_found,
                         directory +
-                            ": no file of events, here or below: their names contain "
-                            "'tfevents'");
+                            ": no event file found in it or below: the name of an event file "
+                            "contains 'tfevents'");
   }
   for (const std::string& path : paths) to.push_back({name_of(path, directory, only_one), path});
 }
 
-// Directories may be given twice, or lie within each other: of a run the first name counts.
+// Directories may be given twice, or contain each other: a run keeps its first name.
 void remove_duplicates(std::vector<found_run>& runs) {
   std::set<std::filesystem::path> seen;
   const auto is_duplicate = [&](const found_run& r) {
-    std::error_code unknown;  // then it is told where it is read
+    std::error_code unknown;  // reading the run reports the error
     const std::filesystem::path real = std::filesystem::canonical(r.path, unknown);
     return !unknown && !seen.insert(real).second;
   };
@@ -83,7 +83,7 @@ std::vector<found_run> find_all(const report_options& options, program& p) {
   return runs;
 }
 
-// What is damaged is left out, and said.
+// Skips damaged records and reports them.
 leat::event_reader_options reading(corruption_count& sum) {
   leat::event_reader_options how;
   how.corruption.policy = leat::corruption_policy::resync;
@@ -104,7 +104,7 @@ leat::task<read_run> read_one(std::string path) {
   co_return run;
 }
 
-// JSON has no number for what is not finite.
+// JSON has no number for a value that is not finite.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json scalar_json(const std::vector<leat::scalar_point>& points) {
@@ -165,7 +165,7 @@ void report_runs(const report_options& options, program& p) {
   std::vector<std::string> paths;
   for (const found_run& f : found) paths.push_back(f.path);
   std::vector<reported_run> runs;
-  std::string lines;  // of JSON, for a file
+  std::string lines;  // JSON, for an output file
   const auto done = [&](const std::string& path, const read_run& r) {
     if (r.left_out.regions > 0) p.set_status(status::data);
     const auto named = std::find_if(found.begin(), found.end(),
@@ -183,7 +183,7 @@ void report_runs(const report_options& options, program& p) {
   if (runs.empty() && lines.empty()) return;
   sink_options where;
   where.path = options.output;
-  where.records = format::fixed;  // as it is
+  where.records = format::fixed;  // unchanged
   const std::string text = p.json ? std::move(lines) : report_page(runs, options.page);
   run_until_signal(1, [&] { return write_text(where, text, p.out); });
 }
@@ -191,27 +191,33 @@ void report_runs(const report_options& options, program& p) {
 }  // namespace
 
 void add_report(CLI::App& app, program& p) {
-  CLI::App* command = add_command(app, p, "report", "Draw the curves of training runs, as a page");
+  CLI::App* command =
+      add_command(app, p, "report", "Draw the curves of training runs as a web page");
   const auto options = std::make_shared<report_options>();
-  as_path(
-      command->add_option("LOGDIR", options->directories,
-                          "Directories with event files; each one below that holds some is a run"))
+  as_path(command->add_option("LOGDIR", options->directories,
+                              "Directories of runs: at or below them are the event files"))
       ->type_name("")
       ->required();
   as_path(command->add_option("-o,--output", options->output,
-                              "The page, or with --json its values; default: standard output"));
-  command->add_option("--title", options->page.title, "Over the page");
+                              "Write the page, or with --json the values, to PATH\n"
+                              "(default: standard output)"));
+  command->add_option("--title", options->page.title, "Print this title above the page");
   as_real(command->add_option(
               "--smoothing", options->page.smoothing,
-              "Weight of the past in a moving average, 0 to 0.999; 0, none, unless told"),
+              "Draw a moving average; W is the weight of the past, 0 to 0.999\n"
+              "(default: 0, no average)\n\n"
+              "The average is drawn in front of each curve. On a logarithmic axis, the logarithms "
+              "are averaged."),
           0, 0.999)
       ->type_name("W");
   command->add_flag("--log-scale", options->page.log_scale,
-                    "Logarithmic axis for scalars whose values are all positive");
+                    "Draw scalars with only positive values on a logarithmic axis");
   command
-      ->add_option("--max-points", options->page.max_points,
-                   "Draw so many points of a curve; 1000 unless told, or fewer on a page\n"
-                   "with more than 200 curves. All are in the JSON")
+      ->add_option(
+          "--max-points", options->page.max_points,
+          "Draw at most N points of each curve, 4 to 1000000 (default: 1000)\n\n"
+          "The peaks of a curve are always drawn. On a page with more than 200 curves, the "
+          "default is lower, but at least 100. --json prints all values.")
       ->check(CLI::Range(std::size_t{4}, std::size_t{1'000'000}).description(""))
       ->type_name("N");
   command->callback([options, &p] { p.run = [options, &p] { report_runs(*options, p); }; });

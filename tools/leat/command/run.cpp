@@ -1,4 +1,4 @@
-// leat run: a pipeline that a file declares.
+// leat run: runs a pipeline that a file declares.
 
 #include <algorithm>
 #include <atomic>
@@ -58,7 +58,7 @@ void report_toml_error(const toml_error& m, const run_options& options, program&
   p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
 }
 
-// The plan, or none, and what is wrong with it is said.
+// Returns the plan, or nothing after it has reported the errors.
 std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
   const std::string text = leat::sync_wait(read_text(resolve_path(options.path)));
   toml_errors found;
@@ -74,12 +74,12 @@ std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
   return std::nullopt;
 }
 
-// The library refuses it as well, with a code that does not tell that it is a mistake in the file.
+// The library rejects this too, but with a code that does not mean an error in the declaration.
 leat::task<> check_ranks(const source_plan& source) {
   const std::uint64_t ranks = std::visit(
       []<class From>(const From& from) -> std::uint64_t {
         if constexpr (std::is_same_v<From, indexed_source>) {
-          return 1;  // shares records, and knows how many there are
+          return 1;  // distributes records, not files
         } else {
           return from.world.world_size;
         }
@@ -89,11 +89,11 @@ leat::task<> check_ranks(const source_plan& source) {
   const std::vector<std::string> files = co_await leat::match_files(source.files());
   if (files.empty() || files.size() >= ranks) co_return;
   throw toml_error{source.where,
-                   fmt::format("[source]: {} for {} ranks: one would have nothing to read",
+                   fmt::format("[source]: {} for {} ranks: each rank needs at least one file",
                                count_text(files.size(), "file"), ranks)};
 }
 
-// Bytes of all files in all epochs, of what this rank reads; 0 if that is not known.
+// Bytes that this rank reads in all epochs; 0 if unknown.
 leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
   const double times = std::visit(
       [](const auto& from) {
@@ -107,7 +107,7 @@ leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
   co_return static_cast<std::uint64_t>(times * static_cast<double>(bytes_of(files)));
 }
 
-// Bytes of a record in a file besides its own.
+// Bytes of a record in a file in addition to its payload.
 std::uint64_t framing_size(const source_plan& source) {
   if (source.format == "lines") return 1;
   return source.format == "tfrecord" || source.format == "indexed" ? 16 : 0;
@@ -119,7 +119,7 @@ std::size_t count_threads(const pipeline_plan& plan, const program& p) {
   return plan.threads.value_or(std::min(plan.workers(), processors));
 }
 
-// The workers' threads: all but the first, which is the consumer's.
+// The schedulers for workers: all but the first, which runs the consumer.
 std::vector<leat::scheduler*> get_workers(const leat::runtime& rt) {
   std::vector<leat::scheduler*> all = leat::schedulers_of(rt);
   all.erase(all.begin());
@@ -210,7 +210,7 @@ class pipeline_run {
     records_.fetch_add(records, std::memory_order_relaxed);
   }
 
-  // For people, while it runs; on another thread.
+  // The progress line, on another thread.
   [[nodiscard]] std::string line(const leat::stage_metrics& source, double seconds) const {
     const std::uint64_t records = records_;
     const std::uint64_t bytes = source.bytes();
@@ -226,7 +226,7 @@ class pipeline_run {
     return text + time_left(share, seconds);
   }
 
-  // Of the bytes to read or of the limit, whichever ends the run first; 0 if that is not known.
+  // The finished share of the bytes or of the limit, whichever is larger; 0 if unknown.
   [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
     double share = 0;
     if (total_ > 0) {
@@ -243,9 +243,9 @@ class pipeline_run {
   const run_options& options_;
   program& program_;
   std::unique_ptr<batch_sink> sink_;
-  std::atomic<std::uint64_t> elements_{0};  // relaxed, as records_: figures for people
+  std::atomic<std::uint64_t> elements_{0};  // relaxed, as records_: only for display
   std::atomic<std::uint64_t> records_{0};
-  std::uint64_t total_ = 0;  // bytes to read; 0 if that is not known
+  std::uint64_t total_ = 0;  // bytes to read; 0 if unknown
   run_report report_;
 };
 
@@ -254,7 +254,8 @@ void run_pipeline(const run_options& options, program& p) {
   if (!plan) return;
   const bool to_stdout =
       plan->output.what == output_plan::kind::write && plan->output.sink.path == "-";
-  if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
+  if (to_stdout && p.json)
+    throw usage_error("--json cannot be combined with output to '-': both use standard output");
   const std::size_t threads = count_threads(*plan, p);
   if (options.check) {
     print_plan(*plan, threads, p);
@@ -275,38 +276,42 @@ void run_pipeline(const run_options& options, program& p) {
 }  // namespace
 
 void add_run(CLI::App& app, program& p) {
-  CLI::App* command =
-      add_command(app, p, "run", "Run a pipeline that a TOML file declares; see leat(1)");
+  CLI::App* command = add_command(app, p, "run", "Run a pipeline that a TOML file declares");
   const auto options = std::make_shared<run_options>();
-  as_path(command->add_option("PIPELINE", options->path, "The file; '-' is standard input"))
+  as_path(command->add_option("PIPELINE", options->path, "The TOML file; - is standard input"))
       ->required()
       ->type_name("");
   as_path(command->add_option("FILE", options->overrides.files,
-                              "Files or patterns to read instead of those of its source"))
+                              "Files or patterns that replace the files of its source"))
       ->type_name("");
   const auto output_flag = [&](const char* name, output_plan::kind kind, const char* what) {
     return command->add_flag_callback(
         name, [options, kind] { options->overrides.output = kind; }, what);
   };
   CLI::Option* const count =
-      output_flag("--count", output_plan::kind::count, "Only count, whatever its output is");
-  CLI::Option* const print =
-      output_flag("--print", output_plan::kind::print, "Print, whatever its output is");
+      output_flag("--count", output_plan::kind::count, "Only count; replaces the declared output");
+  CLI::Option* const print = output_flag("--print", output_plan::kind::print,
+                                         "Print the elements; replaces the declared output");
   as_path(command->add_option_function<std::string>(
               "-o,--output",
               [options](const std::string& path) {
                 options->overrides.output = output_plan::kind::write;
                 options->overrides.path = path;
               },
-              "Write, whatever its output is, to this file; '-' is standard output"))
+              "Write to PATH, or with - to standard output; replaces the\n"
+              "declared output"))
       ->excludes(count)
       ->excludes(print);
   count->excludes(print);
-  as_number(command->add_option("-n,--limit", options->limit,
-                                "End after so many batches; records, where there are no batches"));
+  as_number(
+      command->add_option("-n,--limit", options->limit,
+                          "Stop after N batches, or after N records if there are no batches"));
   command->add_flag("--check", options->check,
-                    "Run nothing and open nothing but PIPELINE; print its stages");
-  command->add_flag("-v,--verbose", options->verbose, "Say at the end what each stage has done");
+                    "Only read PIPELINE; print its stages and their elements");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Print the metrics of each stage at the end\n\n"
+                    "They are the number of records and tasks, and the shares of time in which the "
+                    "tasks were busy, waited for input, and waited for output.");
   command->callback([options, &p] { p.run = [options, &p] { run_pipeline(*options, p); }; });
 }
 

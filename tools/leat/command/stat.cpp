@@ -1,4 +1,4 @@
-// leat stat: what a file is made of.
+// leat stat: prints sizes, content and index of files.
 
 #include <algorithm>
 #include <map>
@@ -24,15 +24,15 @@ namespace {
 
 struct stat_options {
   input_options files;
-  std::uint64_t samples = 100;  // records that are decoded
+  std::uint64_t samples = 100;  // records to decode
 };
 
-// What the decoded records have in common.
+// A summary of the decoded records.
 struct content {
   std::uint64_t sampled = 0;
   std::uint64_t examples = 0;
   struct feature_info {
-    std::map<std::string, std::uint64_t> kinds;  // how often
+    std::map<std::string, std::uint64_t> kinds;  // number of records
     std::size_t fewest = SIZE_MAX;
     std::size_t most = 0;
   };
@@ -41,7 +41,7 @@ struct content {
 
 struct file_info {
   file_summary what;
-  std::string index;  // "present", "none", or why there is none that fits
+  std::string index;  // "present", "none", or why it cannot be used
   content sample;
 };
 
@@ -82,8 +82,8 @@ leat::task<std::string> index_state(std::string path) {
   } catch (const leat::failure& e) {
     if (e.code() == leat::errc::cancelled) throw;
     state = e.code() == leat::errc::not_found             ? "none"
-            : e.code() == leat::errc::failed_precondition ? "of another state of the file"
-                                                          : "not usable";
+            : e.code() == leat::errc::failed_precondition ? "outdated"
+                                                          : "unusable";
   }
   co_return state;
 }
@@ -91,7 +91,7 @@ leat::task<std::string> index_state(std::string path) {
 leat::task<file_info> read_file_info(std::string path, const stat_options& options) {
   file_info facts;
   facts.what = co_await summarize_file(path, options.files, true, true);
-  if (is_standard_input(path)) co_return facts;  // can be read once
+  if (is_standard_input(path)) co_return facts;  // can be read only once
   facts.index = co_await index_state(path);
   facts.sample = co_await read_sample(std::move(path), options);
   co_return facts;
@@ -112,7 +112,7 @@ std::string sample_text(const content& c) {
   if (c.sampled == 0) return {};
   std::string text = "  content      ";
   if (c.examples < c.sampled) {
-    return text + fmt::format("{} of the first {} are a tf.train.Example\n", c.examples,
+    return text + fmt::format("tf.train.Example, in {} of the first {}\n", c.examples,
                               count_text(c.sampled, "record"));
   }
   text += fmt::format("tf.train.Example, {} in the first {}\n",
@@ -145,7 +145,7 @@ std::string facts_text(const std::string& path, const file_info& f, const palett
   line("payload", exact_text(s.payload_bytes));
   if (s.records > 0) {
     line("record size",
-         fmt::format("{} to {}, mean {:.1f}; half up to about {}, 99 % up to about {}",
+         fmt::format("{} to {}, mean {:.1f}, median about {}, 99th percentile about {}",
                      s.sizes.smallest(), size_text(s.sizes.largest()), s.sizes.mean(),
                      size_text(s.sizes.quantile(0.5)), size_text(s.sizes.quantile(0.99))));
   }
@@ -202,11 +202,12 @@ void run_stat(const stat_options& options, program& p) {
 
 void add_stat(CLI::App& app, program& p) {
   CLI::App* command =
-      add_command(app, p, "stat", "Say what TFRecord files are made of: sizes, content, index");
+      add_command(app, p, "stat", "Print sizes, content and index of TFRecord files");
   const auto options = std::make_shared<stat_options>();
   options->files.add_to(*command, false);
   as_number(command->add_option("--samples", options->samples,
-                                "Decode so many records of each file; 100 unless told otherwise"));
+                                "Decode the first N records of each file (default: 100)\n\n"
+                                "0 decodes no record."));
   command->callback([options, &p] { p.run = [options, &p] { run_stat(*options, p); }; });
 }
 

@@ -1,4 +1,4 @@
-// leat verify: reads everything and checks every checksum.
+// leat verify: reads all data and checks every checksum.
 
 #include <memory>
 
@@ -19,15 +19,15 @@ namespace {
 
 struct verify_options {
   input_options files;
-  std::size_t most = 20;  // places that are listed of a file
+  std::size_t most = 20;  // number of places to list for each file
 };
 
 struct verification {
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // of whole records, with their frames
+  std::uint64_t bytes = 0;  // of intact records, with their frames
   corruption_count lost;
   std::uint64_t transient = 0;
-  std::vector<leat::corruption_report> places;  // the first of them
+  std::vector<leat::corruption_report> places;  // the first ones
 };
 
 leat::task<verification> verify_file(std::string path, const verify_options& options,
@@ -65,7 +65,7 @@ std::string verification_text(const std::string& path, const verification& v,
                         size_text(v.lost.bytes));
   }
   if (v.transient > 0) {
-    text += "; " + paint.doubtful(fmt::format("{} in order only when read again",
+    text += "; " + paint.doubtful(fmt::format("{} intact only after a second read",
                                               count_text(v.transient, "record")));
   }
   text += "\n";
@@ -74,7 +74,7 @@ std::string verification_text(const std::string& path, const verification& v,
                         r.what, size_text(r.skipped));
   }
   if (v.lost.regions > v.places.size()) {
-    text += fmt::format("          and {} more; --list says how many are shown\n",
+    text += fmt::format("          and {} more: raise --list to list them\n",
                         v.lost.regions - v.places.size());
   }
   return text;
@@ -115,14 +115,13 @@ void run_verify(const verify_options& options, program& p) {
 }  // namespace
 
 void add_verify(CLI::App& app, program& p) {
-  CLI::App* command = add_command(
-      app, p, "verify", "Read TFRecord files and check every checksum; list what is damaged");
+  CLI::App* command =
+      add_command(app, p, "verify", "Check every checksum of TFRecord files; list the damage");
   const auto options = std::make_shared<verify_options>();
   options->files.add_to(*command, false);
   options->files.add_max_held_to(*command);
-  as_number(
-      command->add_option("--list", options->most,
-                          "List so many damaged places of each file; 20 unless told otherwise"));
+  as_number(command->add_option("--list", options->most,
+                                "List at most N damaged places of each file (default: 20)"));
   command->callback([options, &p] { p.run = [options, &p] { run_verify(*options, p); }; });
 }
 

@@ -35,7 +35,7 @@ class checkpoint_bytes {
  public:
   explicit checkpoint_bytes(const std::string& path)
       : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail(path_, "cannot be opened");
+    if (descriptor_ < 0) fail(path_, "cannot open");
   }
   checkpoint_bytes(const checkpoint_bytes&) = delete;
   checkpoint_bytes& operator=(const checkpoint_bytes&) = delete;
@@ -43,7 +43,7 @@ class checkpoint_bytes {
 
   [[nodiscard]] struct stat status() const {
     struct stat s{};
-    if (::fstat(descriptor_, &s) != 0) fail(path_, "no status");
+    if (::fstat(descriptor_, &s) != 0) fail(path_, "cannot get the status");
     return s;
   }
 
@@ -54,7 +54,7 @@ class checkpoint_bytes {
       const ssize_t n = ::pread(descriptor_, to.data() + done, to.size() - done,
                                 static_cast<off_t>(offset + done));
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail(path_, "cannot be read");
+      if (n < 0) fail(path_, "cannot read");
       if (n == 0) break;
       done += static_cast<std::size_t>(n);
     }
@@ -88,7 +88,7 @@ void verify_values(const checkpoint_bytes& file, const leat::checkpoint_table& t
     if (checksum == e.checksum) continue;
     throw leat::failure(
         leat::errc::data_loss,
-        fmt::format("the checksum of '{}' at offset {} is wrong: expected {:#010x}, "
+        fmt::format("entry '{}' at offset {}: checksum mismatch: expected {:#010x}, "
                     "actual {:#010x}",
                     escape_text(e.name), e.offset, e.checksum, checksum));
   }
@@ -101,7 +101,7 @@ leat::checkpoint_table read_table(const checkpoint_bytes& file, std::uint64_t si
   if (extent.file_size != size) {
     throw leat::failure(
         leat::errc::data_loss,
-        fmt::format("the file has {} bytes, its header says {}", size, extent.file_size));
+        fmt::format("file has {} bytes, but its header declares {}", size, extent.file_size));
   }
   std::vector<std::byte> bytes(std::min(extent.table_size, size));
   bytes.resize(file.read(bytes, 0));

@@ -30,8 +30,8 @@ struct checkpoint_info {
 [[nodiscard]] checkpoint_info read_checkpoint_info(const std::string& path, bool verify);
 
 /// Reads all checkpoints of a directory, in the order of basename and step. A file is a checkpoint
-/// if it begins with the format's magic number, or if its name is that of another one with another
-/// step. Files that are being written (.partial) and subdirectories are ignored.
+/// if it begins with the magic number of the format, or if its name differs from a checkpoint only
+/// in the step. Files that are being written (.partial) and subdirectories are ignored.
 ///
 /// Errors: std::system_error if the directory or a file cannot be read.
 [[nodiscard]] std::vector<checkpoint_info> find_checkpoints(const std::string& directory,

@@ -18,7 +18,7 @@ bool corruption_count::add(const leat::corruption_report& r) noexcept {
 report_function make_corruption_reporter(corruption_count& sum) {
   return [&sum](const leat::corruption_report& r) {
     if (!sum.add(r)) return;
-    print_error(fmt::format("{}, record {} at offset {}: {} ({} left out)", display_path(r.path),
+    print_error(fmt::format("{}, record {} at offset {}: {} ({} skipped)", display_path(r.path),
                             r.index, r.offset, r.what, size_text(r.skipped)));
   };
 }

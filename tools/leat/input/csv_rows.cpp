@@ -19,7 +19,7 @@ namespace {
 
 using leat::dtype;
 
-// A quote that is never closed swallows no more than this.
+// Limits the effect of an unclosed quote.
 constexpr std::size_t largest_row = std::size_t{16} << 20;
 
 }  // namespace
@@ -33,7 +33,8 @@ bool csv_rows::add(std::string_view line, std::string_view end_before) {
     row_size_ = 0;
   }
   row_size_ += line.size() + 1;
-  if (row_size_ > largest_row) throw row_error("a row of more than 16 MiB: is a quote not closed?");
+  if (row_size_ > largest_row)
+    throw row_error("row is larger than 16 MiB: check for an unclosed quote");
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quoted_) {
@@ -49,13 +50,11 @@ bool csv_rows::add(std::string_view line, std::string_view end_before) {
       fields_.emplace_back();
       after_quotes = false;
     } else if (after_quotes) {
-      throw row_error("something stands behind a quoted field");
+      throw row_error("text after a quoted field");
     } else if (c == '"' && quotes_) {
       if (!fields_.back().empty()) {
         throw row_error(
-            "a quote within a field that does not begin with one: give --no-quotes if quotes have "
-            "no "
-            "meaning in this file");
+            "quote in an unquoted field: set --no-quotes if quotes have no meaning in this file");
       }
       quoted_ = true;
     } else {
@@ -66,7 +65,7 @@ bool csv_rows::add(std::string_view line, std::string_view end_before) {
 }
 
 void csv_rows::finish() const {
-  if (quoted_) throw row_error("the file ends within a quoted field");
+  if (quoted_) throw row_error("file ends within a quoted field");
 }
 
 const csv_field* find_duplicate(const std::vector<csv_field>& columns) {
@@ -102,14 +101,13 @@ std::vector<csv_field> parse_columns(const std::string& text, std::string_view o
     const std::string name(part.substr(0, colon));
     if (name.empty() || found == types.end()) {
       throw usage_error(fmt::format(
-          "{} '{}': write it as name:int64,name:float,name:bytes; bytes may be left out", option,
-          text));
+          "{}: give columns such as name:int64,name:float,name:bytes, not '{}'", option, text));
     }
     columns.push_back({name, found->second});
     at = comma + 1;
   }
   if (const csv_field* const twice = find_duplicate(columns)) {
-    throw usage_error(fmt::format("{} {}: '{}' is named twice", option, text, twice->name));
+    throw usage_error(fmt::format("{}: column '{}' occurs twice", option, twice->name));
   }
   return columns;
 }
@@ -121,13 +119,13 @@ Number parse_number(const std::string& text, const csv_field& column) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw row_error(
-        fmt::format("column {}: '{}' is not of type {}", column.name, text, kind_of(*column.type)));
+    throw row_error(fmt::format("column '{}': value '{}' is not of type {}", column.name, text,
+                                kind_of(*column.type)));
   }
   return value;
 }
 
-// A feature of one value, or of none.
+// Adds a feature with one value, or with none if the field is empty.
 template <class Number>
 void add_number(leat::example_builder& to, const csv_field& column, const std::string& text) {
   std::vector<Number> values;
@@ -150,7 +148,8 @@ void add_field(leat::example_builder& to, const csv_field& column, const std::st
 std::string to_example(const std::vector<csv_field>& columns,
                        const std::vector<std::string>& fields) {
   if (fields.size() != columns.size()) {
-    throw row_error(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));
+    throw row_error(fmt::format("row has {}, but there are {}", count_text(fields.size(), "field"),
+                                count_text(columns.size(), "column")));
   }
   leat::example_builder example;
   for (std::size_t i = 0; i < fields.size(); ++i) add_field(example, columns[i], fields[i]);

@@ -11,7 +11,7 @@
 
 namespace tool {
 
-/// What is wrong with a row.
+/// An error in a row.
 class row_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,15 +21,15 @@ class row_error : public std::runtime_error {
 /// doubled quotes.
 class csv_rows {
  public:
-  /// `quotes`: if false, a quote is a character like any other, and each line is a row.
+  /// `quotes`: if false, a quote is an ordinary character, and each line is a row.
   explicit csv_rows(char delimiter, bool quotes = true) : delimiter_(delimiter), quotes_(quotes) {}
 
-  /// Takes the next line, without its end. True: fields() are those of a whole row. False: a quoted
-  /// field goes on in the next line. `end_before`: with what the line before it ended.
-  /// Errors: row_error for a quote where none can be, or one that is never closed.
+  /// Adds the next line, without its end. Returns true if fields() is a complete row, or false
+  /// if a quoted field continues in the next line. `end_before`: the end of the line before it.
+  /// Errors: row_error for a misplaced or unclosed quote.
   bool add(std::string_view line, std::string_view end_before = "\n");
 
-  /// Errors: row_error when the last row is not complete.
+  /// Errors: row_error if the last row is not complete.
   void finish() const;
 
   [[nodiscard]] const std::vector<std::string>& fields() const noexcept { return fields_; }
@@ -45,22 +45,22 @@ class csv_rows {
 /// A column of a table, as a feature of a tf.train.Example.
 struct csv_field {
   std::string name;
-  std::optional<leat::dtype> type = {};  ///< none: it was not said, and what is read is bytes
+  std::optional<leat::dtype> type = {};  ///< not set: reads as bytes
 };
 
-/// A column whose name another one before it has; none is null.
+/// Returns the first column whose name occurs before it, or null.
 [[nodiscard]] const csv_field* find_duplicate(const std::vector<csv_field>& columns);
 
-/// "age:int64,name,weight:float", the value of `option`.
+/// Parses "age:int64,name,weight:float", the value of `option`.
 /// Errors: usage_error, also for a name that occurs twice.
 [[nodiscard]] std::vector<csv_field> parse_columns(const std::string& text,
                                                    std::string_view option = "--columns");
 
-/// "'a', 'b', 'c'": the first few of some names.
+/// Lists the first names: "'a', 'b', 'c' and 7 more".
 [[nodiscard]] std::string quoted_names(const std::vector<std::string>& names);
 
-/// A row as a tf.train.Example. A number that is left empty is a feature without values.
-/// Errors: row_error for another number of fields, or one that is no number.
+/// Converts a row to a tf.train.Example. An empty number becomes a feature without values.
+/// Errors: row_error for a wrong number of fields, or a field that is not a number.
 [[nodiscard]] std::string to_example(const std::vector<csv_field>& columns,
                                      const std::vector<std::string>& fields);
 

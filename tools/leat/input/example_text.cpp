@@ -14,7 +14,7 @@ namespace {
 
 using values = leat::decoded_example::values;
 
-// So many bytes of a text are shown where so many values are.
+// The number of bytes of a text to show, if `most` values are shown.
 std::size_t bytes_for(std::size_t most) { return most > SIZE_MAX / 8 ? most : most * 8; }
 
 std::string value_text(float value, std::size_t) { return fmt::format("{}", value); }

@@ -12,14 +12,14 @@
 
 namespace tool {
 
-/// Reads a tf.train.Example or SequenceExample. Empty for what is neither.
+/// Decodes a tf.train.Example or SequenceExample. Returns nothing if the record is neither.
 [[nodiscard]] std::optional<leat::decoded_example> try_decode_example(std::string_view record);
 
 /// "bytes", "float" or "int64"; of values also "empty".
 [[nodiscard]] std::string_view kind_of(leat::dtype type) noexcept;
 [[nodiscard]] std::string_view kind_of(const leat::decoded_example::values& v) noexcept;
 
-/// One line a feature: name, kind, values; `most` of them, and as many bytes of a text by eight.
+/// Returns a line for each feature: name, kind, and at most `most` values, or `most` * 8 bytes.
 [[nodiscard]] std::string to_text(const leat::decoded_example& e, std::size_t most);
 
 /// {"features": {"age": {"int64": [42]}, "image": {"bytes": [{"base64": "/9j/"}]}}}, or

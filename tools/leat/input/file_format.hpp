@@ -7,12 +7,12 @@
 
 namespace tool {
 
-/// How records lie in a file.
+/// The format of the records in a file.
 enum class format { tfrecord, lines, fixed, csv };
 
-/// What the name of a file tells: "a.csv.gz" holds csv, compressed with gzip.
+/// The format according to the name of a file: "a.csv.gz" contains csv, compressed with gzip.
 struct format_guess {
-  std::optional<format> records;  ///< empty: the name does not tell
+  std::optional<format> records;  ///< not set: unknown suffix
   leat::compression compression = leat::compression::none;
 };
 [[nodiscard]] format_guess guess_format(std::string_view path);

@@ -13,7 +13,7 @@
 namespace tool {
 namespace {
 
-// By its name or by the first bytes of gzip. Those of zlib may be a length as well.
+// Checks the name and the first bytes of gzip. Those of zlib could also be the length of a record.
 bool is_compressed(const std::string& path) {
   if (guess_format(path).compression != leat::compression::none) return true;
   std::ifstream file(path, std::ios::binary);

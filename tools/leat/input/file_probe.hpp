@@ -10,12 +10,12 @@
 
 namespace tool {
 
-/// The compression that the first bytes of a file tell. Empty for what can only be read in
-/// sequence, such as a pipe.
+/// Detects the compression of a file from its first bytes. Returns nothing for a file that can only
+/// be read sequentially, such as a pipe.
 [[nodiscard]] leat::task<std::optional<leat::compression>> detect_compression(std::string path);
 
-/// Bytes of all files, for a progress bar; 0 if one is compressed, because its contents have
-/// another size.
+/// Returns the bytes of all files, for a progress line; 0 if a file is compressed, because the size
+/// of its contents is unknown.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& paths);
 
 }  // namespace tool

@@ -14,8 +14,8 @@
 
 namespace tool {
 
-/// How many values there are of which size: exact for the smallest, the largest and the mean, to
-/// 1/16 for those between. Takes 8 KiB, however many there are.
+/// A distribution of sizes: exact for the smallest, the largest and the mean, and to 1/16 for the
+/// quantiles. It needs 8 KiB for any number of values.
 class size_distribution {
  public:
   void add(std::uint64_t size) noexcept;
@@ -24,7 +24,7 @@ class size_distribution {
   [[nodiscard]] std::uint64_t smallest() const noexcept { return count_ > 0 ? smallest_ : 0; }
   [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
   [[nodiscard]] double mean() const noexcept;
-  /// The size that so large a part of the values does not exceed, from 0 to 1.
+  /// Returns a size that the given part of the values, from 0 to 1, does not exceed.
   [[nodiscard]] std::uint64_t quantile(double part) const noexcept;
 
  private:
@@ -40,22 +40,22 @@ class size_distribution {
   std::uint64_t largest_ = 0;
 };
 
-/// The index beside a file, if one fits; none, whatever keeps it from being used: the headers tell
-/// the same.
+/// Loads the index of a file. Returns nothing if it cannot be used for any reason, because the
+/// headers contain the same information.
 [[nodiscard]] leat::task<std::optional<leat::tfrecord_index>> find_index(std::string path);
 
-/// What there is to say of a file without a look at its payloads.
+/// The properties of a file that are known without its payloads.
 struct file_summary {
   std::uint64_t records = 0;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t file_bytes = 0;  ///< as it lies on the device; 0 where that is not known
+  std::uint64_t file_bytes = 0;  ///< compressed, if it is; 0 if unknown
   leat::compression compression = leat::compression::none;
-  std::string source;  ///< "index", "headers", or "records" where all had to be read
+  std::string source;  ///< "index", "headers", or "records" if all data was read
   size_distribution sizes;
 };
 
-/// Looks at a file in the cheapest way: at its index, else at its headers, else at all of it.
-/// `sizes`: the distribution is wanted too. `use_index`: index files are believed.
+/// Summarizes a file in the cheapest way: from its index, its headers, or all of its data.
+/// `sizes`: also computes the distribution. `use_index`: uses index files.
 [[nodiscard]] leat::task<file_summary> summarize_file(std::string path, const input_options& how,
                                                       bool use_index, bool sizes);
 

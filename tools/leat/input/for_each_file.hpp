@@ -20,9 +20,9 @@
 
 namespace tool {
 
-/// Does `work` for each file, several at a time on threads of their own, and tells `done` of each
-/// result as soon as it and those before it are there, one call at a time. What goes wrong with one
-/// file is reported in its turn, and keeps no other from being worked on. See run_until_signal().
+/// Runs `work` for each file, with several threads, and calls `done` with the results in the order
+/// of the files, one call at a time. An error of a file is reported in the same order, and does not
+/// prevent the work on other files. See run_until_signal().
 template <class Result>
 class file_loop {
  public:
@@ -48,7 +48,7 @@ class file_loop {
 
   leat::task<> process_files() {
     for (;;) {
-      // relaxed: each number is given once, whatever the order.
+      // relaxed: each number is returned once, and their order does not matter.
       const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
       if (i >= paths_.size()) co_return;
       outcome o;

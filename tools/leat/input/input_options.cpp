@@ -29,36 +29,57 @@ const compression_choices& compressions() {
   return all;
 }
 
+namespace {
+
+// The group of these options in the help and in the manual.
+constexpr const char* reading_group = "Reading";
+
+}  // namespace
+
 void input_options::add_to(CLI::App& command, bool with_policy) {
   this->command = &command;
   as_path(command.add_option("FILE", names,
-                             "Files; '-' is standard input, and so is none.\n"
-                             "A quoted pattern such as 'data/*.tfrecord' is matched"))
+                             "Files, or quoted patterns such as 'data/*.tfrecord'; - is\n"
+                             "standard input (default: standard input)"))
       ->type_name("");
+  command.option_defaults()->group(reading_group);
   add_choice(command, "--compression", compression, compressions(),
-             "auto, none, zlib or gzip; auto: told by the first bytes")
+             "Decompress: auto, none, zlib or gzip (default: auto)\n\n"
+             "With auto, it is detected from the first bytes of a file.")
       ->type_name("HOW");
   as_size(command.add_option("--max-record-size", max_record_size,
-                             "A larger record is damage; 1 GiB unless told otherwise"),
+                             "Treat a larger record as damaged (default: 1 GiB)\n\n"
+                             "The limit also applies to a line. SIZE is a number of bytes and can "
+                             "have a unit, as in 16MiB."),
           1);
-  as_number(
-      command.add_option("--max-ratio", max_ratio,
-                         "What is inflated to more than so many times its compressed size is\n"
-                         "refused, beyond the first 16 MiB; 256 unless told otherwise"),
-      1);
+  as_number(command.add_option("--max-ratio", max_ratio,
+                               "Reject data that inflates to more than N times its compressed\n"
+                               "size (default: 256)\n\n"
+                               "The first 16 MiB are always accepted."),
+            1);
+  command.option_defaults()->group("Options");
   if (!with_policy) return;
-  add_choice(command, "--on-damage", on_damage, damage_policies(),
-             "What follows a damaged record. fail: nothing; skip: the next one,\n"
-             "where that is known; resync: the next whole one that is found;\n"
-             "skip-file: the next file")
-      ->type_name("WHAT");
+  add_choice(
+      command, "--on-damage", on_damage, damage_policies(),
+      "Continue after damage: fail, skip, resync or skip-file\n"
+      "(default: fail)\n\n"
+      "With fail, the command stops at a damaged record. With skip, it continues with the next "
+      "record, and fails if the offset of that is unknown. With resync, it continues with "
+      "the next intact record. With skip-file, it continues with the next file.")
+      ->type_name("HOW")
+      ->group(reading_group);
   add_max_held_to(command);
 }
 
 void input_options::add_max_held_to(CLI::App& command) {
   as_size(command.add_option("--max-held", max_held,
-                             "In what is compressed, or a pipe, a search behind damage passes\n"
-                             "over larger records; 16 MiB unless told otherwise"));
+                             "Hold at most SIZE in memory while searching for a record in\n"
+                             "compressed data or a pipe (default: 16 MiB)\n\n"
+                             "A command searches for the next record after damage, of cat, head "
+                             "and convert only with --on-damage resync. The search skips a header "
+                             "that declares a larger record, and its record if there is one. A "
+                             "message mentions this."))
+      ->group(reading_group);
 }
 
 report_function input_options::wrap_report_function(report_function on_report) const {

@@ -19,7 +19,7 @@
 
 namespace tool {
 
-/// What --on-damage and --compression take; of the latter, empty is told by the first bytes.
+/// The values of --on-damage and --compression. A compression that is not set is detected.
 using policy_choices = std::map<std::string, leat::corruption_policy>;
 using compression_choices = std::map<std::string, std::optional<leat::compression>>;
 [[nodiscard]] const policy_choices& damage_policies();
@@ -28,19 +28,19 @@ using compression_choices = std::map<std::string, std::optional<leat::compressio
 /// The files of a command line, and how they are read.
 struct input_options {
   std::vector<std::string> names;
-  std::optional<leat::compression> compression;  ///< empty: told by the first bytes
+  std::optional<leat::compression> compression;  ///< not set: detected
   std::uint64_t max_record_size = std::uint64_t{1} << 30;
   leat::corruption_policy on_damage = leat::corruption_policy::fail;
   std::uint64_t max_held = leat::corruption_options().max_held;
   std::uint64_t max_ratio = leat::inflate_options().max_ratio;
-  const CLI::App* command = nullptr;  ///< whose options these are
+  const CLI::App* command = nullptr;  ///< the command with these options
 
-  /// Adds FILE... and the options for reading. `with_policy`: --on-damage and --max-held too.
+  /// Adds FILE... and the options for reading. `with_policy`: also --on-damage and --max-held.
   void add_to(CLI::App& command, bool with_policy);
-  /// --max-held, of a command that searches behind damage.
+  /// Adds --max-held, for a command that searches for records after damage.
   void add_max_held_to(CLI::App& command);
 
-  /// Sets what all readers have in common. Each report goes to `on_report`.
+  /// Sets the options that all readers have. Each report is passed to `on_report`.
   template <class Options>
   void set_reader_options(Options& how, report_function on_report) const {
     how.compression_type = compression;
@@ -51,13 +51,13 @@ struct input_options {
     how.corruption.on_report = wrap_report_function(std::move(on_report));
   }
 
-  /// Gives each report with the names of the command's options.
+  /// Wraps a function so that its reports contain the option names of the command.
   [[nodiscard]] report_function wrap_report_function(report_function on_report) const;
 
-  /// The compression of a file: the one that was named, or what detect_compression() returns.
+  /// Returns the compression of a file: the option, or else the result of detect_compression().
   [[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path) const;
 
-  /// Options of a reader of TFRecord files.
+  /// Returns the options for a reader of TFRecord files.
   [[nodiscard]] leat::tfrecord_reader_options make_reader_options(
       report_function on_report = {}) const;
 };

@@ -7,9 +7,9 @@
 
 namespace tool {
 
-// Single values as JSON. A float is as short as it is: 0.1, not 0.10000000149011612; what JSON has
-// no number for is a string, "Infinity", as in protobuf's own JSON. Bytes that are no UTF-8 are
-// {"base64": "/9j/"}.
+// Convert one value to JSON. A float has its shortest form, 0.1 instead of 0.10000000149011612.
+// A value that is not finite is a string such as "Infinity", as in protobuf's JSON. Bytes that are
+// not UTF-8 become {"base64": "/9j/"}.
 [[nodiscard]] json value_json(float value);
 [[nodiscard]] json value_json(double value);
 [[nodiscard]] json value_json(std::string_view value);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* standard_input = "/dev/stdin";
 
-// A file may have such a name too.
+// A file may have such a name, too.
 bool is_pattern(const std::string& name) {
   std::error_code ignored;
   return name.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(name, ignored);
@@ -50,7 +50,7 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& names) {
 
 std::string resolve_path(std::string name) {
   if (name != "-") return name;
-  // Opened by its path anew, what stands in the place of a closed one could be read: as empty.
+  // Reopening /dev/stdin by its path would read the replacement of a closed input as an empty file.
   const int flags = ::fcntl(STDIN_FILENO, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {
     throw std::system_error(EBADF, std::generic_category(), "standard input: cannot read");

@@ -17,7 +17,7 @@ namespace {
 using leat::dtype;
 using leat::tensor;
 
-// Calls use(range) with the values of a tensor, whatever type they are of.
+// Calls use(range) with the values of a tensor, for any type.
 template <class Use>
 auto visit_values(const tensor& t, Use use) {
   switch (t.type()) {
@@ -39,7 +39,7 @@ auto visit_values(const tensor& t, Use use) {
                       fmt::format("values of type {} cannot be shown", leat::to_string(t.type())));
 }
 
-// The values of dimension `d` on, from the next one that is not shown yet.
+// Nests the values from dimension `d` on, starting with value `next`.
 template <class Values>
 json nested(const Values& all, const leat::shape& shape, std::size_t d, std::size_t& next) {
   if (d == shape.rank()) return value_json(all[next++]);
@@ -99,7 +99,7 @@ std::string quote_if_needed(std::string_view field, char delimiter) {
   return quoted + '"';
 }
 
-// Which of the values of a column are those of a record.
+// The values of a record in a column.
 struct value_range {
   const tensor& values;
   std::size_t first;
@@ -186,7 +186,7 @@ std::string csv_line(const column_output& batch, std::size_t record, char delimi
       return quote_if_needed(fmt::format("{}", all[record]), delimiter);
     });
   }
-  if (line.empty()) return "\"\"";  // an empty line would be none
+  if (line.empty()) return "\"\"";  // readers would skip an empty line
   return line;
 }
 

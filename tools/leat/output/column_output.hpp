@@ -13,7 +13,7 @@
 
 namespace tool {
 
-/// What is known of a column before there is one.
+/// The declaration of a column.
 struct column_info {
   enum class form {
     scalar,  ///< one value for each record
@@ -27,7 +27,7 @@ struct column_info {
   std::string text;  ///< "float32 [?,2]"
 };
 
-/// The columns that were made of a batch of records.
+/// The columns of a batch of records.
 struct column_output {
   struct column {
     std::string name;
@@ -36,7 +36,7 @@ struct column_output {
   std::size_t records = 0;
   std::vector<column> columns;
 
-  /// Bytes of memory that the values take.
+  /// Returns the bytes of memory of the values.
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
@@ -44,17 +44,17 @@ struct column_output {
 /// has "dense_shape" and "indices", a ragged one "row_splits".
 [[nodiscard]] json to_json(const column_output& batch);
 
-/// The names of the columns as a line of CSV, RFC 4180, without its end.
+/// Returns the names of the columns as a line of CSV (RFC 4180), without its end.
 [[nodiscard]] std::string csv_header(const std::vector<column_info>& columns, char delimiter);
 
-/// A record of a batch whose columns are all scalars, as a line of CSV.
+/// Returns a record as a line of CSV. All columns of the batch are scalars.
 [[nodiscard]] std::string csv_line(const column_output& batch, std::size_t record, char delimiter);
 
-/// A record of a batch as a serialized tf.train.Example. Its columns are dense or lists, of the
-/// types that can_be_feature() has.
+/// Returns a record as a serialized tf.train.Example. The columns are dense or lists, of types that
+/// can_be_feature() accepts.
 [[nodiscard]] std::string make_example(const column_output& batch, std::size_t record);
 
-/// Whether an Example has values of a type: float32, int64, string, and int32 as int64.
+/// Returns true if an Example can store the type: float32, int64, string, and int32 as int64.
 [[nodiscard]] bool can_be_feature(leat::dtype type) noexcept;
 
 }  // namespace tool

@@ -17,7 +17,7 @@ namespace {
 
 using leat::dtype;
 
-// What an empty field holds.
+// The value of an empty field.
 leat::tensor empty_text() {
   const std::string_view empty;
   return leat::tensor::of({}, std::span(&empty, 1));
@@ -46,7 +46,7 @@ void csv_sink::start_file(std::string source) {
 
 leat::task<> csv_sink::write(leat::byte_view record) {
   const auto example = try_decode_example(leat::as_text(record));
-  if (!example) throw_record_error("is no tf.train.Example, of which csv is made");
+  if (!example) throw_record_error("is not a tf.train.Example: csv cannot be made from it");
   const column_output row = make_row(*example);
   const std::string line = csv_line(row, 0, delimiter_);
   co_await write_header();
@@ -61,13 +61,12 @@ leat::task<> csv_sink::close() {
 
 column_output csv_sink::make_row(const leat::decoded_example& example) {
   if (example.is_sequence) {
-    throw_record_error(
-        "is a tf.train.SequenceExample: csv has one value of each column, and no lists");
+    throw_record_error("is a tf.train.SequenceExample: csv cannot store feature lists");
   }
   if (columns_.empty()) {
     for (const auto& [name, v] : example.features) columns_.push_back({name, std::nullopt});
   }
-  if (columns_.empty()) throw_record_error("has no features: csv has a column for each");
+  if (columns_.empty()) throw_record_error("has no features: csv needs at least one");
   column_output row{1, {}};
   for (column& c : columns_) {
     const auto found = example.features.find(c.name);
@@ -75,7 +74,7 @@ column_output csv_sink::make_row(const leat::decoded_example& example) {
       std::vector<std::string> names;
       for (const auto& [name, v] : example.features) names.push_back(name);
       throw_record_error(
-          fmt::format("has no '{}', {}", escape_text(c.name),
+          fmt::format("has no feature '{}', {}", escape_text(c.name),
                       names.empty() ? "and no other feature" : "only " + quoted_names(names)));
     }
     row.columns.push_back({c.name, to_value(c, found->second)});
@@ -85,29 +84,30 @@ column_output csv_sink::make_row(const leat::decoded_example& example) {
     const auto same = [&](const column& c) { return c.name == name; };
     if (std::any_of(columns_.begin(), columns_.end(), same)) continue;
     throw_record_error(fmt::format(
-        "has a '{}', the first one has none: --columns says which are written", escape_text(name)));
+        "has a feature '{}', which the first record lacks: set --columns to choose the features",
+        escape_text(name)));
   }
   return row;
 }
 
-// An empty text has a value, and is an empty field too; no other may be that.
+// An empty text is written as an empty field, so a missing text must be rejected.
 leat::tensor csv_sink::to_value(column& c, const values& v) const {
   const std::size_t count = v ? v->count() : 0;
   if (count > 1) {
-    throw_record_error(fmt::format("has {} values of '{}': csv has one of each column", count,
-                                   escape_text(c.name)));
+    throw_record_error(
+        fmt::format("has {} values of feature '{}': csv stores one", count, escape_text(c.name)));
   }
   if (v && !c.type) c.type = v->type();
   c.was_empty = c.was_empty || count == 0;
   if (c.was_empty && c.type == dtype::string) {
-    throw_record_error(
-        fmt::format("{} '{}': of texts csv cannot tell that from an empty one",
-                    count == 0 ? "has no value of" : "has a text, one before it no value of",
-                    escape_text(c.name)));
+    throw_record_error(fmt::format(
+        "{} feature '{}': csv cannot distinguish this from an empty text",
+        count == 0 ? "has no value of" : "has a text, but an earlier record no value, of",
+        escape_text(c.name)));
   }
   if (v && v->type() != c.type) {
-    throw_record_error(fmt::format("has '{}' as {}, the column is {}", escape_text(c.name),
-                                   kind_of(v), kind_of(*c.type)));
+    throw_record_error(fmt::format("has feature '{}' of type {}, but the column has type {}",
+                                   escape_text(c.name), kind_of(v), kind_of(*c.type)));
   }
   return count == 0 ? empty_text() : *v;
 }

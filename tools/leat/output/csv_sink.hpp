@@ -15,22 +15,22 @@
 
 namespace tool {
 
-/// Writes tf.train.Examples as rows of CSV, as csv_line() does. Each has one value of each column,
-/// and all have the same; a number without a value is an empty field.
+/// Writes tf.train.Examples as rows of CSV, as csv_line() does. All examples have the same columns,
+/// with one value each; a number without a value becomes an empty field.
 class csv_sink final : public record_sink {
  public:
-  /// `columns`: what is written of each record, in this order; none: all of the first one's, and
-  /// the others have no more. `header`: the first line names them.
+  /// `columns`: the features to write, in this order. If empty, the first record sets them, and
+  /// later records must not have others. `header`: the first line names the columns.
   csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_field>& columns, char delimiter,
            bool header);
 
-  /// Says what the columns are, unless that is known.
+  /// Sets the columns, unless they are known.
   void name_columns(const std::vector<csv_field>& columns);
 
-  /// The records that follow come from `source`: errors name it, and count from its first record.
+  /// Sets the source of the next records; errors contain it and the index of the record in it.
   void start_file(std::string source);
 
-  /// Errors: leat::failure for a record that is no such row, with its file and its number.
+  /// Errors: leat::failure for a record that cannot be a row, with its file and its index.
   leat::task<> write(leat::byte_view record) override;
   leat::task<> close() override;
   std::vector<std::string> paths() const override { return to_->paths(); }
@@ -40,7 +40,7 @@ class csv_sink final : public record_sink {
 
   struct column {
     std::string name;
-    std::optional<leat::dtype> type;  // none: nothing has told it yet
+    std::optional<leat::dtype> type;  // not set until a record has a value
     bool was_empty = false;
   };
 
@@ -52,7 +52,7 @@ class csv_sink final : public record_sink {
   const std::unique_ptr<record_sink> to_;
   std::vector<column> columns_;
   const char delimiter_;
-  const bool ignores_other_features_;  // features that are no columns
+  const bool ignores_other_features_;  // features without a column
   bool header_due_;
   std::string source_;
   std::uint64_t records_ = 0;  // of source_

@@ -32,7 +32,7 @@ leat::tfrecord_writer_options writing(const sink_options& options) {
   return how;
 }
 
-// Of one of leat's writers.
+// A sink for a writer of leat.
 template <class Writer>
 class writer_sink final : public record_sink {
  public:
@@ -83,7 +83,7 @@ class standard_output final : public byte_sink {
   output& out_;
 };
 
-// A file that has its name when it is complete.
+// A file that appears under its name when it is complete.
 class new_file final : public byte_sink {
  public:
   new_file(leat::file f, std::string path) : file_(std::move(f)), path_(std::move(path)) {}
@@ -116,7 +116,7 @@ class new_file final : public byte_sink {
   bool published_ = false;
 };
 
-// Records of one kind or another, one behind the other.
+// A sink for records of any format, without shards and index.
 class plain_sink final : public record_sink {
  public:
   plain_sink(std::unique_ptr<byte_sink> to, const sink_options& options)
@@ -150,20 +150,19 @@ class plain_sink final : public record_sink {
     }
     if (options_.records == format::lines) {
       if (std::find(record.begin(), record.end(), std::byte{'\n'}) != record.end()) {
-        throw_record_error("holds a line's end: lines cannot tell where it ends");
+        throw_record_error("contains a newline, which lines cannot store");
       }
       if (!record.empty() && record.back() == std::byte{'\r'}) {
-        throw_record_error(
-            "ends with a carriage return: who reads lines takes it for a part of the line's end");
+        throw_record_error("ends with a carriage return, which readers of lines remove");
       }
     }
     if (options_.records == format::fixed) {
-      if (record.empty())
-        throw_record_error("is empty: nobody could tell how many such records there are");
+      if (record.empty()) throw_record_error("is empty, which fixed records cannot store");
       if (records_ == 0) size_ = record.size();
       if (record.size() != size_) {
-        throw_record_error(fmt::format("has {} bytes, those before it {}: they are not of one size",
-                                       record.size(), size_));
+        throw_record_error(
+            fmt::format("has {} bytes, but earlier records have {}: fixed records need one size",
+                        record.size(), size_));
       }
     }
     buffer_.insert(buffer_.end(), record.begin(), record.end());
@@ -202,7 +201,7 @@ class plain_sink final : public record_sink {
   std::size_t size_ = 0;
 };
 
-// What the names of a set of files end with.
+// The suffix of the names of a set of files.
 std::string shard_suffix(const sink_options& options) {
   std::string suffix = leat::sharded_tfrecord_writer_options().suffix;
   if (options.compression == leat::compression::gzip) suffix += ".gz";
@@ -210,7 +209,7 @@ std::string shard_suffix(const sink_options& options) {
   return suffix;
 }
 
-// Takes a text, and the number behind it, from the front of a name.
+// Removes a text and the number that follows it from the beginning of a name.
 bool take_number(std::string_view& name, std::string_view before, std::size_t& to) {
   if (!name.starts_with(before)) return false;
   name.remove_prefix(before.size());
@@ -220,7 +219,7 @@ bool take_number(std::string_view& name, std::string_view before, std::size_t& t
   return true;
 }
 
-// Whether a sink gives the name to one of a set of files.
+// Returns true if the name is one of the set of files of a sink.
 bool is_shard(std::string_view name, const std::string& prefix, const sink_options& sink) {
   std::size_t index = 0;
   std::size_t count = 0;
@@ -238,7 +237,7 @@ bool is_written(const std::filesystem::path& file, const sink_options& sink) {
          std::filesystem::equivalent("." / file.parent_path(), "." / prefix.parent_path(), ignored);
 }
 
-// The same of an index beside a file, which need not be there yet.
+// Like is_written(), but for the index of a file, which need not exist.
 bool is_written_index(const std::string& path, const sink_options& sink) {
   if (!sink.index) return false;
   if (sink.is_sharded()) {
@@ -261,8 +260,8 @@ leat::task<std::unique_ptr<record_sink>> open_sharded(sink_options options) {
   co_return std::make_unique<writer_sink<leat::sharded_tfrecord_writer>>(std::move(writer));
 }
 
-// The owner first: a change of it takes bits of the mode away. None is made that changes nothing,
-// since not everyone may.
+// Sets the owner first, because a change of the owner clears bits of the mode. Does not set an
+// equal owner, because that can be forbidden.
 void set_access(const leat::file& f, const file_access& access) {
   const int descriptor = f.open_handle()->number;
   struct stat now{};
@@ -272,20 +271,20 @@ void set_access(const leat::file& f, const file_access& access) {
   }
   if (done && ::fchmod(descriptor, access.mode) == 0) return;
   throw std::system_error(errno, std::generic_category(),
-                          f.path() + ": cannot get the owner and the mode of what it replaces");
+                          f.path() + ": cannot set the owner and mode of the original file");
 }
 
-// As leat's writers: a rename would put a file in the place of a device or a pipe, for all.
+// Like the writers of leat, because a rename would replace a device or a pipe for all programs.
 leat::task<> require_replaceable(std::string path) {
   leat::file_status there;
   there.is_regular = true;
   try {
     there = co_await leat::get_status(path);
-  } catch (const leat::failure&) {  // most often since there is none; else the next step tells
+  } catch (const leat::failure&) {  // usually missing; other errors recur later
   }
   if (there.is_regular) co_return;
   throw leat::failure(leat::errc::failed_precondition,
-                      path + ": what has this name is no regular file, and is not replaced by one");
+                      path + ": not a regular file: choose another output path");
 }
 
 leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, output& out) {
@@ -304,9 +303,10 @@ void throw_if_replaced(const std::string& path, const sink_options& sink) {
   if (sink.path == "-") return;
   std::error_code ignored;
   const std::filesystem::path target = std::filesystem::canonical(path, ignored);
-  for (const std::string& name : {path, target.string()}) {  // a link, and where it leads
+  for (const std::string& name : {path, target.string()}) {  // the name, and the target of a link
     if (name.empty() || !(is_written(name, sink) || is_written_index(name, sink))) continue;
-    throw usage_error(display_path(path) + ": the output would replace it; choose another name");
+    throw usage_error(display_path(path) +
+                      ": output would replace this input file: choose another output path");
   }
 }
 
@@ -314,11 +314,13 @@ leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output&
   const bool records = options.records == format::tfrecord;
   if (options.is_sharded()) {
     if (!records || options.path == "-") {
-      throw usage_error("only TFRecord files are divided, and not on standard output");
+      throw usage_error(
+          "--shards, --max-records and --max-bytes apply only to TFRecord files, not to other "
+          "formats or standard output");
     }
     if (options.shards > 0 &&
         (options.max_records != UINT64_MAX || options.max_bytes != UINT64_MAX)) {
-      throw usage_error("--shards says how many files there are: not with a limit of each");
+      throw usage_error("--shards cannot be combined with --max-records or --max-bytes");
     }
     co_return co_await open_sharded(std::move(options));
   }

@@ -19,24 +19,24 @@
 
 namespace tool {
 
-/// Whose a file is, and who may do what with it.
+/// The mode and the owner of a file.
 struct file_access {
   mode_t mode;
   uid_t owner;
   gid_t group;
 };
 
-/// Where records go, and how they lie there.
+/// The destination and the format of records.
 struct sink_options {
-  std::string path;  ///< "-": standard output; with shards what their names begin with
+  std::string path;  ///< "-": standard output; with shards, the prefix of their names
   format records = format::tfrecord;
   leat::compression compression = leat::compression::none;
   int level = -1;  ///< of compression
   std::size_t shards = 0;
   std::uint64_t max_records = UINT64_MAX;  ///< of a shard
   std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
-  bool index = false;                      ///< an index beside each file; see can_have_index()
-  std::optional<file_access> access = {};  ///< of one file; else as for any that is new
+  bool index = false;                      ///< create an index of each file; see can_have_index()
+  std::optional<file_access> access = {};  ///< of a single file; default: as usual
 
   [[nodiscard]] bool is_sharded() const noexcept {
     return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
@@ -46,13 +46,13 @@ struct sink_options {
   }
 };
 
-/// Refuses to write over what is read: `path` must be none of the files of a sink, nor an index
-/// beside one. Of a set whose number of files is not known yet it must have no name at all.
+/// Rejects a sink that would overwrite the input `path` with one of its files or their indexes. If
+/// the number of files of a set is unknown, all possible names are rejected.
 /// Errors: usage_error.
 void throw_if_replaced(const std::string& path, const sink_options& sink);
 
-/// Takes records. What it writes has its name when it is closed, and not before: dropped without
-/// that it leaves nothing.
+/// Writes records. Its files appear under their names when close() succeeds. If it is destroyed
+/// without close(), it leaves no files.
 class record_sink {
  public:
   record_sink() = default;
@@ -62,7 +62,7 @@ class record_sink {
 
   [[nodiscard]] virtual leat::task<> write(leat::byte_view record) = 0;
   [[nodiscard]] virtual leat::task<> close() = 0;
-  /// The files that there are once it is closed.
+  /// Returns the files that exist after close().
   [[nodiscard]] virtual std::vector<std::string> paths() const = 0;
 };
 
@@ -70,13 +70,13 @@ class record_sink {
 /// other; leat::failure.
 [[nodiscard]] leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out);
 
-/// What went from readers to a sink.
+/// The number of records and bytes that were copied.
 struct copy_totals {
   std::uint64_t records = 0;
   std::uint64_t payload_bytes = 0;
 };
 
-/// Writes the records of a reader to a sink, and adds them to `sum`.
+/// Writes the records of a reader to a sink, and counts them in `sum`.
 template <class Reader>
 leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copy_totals& sum) {
   typename Reader::batch_type batch;

@@ -11,7 +11,7 @@
 namespace tool {
 namespace {
 
-// Standard output, for people or as JSON. Columns are JSON in any case.
+// Writes to standard output, as text or as JSON. Columns are always JSON.
 class printing_sink final : public batch_sink {
  public:
   printing_sink(program& p, bool batched) : program_(p), batched_(batched) {}
@@ -50,7 +50,7 @@ class printing_sink final : public batch_sink {
   std::uint64_t batches_ = 0;
 };
 
-// A file, or several: records as they are, columns as lines of CSV or as Examples.
+// Writes files: records unchanged, columns as lines of CSV or as Examples.
 class writing_sink final : public batch_sink {
  public:
   writing_sink(std::unique_ptr<record_sink> to, const pipeline_plan& plan)
@@ -89,7 +89,7 @@ class writing_sink final : public batch_sink {
 
   const std::unique_ptr<record_sink> to_;
   const output_plan output_;
-  std::vector<column_info> columns_;  // whose names are still to be written
+  std::vector<column_info> columns_;  // of the header that is not yet written
 };
 
 leat::task<> reject_own_input(const pipeline_plan& plan) {

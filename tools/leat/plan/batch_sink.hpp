@@ -13,7 +13,7 @@
 
 namespace tool {
 
-/// Where the elements of a pipeline go. What it writes has its name when it is closed, as that of a
+/// Writes the elements of a pipeline. Its files appear under their names after close(), as for a
 /// record_sink.
 class batch_sink {
  public:
@@ -25,12 +25,12 @@ class batch_sink {
   [[nodiscard]] virtual leat::task<> take(std::span<const leat::byte_view> records) = 0;
   [[nodiscard]] virtual leat::task<> take(const column_output& batch) = 0;
   [[nodiscard]] virtual leat::task<> close() = 0;
-  /// The files that there are once it is closed.
+  /// Returns the files that exist after close().
   [[nodiscard]] virtual std::vector<std::string> paths() const { return {}; }
 };
 
-/// Opens what a plan says. Nothing for one that counts.
-/// Errors: usage_error for a file that is read too; leat::failure.
+/// Opens the sink of a plan. Returns null for a plan that only counts.
+/// Errors: usage_error for an output path that is also an input; leat::failure.
 [[nodiscard]] leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& plan,
                                                                       program& p);
 

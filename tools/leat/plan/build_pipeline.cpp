@@ -14,7 +14,7 @@
 namespace tool {
 namespace {
 
-// What a pipeline may be on the way.
+// All types of the pipeline between two stages.
 using any_pipeline =
     std::variant<leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
                  leat::pipeline<leat::record_selection>, leat::pipeline<leat::owned_record_batch>,
@@ -32,9 +32,10 @@ template <class T>
 constexpr bool is_rows =
     std::is_same_v<T, leat::owned_record_batch> || std::is_same_v<T, leat::owned_line_batch>;
 
-// Refused by make_plan() already.
+// make_plan() rejects this case.
 [[noreturn]] void throw_misplaced_stage() {
-  throw leat::failure(leat::errc::internal, "a stage that does not fit the one before it");
+  throw leat::failure(leat::errc::internal,
+                      "stage does not match the elements of the stage before it");
 }
 
 // Adds the position in the file to errors of the library, for all parts of a pipeline.
@@ -94,7 +95,7 @@ std::string format_position(const leat::owned_line_batch& rows, std::size_t i) {
   return leat::format_line_position(rows.position(i));
 }
 
-// The columns of a batch; an error names the stage, the file and the position there.
+// Returns the columns of a batch. An error names the stage, the file and the position.
 template <class Rows>
 column_output decode_batch(const decoder_plan& stage, const Rows& rows) {
   std::vector<leat::byte_view> records;

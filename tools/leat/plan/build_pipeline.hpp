@@ -15,17 +15,17 @@
 
 namespace tool {
 
-/// A pipeline whose elements can be taken: batches of records, of lines or of columns.
+/// A complete pipeline: its elements are batches of records, of lines or of columns.
 using batched_pipeline = std::variant<leat::pipeline<std::vector<leat::owned_record_batch>>,
                                       leat::pipeline<std::vector<leat::owned_line_batch>>,
                                       leat::pipeline<std::vector<column_output>>>;
 
-/// In how large batches records and lines come that a plan does not batch.
+/// The batch size of records and lines if a plan has no batch stage.
 inline constexpr std::size_t default_batch_size = 64;
 
-/// Makes the pipeline of a plan.
+/// Creates the pipeline of a plan.
 ///
-/// `on_report` is called for what is left out as damaged, and `log` has it too, if there is one.
+/// `on_report` is called for skipped damage, which is also written to `log` if that is not null.
 ///
 /// Errors: a toml_error if the library rejects a part of the plan.
 [[nodiscard]] batched_pipeline build_pipeline(const pipeline_plan& plan,

@@ -1,4 +1,4 @@
-// The header lines of the files that a pipeline reads as CSV.
+// Reads the header lines of CSV files.
 
 #include <filesystem>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace tool {
 namespace {
 
-// The last of the lines that the source skips; none of a file that ends before it.
+// Returns the last line that the source skips, or nothing if the file ends before it.
 leat::task<std::optional<std::string>> header_line(std::string path,
                                                    leat::line_reader_options how) {
   --how.skip_header_lines;
@@ -30,7 +30,7 @@ leat::task<std::optional<std::string>> header_line(std::string path,
   co_return std::nullopt;
 }
 
-// UTF-8 byte order marks are no part of a name.
+// A UTF-8 byte order mark does not belong to a name.
 std::string_view strip_byte_order_mark(std::string_view line) {
   constexpr std::string_view mark = "\xef\xbb\xbf";
   return line.starts_with(mark) ? line.substr(mark.size()) : line;
@@ -46,16 +46,16 @@ struct file_header {
   std::string line;
 };
 
-// That of all files, which have to have the same one.
+// Returns the header of all files, which must be the same.
 leat::task<std::optional<file_header>> common_header(
     const leat::file_source<leat::line_reader>& source, text_position stage) {
   std::optional<file_header> first;
   for (std::string& path : co_await leat::match_files(source.files)) {
-    std::error_code unknown;  // then opening it says more
+    std::error_code unknown;  // opening the file reports the error
     if (std::filesystem::exists(path, unknown) &&
         !std::filesystem::is_regular_file(path, unknown)) {
-      throw toml_error{stage, fmt::format("header = true reads the header before the records, and "
-                                          "cannot do so from '{}': give the header line",
+      throw toml_error{stage, fmt::format("header = true cannot read '{}', which can be read only "
+                                          "once: give the header line as a text",
                                           escape_text(display_path(path)))};
     }
     std::optional<std::string> line = co_await header_line(path, source.reader);
@@ -64,7 +64,7 @@ leat::task<std::optional<file_header>> common_header(
       first.emplace(file_header{std::move(path), std::move(*line)});
     } else if (strip_byte_order_mark(*line) != strip_byte_order_mark(first->line)) {
       throw leat::failure(leat::errc::data_loss,
-                          fmt::format("{}: another header than that of {}: '{}' and '{}'", path,
+                          fmt::format("{}: header differs from {}: '{}' and '{}'", path,
                                       first->path, excerpt(strip_byte_order_mark(*line)),
                                       excerpt(strip_byte_order_mark(first->line))));
     }
@@ -80,7 +80,7 @@ leat::task<> read_headers(pipeline_plan& plan) {
     if (!decoder || !decoder->for_header) continue;
     const auto& source = std::get<leat::file_source<leat::line_reader>>(plan.source.from);
     const std::optional<file_header> header = co_await common_header(source, stage.where);
-    if (!header) continue;  // no records either
+    if (!header) continue;  // there are no records either
     try {
       decoder->decode = decoder->for_header(header->line);
     } catch (const leat::failure& e) {

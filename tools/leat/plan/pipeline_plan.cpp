@@ -22,7 +22,8 @@ bool is_batch(element_kind kind) {
 leat::shuffle_stage_options read_shuffle(toml_table& s, std::string& text) {
   leat::shuffle_stage_options o;
   s.read("name", o.name);
-  if (s.require("capacity", "the elements from which it draws")) s.read("capacity", o.capacity, 1);
+  if (s.require("capacity", "the number of elements in the buffer"))
+    s.read("capacity", o.capacity, 1);
   s.read("seed", o.seed, 0);
   text = fmt::format("capacity {}", o.capacity);
   return o;
@@ -30,14 +31,14 @@ leat::shuffle_stage_options read_shuffle(toml_table& s, std::string& text) {
 
 leat::batch_stage_options read_batch(toml_table& s, element_kind& kind, std::string& text) {
   if (is_batch(kind)) {
-    s.add_error(fmt::format("these are {} already: one batch stage is enough", name_of(kind)));
+    s.add_error(fmt::format("elements are already {}: remove this stage", name_of(kind)));
   }
   leat::batch_stage_options o;
   s.read("name", o.name);
-  if (s.require("size", "the elements of a batch")) s.read("size", o.batch_size, 1);
+  if (s.require("size", "the number of elements of a batch")) s.read("size", o.batch_size, 1);
   s.choose("last", o.remainder, batch_remainders);
   text = fmt::format("{} each{}", o.batch_size,
-                     o.remainder == leat::batch_remainder::drop ? ", whole ones" : "");
+                     o.remainder == leat::batch_remainder::drop ? ", full batches only" : "");
   kind = kind == element_kind::lines ? element_kind::line_batches : element_kind::record_batches;
   return o;
 }
@@ -45,7 +46,8 @@ leat::batch_stage_options read_batch(toml_table& s, element_kind& kind, std::str
 prefetch_plan read_prefetch(toml_table& s, std::string& text) {
   prefetch_plan o;
   s.read("name", o.name);
-  if (s.require("runs", "how many runs of elements it may be ahead")) s.read("runs", o.runs, 1);
+  if (s.require("runs", "the number of blocks of elements to read ahead"))
+    s.read("runs", o.runs, 1);
   text = fmt::format("{} ahead", count_text(o.runs, "run"));
   return o;
 }
@@ -53,9 +55,9 @@ prefetch_plan read_prefetch(toml_table& s, std::string& text) {
 decoder_plan read_columns(toml_table& s, const std::string& what, element_kind& kind,
                           std::string& text) {
   if (kind == element_kind::columns) {
-    s.add_error("these are columns already: one such stage is enough");
+    s.add_error("elements are already batches of columns: remove this stage");
   } else if (!is_batch(kind)) {
-    s.add_error("it makes columns of whole batches: put a stage of kind \"batch\" before it");
+    s.add_error("needs batches: put a stage of kind \"batch\" before it");
   }
   decoder_plan plan = read_decoder(s, what, kind, text);
   kind = element_kind::columns;
@@ -74,7 +76,7 @@ void read_options(toml_table& s, pipeline_plan& plan) {
   s.reject_unknown_keys();
 }
 
-// How elements lie in a file, where the name does not say it.
+// The output format if the file name does not determine it.
 format default_format(element_kind kind) {
   switch (kind) {
     case element_kind::lines:
@@ -84,24 +86,24 @@ format default_format(element_kind kind) {
   }
 }
 
-// Whether columns can be written in a way.
+// Rejects columns that a format cannot store.
 void check_columns(toml_table& s, const std::vector<column_info>& columns, format to) {
   if (to != format::csv && to != format::tfrecord) {
     s.add_error(
-        "columns are written as csv or, as Examples, as tfrecord: say format, or choose a "
-        "path that ends so");
+        "columns can be written only as csv or tfrecord: set format, or choose a path with "
+        "such a suffix");
     return;
   }
   using form = column_info::form;
   for (const column_info& c : columns) {
     if (to == format::csv && c.shape != form::scalar) {
       s.add_error(
-          fmt::format("column '{}' is {}: csv has one value for each record; write tfrecord, "
-                      "or print",
+          fmt::format("column '{}' is {}, but csv stores one value for each record: write "
+                      "tfrecord, or print",
                       escape_text(c.name), c.text));
     }
     if (to == format::tfrecord && (c.shape == form::other || !can_be_feature(c.type))) {
-      s.add_error(fmt::format("column '{}' is {}: an Example cannot hold it; print it",
+      s.add_error(fmt::format("column '{}' is {}, which an Example cannot store: print it",
                               escape_text(c.name), c.text));
     }
   }
@@ -114,8 +116,7 @@ void read_writing(toml_table& s, const plan_overrides& overrides, const pipeline
                                                                   {"fixed", format::fixed},
                                                                   {"csv", format::csv}};
   sink_options& sink = to.sink;
-  if (overrides.path.empty() && s.require("path", "the file that is made"))
-    s.read("path", sink.path);
+  if (overrides.path.empty() && s.require("path", "the output file")) s.read("path", sink.path);
   static_cast<void>(s.find("path"));
   if (!overrides.path.empty()) sink.path = overrides.path;
   const format_guess guess = guess_format(sink.path);
@@ -124,7 +125,9 @@ void read_writing(toml_table& s, const plan_overrides& overrides, const pipeline
   sink.records = records.value_or(default_format(plan.output_kind()));
   std::optional<leat::compression> compression = guess.compression;
   s.choose("compression", compression, compressions());
-  if (!compression) s.add_error("compression", "what is written is not told by its first bytes");
+  if (!compression)
+    s.add_error("compression",
+                "\"auto\" applies only to input: give \"none\", \"zlib\" or \"gzip\"");
   sink.compression = compression.value_or(leat::compression::none);
   s.read("level", sink.level, 0, 9);
   s.read("shards", sink.shards, 1, 10000);
@@ -141,24 +144,25 @@ void read_writing(toml_table& s, const plan_overrides& overrides, const pipeline
   }
   if (plan.output_kind() == element_kind::columns) check_columns(s, plan.columns(), sink.records);
   if (sink.is_sharded() && (sink.records != format::tfrecord || sink.path == "-")) {
-    s.add_error("only TFRecord files are divided, and not on standard output");
+    s.add_error(
+        "shards, max_records and max_bytes apply only to TFRecord files, not to standard output");
   }
   if (sink.index && !sink.can_have_index()) {
-    s.add_error("index", "index files are for TFRecord files that are not compressed");
+    s.add_error("index", "only uncompressed TFRecord files can have an index");
   }
 }
 
-// A stage that reads headers needs a source that leaves them out.
+// A stage that reads headers needs a source that skips them.
 void check_header(toml_table& s, const pipeline_plan& plan) {
   const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
   if (!decoder || !decoder->for_header) return;
   const auto* const source = std::get_if<leat::file_source<leat::line_reader>>(&plan.source.from);
   if (source && source->reader.skip_header_lines == 0) {
-    s.add_error("header = true wants skip_header_lines = 1 or more in [source]");
+    s.add_error("header = true requires skip_header_lines of at least 1 in [source]");
   }
 }
 
-// The same table may be there, or not.
+// Returns the table of this name, or an empty one.
 const toml_value* find_table(const toml_value& document, std::string_view name) {
   static const toml_value none{toml_value::table(), {}};
   for (const toml_value::entry& e : *document.as<toml_value::table>()) {
@@ -240,7 +244,7 @@ output_plan read_output(toml_table& s, const plan_overrides& overrides, const pi
   const auto declared = to.what;
   if (overrides.output) to.what = *overrides.output;
   if (to.what == output_plan::kind::write) read_writing(s, overrides, plan, to);
-  // What the command line replaces is not looked at.
+  // A declared output that the command line replaces is not checked.
   if (to.what == declared) s.reject_unknown_keys();
   return to;
 }
@@ -268,7 +272,7 @@ pipeline_plan make_plan(const toml_value& document, const plan_overrides& overri
   toml_table output = part("output");
   plan.output = read_output(output, overrides, plan);
   whole.reject_unknown_keys();
-  std::multimap<text_position, std::string> in_order;  // errors at one position stay in order
+  std::multimap<text_position, std::string> in_order;  // keeps the order at equal positions
   for (toml_error& m : found) in_order.emplace(m.where, std::move(m.text));
   found.clear();
   for (auto& [where, text] : in_order) found.push_back({where, std::move(text)});

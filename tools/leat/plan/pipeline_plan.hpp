@@ -26,7 +26,7 @@
 
 namespace tool {
 
-/// What read_indexed() takes.
+/// The arguments of read_indexed().
 struct indexed_source {
   std::vector<std::string> files;
   std::optional<std::uint64_t> num_epochs = 1;
@@ -37,7 +37,7 @@ struct indexed_source {
   std::string name = "files";
 };
 
-/// Where the elements come from.
+/// The source of the elements.
 struct source_plan {
   using any =
       std::variant<leat::file_source<leat::tfrecord_reader>, leat::file_source<leat::line_reader>,
@@ -45,7 +45,7 @@ struct source_plan {
                    leat::file_source<leat::whole_file_reader>, indexed_source>;
   any from;
   std::string format = "tfrecord";
-  std::string quarantine;  ///< file for what is left out as damaged; none: empty
+  std::string quarantine;  ///< file for skipped records; empty: none
   text_position where;
 
   [[nodiscard]] const std::vector<std::string>& files() const;
@@ -53,7 +53,7 @@ struct source_plan {
   [[nodiscard]] const std::string& name() const;
 };
 
-/// A decoder: makes columns of a batch of records, in any thread.
+/// A decoder: converts a batch of records to columns, on any thread.
 struct decoder_plan {
   using function =
       std::function<std::vector<column_output::column>(std::span<const leat::byte_view>)>;
@@ -71,7 +71,7 @@ struct prefetch_plan {
   std::string name = "prefetch";
 };
 
-/// What the elements are, from some stage on.
+/// The kind of the elements after a stage.
 enum class element_kind { records, lines, record_batches, line_batches, columns };
 [[nodiscard]] std::string_view name_of(element_kind kind) noexcept;
 
@@ -85,7 +85,7 @@ struct stage_plan {
   [[nodiscard]] const std::string& name() const;
 };
 
-/// What becomes of the elements.
+/// The use of the elements.
 struct output_plan {
   enum class kind { count, print, write };
   kind what = kind::count;
@@ -97,17 +97,17 @@ struct output_plan {
 /// A pipeline as a file declares it.
 struct pipeline_plan {
   leat::pipeline_options options;
-  std::optional<std::size_t> threads;  ///< for the workers; none: as many as they are good for
+  std::optional<std::size_t> threads;  ///< for workers; not set: depends on the stages
   source_plan source;
   std::vector<stage_plan> stages;
   output_plan output;
 
   [[nodiscard]] element_kind output_kind() const noexcept;
-  /// True: elements are batches; else records or lines.
+  /// Returns true if the elements are batches, or false if they are records or lines.
   [[nodiscard]] bool is_batched() const noexcept;
-  /// Of the columns that come out; none where these are records or lines.
+  /// Returns the columns of the output; empty if the elements have none.
   [[nodiscard]] std::vector<column_info> columns() const;
-  /// Workers of all stages.
+  /// Returns the number of workers of all stages.
   [[nodiscard]] std::size_t workers() const noexcept;
 };
 
@@ -129,7 +129,7 @@ struct plan_overrides {
 ///         leat::failure data_loss if two files have different headers; those of reading a file.
 [[nodiscard]] leat::task<> read_headers(pipeline_plan& plan);
 
-// Parts of it. Each reads a table of the document.
+// Parts of make_plan(). Each reads a table of the document.
 [[nodiscard]] source_plan read_source(toml_table& s, const std::vector<std::string>& files);
 [[nodiscard]] stage_plan read_stage(toml_table& s, element_kind input);
 /// `kind`: "parse_csv", "parse_example" or "decode_raw".

@@ -1,4 +1,4 @@
-// The stages of a pipeline's file that make columns.
+// Reads the stages that convert records to columns.
 
 #include <bit>
 #include <limits>
@@ -27,7 +27,7 @@ using leat::dtype;
 using columns = std::vector<column_output::column>;
 using dtype_choices = std::map<std::string, dtype, std::less<>>;
 
-// The types of that name.
+// Returns a map from names to types.
 dtype_choices make_dtype_choices(std::initializer_list<dtype> types) {
   dtype_choices all;
   for (const dtype type : types) all.emplace(leat::to_string(type), type);
@@ -43,7 +43,7 @@ const dtype_choices raw_types = make_dtype_choices(
      dtype::int32, dtype::uint64, dtype::int64, dtype::float32, dtype::float64});
 const dtype_choices split_types = make_dtype_choices({dtype::int32, dtype::int64});
 
-// The dtype of a column, which has to be said.
+// Reads the dtype of a column, which is required.
 dtype read_dtype(toml_table& s, const dtype_choices& types) {
   const std::string* const name = s.choose_name("dtype", types);
   return name ? types.find(*name)->second : types.begin()->second;
@@ -77,7 +77,7 @@ void append_texts(const toml_value& v, std::vector<std::string>& to, bool& wrong
   to.push_back(text ? *text : std::string());
 }
 
-// The value, or the list of values, under "default", as a tensor of a shape.
+// Reads the value or values of "default" to a tensor of the given shape.
 std::optional<leat::tensor> read_default(toml_table& s, dtype type, const leat::shape& shape) {
   const toml_value* const v = s.find("default");
   if (!v) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<leat::tensor> read_default(toml_table& s, dtype type, const leat::
   return made;
 }
 
-// Sizes, each known.
+// Reads a shape without unknown dimensions.
 leat::shape read_shape(toml_table& s, std::string_view key) {
   std::vector<std::int64_t> sizes;
   s.read(key, sizes);
@@ -122,7 +122,7 @@ leat::shape read_shape(toml_table& s, std::string_view key) {
   }
 }
 
-// Under which name a column is found, and in messages.
+// Reads the name of a column, and adds it to the title for messages.
 std::string column_name(toml_table& s, std::string_view what) {
   std::string name;
   if (s.require("name", "the name of the " + std::string(what))) s.read("name", name);
@@ -153,7 +153,7 @@ columns named_columns(leat::tensor_tuple from) {
   return all;
 }
 
-// Where the names of the fields are.
+// The location of the header.
 struct header_location {
   bool in_files = false;
   std::optional<std::string> text;
@@ -187,11 +187,12 @@ leat::csv_options read_csv_options(toml_table& s, bool has_header) {
   options.delimiter = delimiter.empty() ? ',' : delimiter.front();
   s.read("quotes", options.quotes);
   s.read("na_value", options.na_value);
-  if (has_header && s.has("select")) s.add_error("select", "with header, names select the fields");
+  if (has_header && s.has("select"))
+    s.add_error("select", "not allowed with header, which selects the fields by their names");
   std::vector<std::int64_t> select;
   s.read("select", select);
   for (const std::int64_t field : select) {
-    if (field < 0) s.add_error("select", "fields are counted from 0");
+    if (field < 0) s.add_error("select", "give field numbers of 0 or more");
     options.select.push_back(static_cast<std::size_t>(field));
   }
   return options;
@@ -213,13 +214,13 @@ void read_csv(toml_table& s, decoder_plan& plan, element_kind input, std::string
     wanted.push_back(read_csv_column(column, plan.columns));
   }
   text = count_text(wanted.size(), "column") + (header.is_known() ? " by header" : "");
-  if (s.error_count() > errors_before) return;  // the decoder would say them once more
+  if (s.error_count() > errors_before) return;  // the decoder would report them again
   if (header.text) {
     plan.decode = decode_with(
         leat::csv_decoder::for_header(*header.text, std::move(wanted), std::move(options)));
     return;
   }
-  plan.decode = decode_with(leat::csv_decoder(wanted, options));  // refuses mistakes
+  plan.decode = decode_with(leat::csv_decoder(wanted, options));  // throws for errors
   if (!header.in_files) return;
   plan.for_header = [wanted, options](std::string_view line) {
     return decode_with(leat::csv_decoder::for_header(line, wanted, options));
@@ -228,7 +229,7 @@ void read_csv(toml_table& s, decoder_plan& plan, element_kind input, std::string
 
 // ---- Examples
 
-// Of the name of a column with the numbers of steps.
+// The suffix of a column that contains the number of steps.
 constexpr std::string_view length_suffix = ".length";
 
 using feature_reader = leat::feature (*)(toml_table& s, column_info& facts);
@@ -261,10 +262,10 @@ leat::feature read_var_len(toml_table& s, column_info& facts) {
 leat::feature read_sparse(toml_table& s, column_info& facts) {
   leat::sparse_feature f;
   f.type = read_dtype(s, feature_types);
-  if (s.require("index_keys", "the features that have the indices")) {
+  if (s.require("index_keys", "the features with the indices")) {
     s.read("index_keys", f.index_keys);
   }
-  if (s.require("value_key", "the feature that has the values")) s.read("value_key", f.value_key);
+  if (s.require("value_key", "the feature with the values")) s.read("value_key", f.value_key);
   if (s.require("size", "the dimensions of one record")) s.read("size", f.size);
   s.read("already_sorted", f.already_sorted);
   set_info(facts, f.type, form::other, fmt::format("sparse, {} dimensions", f.size.size() + 1));
@@ -275,7 +276,7 @@ leat::feature read_sequence(toml_table& s, column_info& facts) {
   leat::fixed_len_sequence_feature f;
   f.type = read_dtype(s, feature_types);
   f.shape = read_shape(s, "shape");
-  f.allow_missing = true;  // it is how a sequence of none is written
+  f.allow_missing = true;  // a sequence without steps is written this way
   s.read("allow_missing", f.allow_missing);
   f.default_value = read_default(s, f.type, {});
   set_info(facts, f.type, form::other,
@@ -294,7 +295,7 @@ leat::ragged_partition read_partition(toml_table& s) {
     p.how = kinds.find(*name)->second;
   if (p.how == kind::uniform_row_length) {
     if (s.require("length", "the length of a row")) s.read("length", p.length, 1);
-  } else if (s.require("key", "the feature that has the numbers")) {
+  } else if (s.require("key", "the feature with the numbers")) {
     s.read("key", p.key);
   }
   s.reject_unknown_keys();
@@ -337,11 +338,11 @@ void read_feature(toml_table& s, const feature_readers& kinds, std::string_view 
   s.choose("kind", read, kinds);
   leat::feature f = read(s, column);
   s.reject_unknown_keys();
-  if (!to.emplace(column.name, std::move(f)).second) s.add_error("name", "it is there already");
+  if (!to.emplace(column.name, std::move(f)).second) s.add_error("name", "this name occurs twice");
   facts.push_back(std::move(column));
 }
 
-// In the order of the declaration.
+// Returns the columns in the order of the declaration.
 columns take_columns(const leat::parsed_features& parsed, const std::vector<column_info>& wanted) {
   columns all;
   for (const column_info& c : wanted) all.push_back({c.name, parsed.values().find(c.name)->second});
@@ -355,8 +356,8 @@ void read_example(toml_table& s, decoder_plan& plan, element_kind input, std::st
   s.choose("encoding", is_json, encodings);
   if (!is_json && (input == element_kind::lines || input == element_kind::line_batches)) {
     s.add_error(
-        "lines hold no serialized Examples: say encoding = \"json\", or choose another format "
-        "of the source");
+        "lines cannot contain serialized Examples: set encoding = \"json\", or choose another "
+        "source format");
   }
   static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
   leat::feature_map features;
@@ -364,7 +365,7 @@ void read_example(toml_table& s, decoder_plan& plan, element_kind input, std::st
     read_feature(f, record_feature_readers, "fixed_len", "feature", features, plan.columns);
   }
   text = count_text(features.size(), "feature");
-  if (s.error_count() > errors_before) return;  // the parser would say them once more
+  if (s.error_count() > errors_before) return;  // the parser would report them again
   const auto parser = std::make_shared<leat::example_parser>(std::move(features));
   plan.decode = [parser, is_json, wanted = plan.columns](std::span<const leat::byte_view> records) {
     if (!is_json) return take_columns(parser->parse(records), wanted);
@@ -380,12 +381,12 @@ void read_example(toml_table& s, decoder_plan& plan, element_kind input, std::st
   };
 }
 
-// The numbers of steps are columns too: "NAME.length".
+// The numbers of steps are additional columns: "NAME.length".
 void read_sequence_example(toml_table& s, decoder_plan& plan, element_kind input,
                            std::string& text) {
   const std::size_t errors_before = s.error_count();
   if (input == element_kind::lines || input == element_kind::line_batches) {
-    s.add_error("lines hold no serialized SequenceExamples: choose another format of the source");
+    s.add_error("lines cannot contain serialized SequenceExamples: choose another source format");
   }
   leat::feature_map context;
   leat::feature_map steps;
@@ -401,7 +402,7 @@ void read_sequence_example(toml_table& s, decoder_plan& plan, element_kind input
   }
   for (const auto& [name, f] : steps) {
     if (context.contains(name)) {
-      s.add_error("sequences", fmt::format("'{}' is a name of the context already", name));
+      s.add_error("sequences", fmt::format("'{}' is also a name in context", name));
     }
   }
   if (!s.has("context") && !s.has("sequences")) {
@@ -421,7 +422,7 @@ void read_sequence_example(toml_table& s, decoder_plan& plan, element_kind input
   }
   text =
       count_text(context.size(), "context feature") + ", " + count_text(steps.size(), "sequence");
-  if (s.error_count() > errors_before) return;  // the parser would say them once more
+  if (s.error_count() > errors_before) return;  // the parser would report them again
   const auto parser =
       std::make_shared<leat::sequence_example_parser>(std::move(context), std::move(steps));
   plan.decode = [parser, context_columns, step_columns,
@@ -482,7 +483,7 @@ decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind i
       read_raw(s, plan, text);
     }
   } catch (const leat::failure& e) {
-    s.add_error(message_of(e));  // of the decoder
+    s.add_error(message_of(e));  // an error of the decoder
   }
   if (plan.workers > 0) text += ", " + count_text(plan.workers, "worker");
   return plan;

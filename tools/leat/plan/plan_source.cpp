@@ -1,4 +1,4 @@
-// The table [source] of a pipeline's file.
+// Reads the table [source] of a pipeline file.
 
 #include <map>
 #include <utility>
@@ -30,7 +30,7 @@ void read_corruption(toml_table& s, leat::corruption_options& to) {
   s.read("max_reports", to.max_reports, 0);
 }
 
-// What readers of all formats have, but for files in any order.
+// Reads the options of all readers except indexed ones.
 template <class Options>
 void read_reading(toml_table& s, Options& to) {
   to.compression_type.reset();
@@ -58,7 +58,8 @@ void read_format(toml_table& s, leat::line_reader_options& to) {
 }
 
 void read_format(toml_table& s, leat::fixed_length_reader_options& to) {
-  if (s.require("record_size", "the bytes of a record")) s.read_size("record_size", to.record_size);
+  if (s.require("record_size", "the bytes of each record"))
+    s.read_size("record_size", to.record_size);
   s.read_size("header_size", to.header_size, 0);
   s.read_size("footer_size", to.footer_size, 0);
   s.read_size("hop_size", to.hop_size, 0);
@@ -68,7 +69,7 @@ void read_format(toml_table& s, leat::whole_file_reader_options& to) {
   s.read_size("max_file_size", to.max_file_size, 0);
 }
 
-// What all sources have.
+// Reads the keys of all sources.
 template <class Source>
 void read_common(toml_table& s, Source& to) {
   s.read("name", to.name);
@@ -86,7 +87,7 @@ void read_common(toml_table& s, Source& to) {
   s.read("seed", to.seed, 0);
   s.read("world_size", to.world.world_size, 1, std::int64_t{1} << 32);
   s.read("rank", to.world.rank, 0);
-  if (to.world.rank >= to.world.world_size) s.add_error("rank", "it is to be below world_size");
+  if (to.world.rank >= to.world.world_size) s.add_error("rank", "give a number below world_size");
 }
 
 template <class Reader>
@@ -117,7 +118,8 @@ indexed_source read_indexed_source(toml_table& s) {
   s.read_size("max_gap", to.file.max_gap, 0);
   read_corruption(s, to.corruption);
   if (to.corruption.policy == leat::corruption_policy::skip_file) {
-    s.add_error("on_damage", "an index leads to each record: fail, skip or resync");
+    s.add_error("on_damage",
+                "format \"indexed\" has no \"skip-file\": give \"fail\", \"skip\" or \"resync\"");
   }
   return source;
 }

@@ -13,7 +13,7 @@
 namespace tool {
 namespace {
 
-using stage_row = std::array<std::string, 3>;  // name, what, what it gives
+using stage_row = std::array<std::string, 3>;  // name, description, kind of its output
 
 std::string_view order_name(const pipeline_plan& plan) {
   return plan.options.order == leat::ordering::free ? "free" : "deterministic";
@@ -103,7 +103,7 @@ std::string summary(const run_report& r, const pipeline_plan& plan) {
     text += fmt::format(", damaged in {}", count_text(r.lost.regions, "place"));
   }
   if (const std::uint64_t left_over = r.stages.front().left_over; left_over > 0) {
-    text += fmt::format(", {} at the ends of files left out: no whole record",
+    text += fmt::format(", {} skipped at the ends of files (incomplete records)",
                         count_text(left_over, "byte"));
   }
   return text + ". " + r.verdict;
@@ -111,7 +111,7 @@ std::string summary(const run_report& r, const pipeline_plan& plan) {
 
 std::string stage_text(const run_report::stage& s, std::size_t width) {
   return fmt::format(
-      "{:<{}}  {:>10} out  {}  busy {:3.0f} %, waited for input {:3.0f} %, for room "
+      "{:<{}}  {:>10} out  {}  busy {:3.0f} %, waited for input {:3.0f} %, for output "
       "{:3.0f} %",
       escape_text(s.name), width, s.records, count_text(s.tasks, "task"), 100 * s.busy,
       100 * s.waited_for_input, 100 * s.waited_for_room);

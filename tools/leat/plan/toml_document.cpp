@@ -80,7 +80,7 @@ class key_scanner {
       if (c == '\\' && quote == '"') {
         advance();
       } else if (c == quote && (!many_lines || text_.substr(at_).starts_with(three))) {
-        // A text of many lines may end with up to two quotes of its own: five in a row.
+        // A text of many lines may end with up to two more quotes: five in a row.
         const std::size_t most = many_lines ? 5 : 1;
         for (std::size_t i = 0; i < most && at_ < text_.size() && text_[at_] == quote; ++i) {
           advance();

@@ -27,7 +27,7 @@ struct toml_value {
   struct entry;
   using list = std::vector<toml_value>;
   using table = std::vector<entry>;  // in the order of the text
-  struct date {};                    // or a time: nothing here takes one
+  struct date {};                    // or a time, which no key accepts
 
   std::variant<date, bool, std::int64_t, double, std::string, list, table> value;
   text_position where;

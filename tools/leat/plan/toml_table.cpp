@@ -14,7 +14,7 @@
 namespace tool {
 namespace {
 
-// A value as messages show it.
+// Returns a value for a message.
 std::string describe_value(const toml_value& v) {
   struct visitor {
     std::string operator()(const toml_value::date&) const { return "a date or time"; }
@@ -42,7 +42,7 @@ constexpr std::array<std::pair<std::string_view, double>, 6> size_units{
 constexpr std::array<std::pair<std::string_view, double>, 4> time_units{
     {{"ms", 1e-3}, {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}};
 
-// "1.5 MiB" as a number of the smallest unit; none for what is not of this form.
+// Converts "1.5 MiB" to the smallest unit; returns nothing for a text of another form.
 std::optional<double> with_unit(std::string_view text, units all) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -55,7 +55,7 @@ std::optional<double> with_unit(std::string_view text, units all) {
   return std::nullopt;
 }
 
-// Of a list, all of one type; none where they are not.
+// Returns the values of a list; nothing if one has another type.
 template <class T>
 std::optional<std::vector<T>> all_of(const toml_value& v) {
   const auto* const list = v.as<toml_value::list>();
@@ -73,7 +73,7 @@ std::optional<std::vector<T>> all_of(const toml_value& v) {
 
 toml_table::toml_table(const toml_value& table, std::string title, toml_errors& found)
     : value_(table), title_(std::move(title)), errors_(found) {
-  if (!table.as<toml_value::table>()) add_error("a table is wanted, not " + describe_value(table));
+  if (!table.as<toml_value::table>()) add_error("give a table, not " + describe_value(table));
 }
 
 const toml_value* toml_table::find_entry(std::string_view key) const noexcept {
@@ -204,7 +204,7 @@ void toml_table::reject_unknown_keys() {
   if (!entries) return;
   for (const toml_value::entry& e : *entries) {
     if (requested_keys_.contains(e.key)) continue;
-    errors_.push_back({e.where, fmt::format("{}: unknown key '{}'; known are {}", title_,
+    errors_.push_back({e.where, fmt::format("{}: unknown key '{}': use one of {}", title_,
                                             escape_text(e.key), fmt::join(requested_keys_, ", "))});
   }
 }

@@ -33,9 +33,9 @@ class toml_table {
   toml_table(const toml_value& table, std::string title, toml_errors& found);
 
   [[nodiscard]] bool has(std::string_view key) const noexcept;
-  /// The value of a key; null where it is missing.
+  /// Returns the value of a key, or null if it is missing.
   [[nodiscard]] const toml_value* find(std::string_view key);
-  /// The same of a key that has to be there; `what` says what is to be given.
+  /// Like find(), but for a required key; `what` describes the value in the error message.
   [[nodiscard]] const toml_value* require(std::string_view key, std::string_view what);
 
   void read(std::string_view key, bool& to);
@@ -60,13 +60,13 @@ class toml_table {
   /// A time with its unit, "1.5 s".
   void read_duration(std::string_view key, std::optional<leat::time_span>& to);
 
-  /// One of some names, a map from them to what they mean.
+  /// Reads one of some names; `choices` maps them to values.
   template <class Value, class Choices>
   void choose(std::string_view key, Value& to, const Choices& choices) {
     if (!find(key)) return;
     if (const std::string* const name = choose_name(key, choices)) to = choices.find(*name)->second;
   }
-  /// The name itself, of a key that has to be there; null where it is missing or not one of these.
+  /// Returns the name of a required key, or null if it is missing or not one of the choices.
   template <class Choices>
   [[nodiscard]] const std::string* choose_name(std::string_view key, const Choices& choices) {
     std::vector<std::string_view> names;
@@ -74,7 +74,7 @@ class toml_table {
     return choose_one(key, names);
   }
 
-  /// The tables of a list; `what` is what each of them is.
+  /// Returns the tables of a list; `what` describes a table in messages.
   [[nodiscard]] std::vector<toml_table> tables(std::string_view key, std::string_view what);
 
   /// Adds an error for every key that has not been read.

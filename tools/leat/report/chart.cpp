@@ -13,7 +13,7 @@
 namespace tool {
 namespace {
 
-// The drawing without a script, in units of its own.
+// The drawing without a script, in units of the SVG element.
 constexpr double width = 440;
 constexpr double height = 230;
 constexpr double left = 62;
@@ -21,14 +21,14 @@ constexpr double right = 14;
 constexpr double top = 24;
 constexpr double bottom = 38;
 
-// One outlier would flatten everything else: an axis whose full range is more than this many times
-// the range between the percentiles of all runs is clipped.
+// An axis is clipped if its full range is more than this many times the range between the
+// percentiles of all runs, because an outlier would otherwise flatten the curves.
 constexpr double max_stretch = 8;
 
-// Length of a dash of curves that lie on each other.
+// Length of a dash of overlapping curves.
 constexpr int dash = 8;
 
-// Marks of clipped values that are nearer to each other are one.
+// Marks of clipped values with a smaller distance are merged.
 constexpr double mark_distance = 9;
 
 bool is_finite(const sample& s) noexcept { return std::isfinite(s.value); }
@@ -105,7 +105,7 @@ std::string axis_attribute(std::string_view name, const value_axis& axis) {
   return fmt::format(" data-{}=\"{:.9g} {:.9g}\"", name, axis.shown.low, axis.shown.high);
 }
 
-// The values outside of an axis that was clipped, of each run.
+// Counts the values outside of a clipped axis, for each run.
 std::string clip_note(const chart& c, const value_axis& axis, bool shown) {
   if (!axis.clipped) return {};
   std::vector<std::string> counts;
@@ -262,7 +262,7 @@ class drawing {
     return text;
   }
 
-  // Curves that lie on each other share the line: each has a dash of its own.
+  // Overlapping curves share the line: each has a different dash.
   [[nodiscard]] std::string dash_style(std::size_t i, const std::vector<std::string>& lines) const {
     int before = 0;
     int count = 0;
@@ -295,7 +295,7 @@ class drawing {
     }
   }
 
-  // Triangles at the edge, which tell what is outside: of neighbours the one that is farther out.
+  // Triangles at the edge mark values outside; of adjacent values, the farthest one is marked.
   void draw_marks(const std::vector<sample>& samples, const std::string& color) {
     for (const bool above : {true, false}) {
       std::optional<sample> last;

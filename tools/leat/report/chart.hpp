@@ -10,15 +10,15 @@
 
 namespace tool {
 
-/// For HTML and XML, in text and in attributes between quotes: what has a meaning there is
-/// replaced, and so is what a page must not hold.
+/// Escapes text for HTML and XML, for use in text and in quoted attributes. Also replaces
+/// characters that a page must not contain.
 [[nodiscard]] std::string escape_html(std::string_view text);
 
 /// A line of a chart: the values of a run.
 struct curve {
   enum class kind {
     plain,          ///< the values themselves
-    faint,          ///< the same, behind a smoothed curve
+    faint,          ///< the values, drawn behind a smoothed curve
     smooth_linear,  ///< smoothed, for a linear axis
     smooth_log,     ///< smoothed in logarithms, for a logarithmic axis
   };
@@ -37,8 +37,8 @@ struct curve {
 /// look. The samples are in the attributes of its groups, from which the script of the page draws
 /// it anew over another axis.
 struct chart {
-  std::string title;        ///< for those who do not see it
-  std::string description;  ///< the same
+  std::string title;        ///< for screen readers
+  std::string description;  ///< for screen readers
   std::vector<curve> curves;
   bool log = false;               ///< draws on a logarithmic axis if all values have a logarithm
   std::size_t max_points = 1000;  ///< of a curve without bands

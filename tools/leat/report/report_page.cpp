@@ -21,7 +21,7 @@ namespace {
 using scalars = std::vector<leat::scalar_point>;
 using histograms = std::vector<leat::histogram_point>;
 
-// Samples of all curves of a page, unless the command line says how many a curve has.
+// Samples of all curves of a page, if --max-points is not set.
 constexpr std::size_t page_samples = 200'000;
 constexpr std::size_t most_points = 1000;
 constexpr std::size_t least_points = 100;
@@ -105,7 +105,7 @@ void add_distribution(curve& line, const histograms& values) {
   }
 }
 
-// At most so many of them, evenly, with the last one.
+// At most `count` values at equal distances, including the last one.
 histograms sample_evenly(const histograms& values, std::size_t count) {
   if (values.size() <= count || count < 2) return values;
   histograms some;
@@ -125,7 +125,7 @@ std::string row(std::size_t run, const std::string& name, const histograms& valu
       number_text(last.value.max), last.step);
 }
 
-// What a tag of scalars comes to on the page.
+// The form of a tag of scalars on the page.
 enum class scalar_form { chart, single_values, nothing_finite };
 
 scalar_form classify_scalars(const std::string& tag, const std::vector<reported_run>& runs) {
@@ -188,7 +188,7 @@ class page_builder {
       const auto note = [&](std::uint64_t count, const char* what) {
         if (count > 0) notes += fmt::format(", {} {}", count, what);
       };
-      note(r.series.discarded, "taken back by a restart");
+      note(r.series.discarded, "discarded after a restart");
       note(r.skipped, "damaged");
       items += fmt::format(
           "<li><label><input type=\"checkbox\" id=\"r{}\" checked=\"checked\"/>{}</label> "
@@ -198,7 +198,7 @@ class page_builder {
     return "<ul class=\"legend\">\n" + items + "</ul>\n";
   }
 
-  // Of use with the script only, which shows them.
+  // Hidden until the script shows them.
   [[nodiscard]] std::string controls() const {
     std::string axes;
     for (const auto& [value, label] :
@@ -230,7 +230,7 @@ class page_builder {
         groups(charts, "", &page_builder::scalar_section) +
         groups(histogram_tags_, ", histograms", &page_builder::histogram_section) +
         single_values(single) + without_values(without);
-    return all.empty() ? "<p>There are no scalars and no histograms in these runs.</p>\n" : all;
+    return all.empty() ? "<p>These runs have no scalars and no histograms.</p>\n" : all;
   }
 
   // First the tags that stand alone, then a part for each prefix that several have.
@@ -343,7 +343,7 @@ class page_builder {
         head, rows);
   }
 
-  // The step has a column of its own; where runs differ, it follows their values.
+  // The step has a separate column; if the runs differ, it follows the values instead.
   [[nodiscard]] std::string single_row(const std::string& tag,
                                        const std::set<std::size_t>& shown) const {
     std::set<std::int64_t> steps;

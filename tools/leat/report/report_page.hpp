@@ -16,10 +16,10 @@ struct reported_run {
   leat::event_run content;
 };
 
-/// How a report looks.
+/// Options of a report.
 struct page_options {
   std::string title = "leat report";
-  double smoothing = 0;    ///< weight of the past; 0: none
+  double smoothing = 0;    ///< weight of the past; 0: no average
   bool log_scale = false;  ///< of scalars whose values are all positive
   /// Of a curve. Not set: 1000, and fewer on a page with more than 200 curves.
   std::optional<std::size_t> max_points = {};
@@ -28,11 +28,11 @@ struct page_options {
 /// The percentiles of a histogram that are drawn, from the lowest to the highest.
 [[nodiscard]] const std::vector<double>& drawn_percentiles();
 
-/// Those of a histogram that was stored; none of one whose buckets make no sense.
+/// Returns the drawn percentiles of a histogram; empty if its buckets are invalid.
 [[nodiscard]] std::vector<double> percentiles_of(const leat::histogram_data& h);
 
-/// A page that needs nothing besides itself: the curves of all runs, a chart for each tag. Also
-/// well-formed XML, but for its first line.
+/// Returns a page with the curves of all runs, and a chart for each tag. It loads no other
+/// resources. Except for its first line, it is well-formed XML.
 [[nodiscard]] std::string report_page(const std::vector<reported_run>& runs,
                                       const page_options& options);
 

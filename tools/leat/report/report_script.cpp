@@ -1,5 +1,5 @@
-// The script of a report, in JavaScript. It draws each chart anew in pixels: over the chosen axes,
-// of the runs that are shown. It reads the samples from the attributes that chart.cpp writes, and
+// The script of a report, in JavaScript. It redraws each chart in pixels, with the chosen axes
+// and the visible runs. It reads the samples from the attributes that chart.cpp writes, and
 // creates elements and text only, never markup.
 
 #include "report/report_assets.hpp"
@@ -227,7 +227,7 @@ constexpr std::string_view report_program = R"js(
       [this.y0, this.y1] = widened(low, high);
     }
 
-    // The page has notes for all runs; with some of them hidden, nobody has counted.
+    // The notes of the page are for all runs, and are wrong if some runs are hidden.
     note(whole, full) {
       const section = this.svg.parentNode;
       for (const kind of ['linear', 'log']) {
@@ -299,7 +299,7 @@ constexpr std::string_view report_program = R"js(
       return found;
     }
 
-    // Curves that lie on each other share the line: each has a dash of its own.
+    // Overlapping curves share the line: each has a different dash.
     dashes(texts, i) {
       const same = texts.map((_, k) => k).filter(
         k => texts[k] === texts[i] && this.shown[k].kind === this.shown[i].kind);
@@ -330,7 +330,7 @@ constexpr std::string_view report_program = R"js(
       s.group.replaceChildren(...parts);
     }
 
-    // Triangles at the edge; of neighbours the one that is farther out.
+    // Triangles at the edge; of adjacent values, the farthest one is marked.
     marks(s) {
       const found = { 1: [], '-1': [] };
       s.values.forEach((v, i) => {
@@ -389,7 +389,7 @@ constexpr std::string_view report_program = R"js(
       tip.style.top = `${above >= 0 ? above : box.bottom}px`;
     }
 
-    // What a run has at a place, or next to it.
+    // The value of a run at a position, or the nearest one.
     row(s, x) {
       const i = s.nearest(x);
       if (i < 0) return null;

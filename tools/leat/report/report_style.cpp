@@ -5,7 +5,7 @@
 namespace tool {
 namespace {
 
-// Colours that people with any kind of sight can tell apart, for light and for dark pages.
+// Colors that can be distinguished with color blindness, for light and for dark pages.
 constexpr std::string_view report_sheet = R"(
 :root { color-scheme: light dark; --back: #fff; --fore: #1b1f24; --dim: #626b75; --grid: #e3e6ea;
   --p0: #0072b2; --p1: #d55e00; --p2: #009e73; --p3: #cc79a7; --p4: #b8860b; --p5: #2f9fd8;

@@ -20,7 +20,7 @@ struct named_feature {
   const char* name;
 };
 
-// By number: the headers of the machine that compiles may be older than its kernel.
+// Numbers instead of names, because the kernel headers may be older than the kernel.
 constexpr std::array<named_feature, 14> known{{
     {1U << 0, "single_mmap"},
     {1U << 1, "nodrop"},

@@ -22,9 +22,9 @@ struct range {
 
   /// Extends the range to `v`, unless that is not finite.
   void cover(double v) noexcept;
-  /// Makes a range of one number, or of none, wide enough to draw in.
+  /// Widens an empty range, or a range of one number, so that it can be drawn.
   void widen() noexcept;
-  /// Half of its width: that of all doubles is more than the largest one.
+  /// Returns half of the width, because the full width may exceed the largest double.
   [[nodiscard]] double half_width() const noexcept { return high / 2 - low / 2; }
 };
 

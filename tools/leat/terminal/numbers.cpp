@@ -32,14 +32,14 @@ CLI::Validator numbers_from(std::uint64_t least) {
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// A number and, if anything, a unit, which CLI11 knows.
+// Checks that a text is a number with an optional unit, which CLI11 converts.
 std::string take_size(std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::optional<std::uint64_t> value = whole_number(std::string_view(text).substr(0, digits));
   std::string unit = text.substr(digits);
   unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
   if (!value || !std::ranges::all_of(unit, is_letter)) {
-    return type_error_text("a whole number of bytes, or of a unit as in 16MiB", text);
+    return type_error_text("a whole number of bytes, or with a unit, as in 16MiB", text);
   }
   text = std::to_string(*value) + unit;
   return {};
@@ -69,7 +69,7 @@ CLI::Option* as_real(CLI::Option* option, double least, double most) {
 }
 
 CLI::Option* as_size(CLI::Option* option, std::uint64_t least) {
-  // Each transform() comes before those that are there.
+  // Each transform() runs before the existing ones.
   return option->transform(numbers_from(least))
       ->transform(CLI::AsSizeValue(false).description(""))
       ->transform(CLI::Validator(take_size, ""))

@@ -8,17 +8,17 @@
 
 namespace tool {
 
-/// The number that a text of decimal digits is; empty for all else, and above 2^64 - 1.
+/// Parses a text of decimal digits. Returns nothing for any other text, and above 2^64 - 1.
 [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view text) noexcept;
 
-/// An option that takes whole numbers, `least` or more: no "-1", which CLI11 takes for 2^64 - 1, no
-/// "010", which it takes for 8.
+/// Makes an option accept whole numbers of `least` or more. CLI11 would read "-1" as 2^64 - 1 and
+/// "010" as 8.
 CLI::Option* as_number(CLI::Option* option, std::uint64_t least = 0);
 
-/// One that takes numbers from `least` to `most`; no "nan", which CLI11 takes for one of these.
+/// Makes an option accept numbers from `least` to `most`. CLI11 would also accept "nan".
 CLI::Option* as_real(CLI::Option* option, double least, double most);
 
-/// One that takes bytes, with a unit such as MiB or without, `least` or more.
+/// Makes an option accept a size of `least` bytes or more, with or without a unit such as MiB.
 CLI::Option* as_size(CLI::Option* option, std::uint64_t least = 0);
 
 }  // namespace tool

@@ -7,10 +7,10 @@
 
 namespace tool {
 
-/// An option that takes the path of a file, or files': an empty one is refused.
+/// Makes an option accept the path of a file, or of files; an empty path is rejected.
 CLI::Option* as_path(CLI::Option* option);
 
-/// Adds an option that is one of a set of names. `choices` must live as long as the command.
+/// Adds an option with a set of names as values. `choices` must outlive the command.
 template <class Value, class Choices>
 CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& to,
                         const Choices& choices, const std::string& what) {

@@ -20,7 +20,7 @@ constexpr std::size_t piece = std::size_t{64} << 10;
 // See write_in_progress(). relaxed: it is compared with itself, and guards nothing.
 std::atomic<std::uint64_t> current_write{0};
 
-// False: errno says why not.
+// Returns false and sets errno on an error.
 bool write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t n = ::write(descriptor, text.data(), text.size());
@@ -53,7 +53,7 @@ void output::flush() {
   const std::string text = std::exchange(buffer_, {});
   if (text.empty()) return;
   hide_progress();
-  static std::uint64_t writes = 0;  // only the thread that prints comes here
+  static std::uint64_t writes = 0;  // only the printing thread calls this
   current_write.store(++writes, std::memory_order_relaxed);
   const bool written = write_all(STDOUT_FILENO, text);
   current_write.store(0, std::memory_order_relaxed);

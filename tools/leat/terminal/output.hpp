@@ -8,10 +8,10 @@
 
 namespace tool {
 
-/// Whose fields stay in the order in which they were added.
+/// JSON whose fields keep the order in which they were added.
 using json = nlohmann::ordered_json;
 
-/// A line of JSON, with its end.
+/// Returns a line of JSON, with a newline.
 [[nodiscard]] std::string to_line(const json& object);
 
 /// Appends a member to an object, in constant time: operator[] looks through all members first.
@@ -19,11 +19,11 @@ using json = nlohmann::ordered_json;
 /// Precondition: the object has no member of this name.
 void add_member(json& object, const std::string& name, json value);
 
-/// When words are coloured.
+/// The condition for colored output.
 enum class colors { automatic, always, never };
 
-/// Standard output, in pieces of 64 KiB. What cannot be written is an error: std::system_error; or
-/// ended_by_signal when nobody reads any more.
+/// Standard output, written in pieces of 64 KiB. A failed write throws std::system_error, or
+/// ended_by_signal if the reader has closed the pipe.
 class output {
  public:
   output() = default;
@@ -35,18 +35,18 @@ class output {
   /// A line of JSON.
   void write_line(const json& object);
 
-  /// Writes what is left. On a terminal each line is shown at once.
+  /// Writes the buffered text. On a terminal, write() does this after each line.
   void flush();
 
  private:
   std::string buffer_;
 };
 
-/// The number of the write to standard output that is in progress; 0 if there is none. Any thread
-/// may call it, to see whether a reader has stopped reading.
+/// Returns the number of the write to standard output that is in progress; 0 if there is none. Any
+/// thread may call it to find out whether the reader has stopped reading.
 [[nodiscard]] std::uint64_t write_in_progress() noexcept;
 
-/// Text that goes with a colour where standard output is a terminal and nobody objects.
+/// Adds colors to text if standard output is a terminal and colors are not disabled.
 class palette {
  public:
   explicit palette(colors when);
@@ -62,7 +62,7 @@ class palette {
   bool on_;
 };
 
-/// Says something on standard error: "leat: text", on one line and harmless to a terminal.
+/// Prints "leat: text" on standard error, on one line, with control characters escaped.
 void print_error(std::string_view text);
 
 }  // namespace tool

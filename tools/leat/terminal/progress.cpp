@@ -71,7 +71,7 @@ std::string progress::line(double seconds) const {
   const auto done = static_cast<double>(done_.load(std::memory_order_relaxed));
   const auto total = static_cast<double>(total_);
   std::string text = what_ + ": " + size_text(static_cast<std::uint64_t>(done));
-  // What is compressed comes to more than its files have.
+  // Compressed data is larger than its files.
   if (total > 0 && done <= total) {
     text += fmt::format(" of {}, {:.0f} %", size_text(total_), 100 * done / total);
   }

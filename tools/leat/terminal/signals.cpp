@@ -22,7 +22,7 @@
 namespace tool {
 namespace {
 
-// Those that end the process; not where whoever started it has them ignored, as nohup does.
+// The signals that end the process, without those that were ignored at the start, as by nohup.
 sigset_t ending_signals() noexcept {
   sigset_t set;
   ::sigemptyset(&set);
@@ -34,7 +34,7 @@ sigset_t ending_signals() noexcept {
   return set;
 }
 
-// Takes the signals for as long as it lives. Made before the threads whose work is to be stopped.
+// Blocks and receives the signals. Created before the threads whose work it stops.
 class signal_watch {
  public:
   signal_watch() : set_(ending_signals()) {
@@ -63,7 +63,7 @@ class signal_watch {
     if (::read(signals_, &info, sizeof info) != sizeof info) return;
     caught_ = static_cast<int>(info.ssi_signo);
     group.request_stop();
-    // The next one finds this thread, which does nothing about it.
+    // A second signal is delivered to this thread and ends the process.
     ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
     end_if_unread(ends);
   }
@@ -74,12 +74,12 @@ class signal_watch {
     }
   }
 
-  // The signal that came; 0: none.
+  // Returns the signal that was received, or 0.
   [[nodiscard]] int caught() const noexcept { return caught_; }
 
  private:
-  // Waits for finish(). A stop does not reach a write to a pipe from which nobody reads: if the
-  // same one is in progress after half a second, the process ends at once.
+  // Waits for finish(). A stop does not interrupt a write to a pipe that is not read: if the same
+  // write is in progress after half a second, the process ends immediately.
   void end_if_unread(pollfd* finished) const noexcept {
     for (std::uint64_t before = 0;;) {
       const int ready = ::poll(finished, 1, 500);
@@ -93,8 +93,8 @@ class signal_watch {
 
   sigset_t set_;
   sigset_t before_;
-  int signals_ = -1;   // readable when one has come
-  int finished_ = -1;  // readable after the watch has ended
+  int signals_ = -1;   // readable after a signal
+  int finished_ = -1;  // readable after finish()
   std::atomic<int> caught_{0};
 };
 
@@ -108,7 +108,7 @@ std::thread start_watcher(signal_watch& signals, leat::task_group& group) {
   }
 }
 
-// Spawns tasks into a group, and waits for them.
+// Spawns tasks in a group, and waits for them.
 void run_group(unsigned threads,
                const std::function<void(leat::runtime& rt, leat::task_group& group)>& spawn) {
   signal_watch signals;

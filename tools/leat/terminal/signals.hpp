@@ -7,19 +7,19 @@
 
 namespace tool {
 
-/// Runs a task on each of `threads` threads and waits for all; the first error stops the others and
+/// Runs a task on each of `threads` threads and waits for all. The first error stops the others and
 /// is thrown.
 ///
-/// SIGINT, SIGTERM and SIGHUP, where they are not ignored, stop the tasks, which clean up as for
-/// any other error: then ended_by_signal is thrown. A second signal ends the process at once, and
-/// so does the first one after half a second in which nobody reads what is being printed.
+/// SIGINT, SIGTERM and SIGHUP, unless ignored, stop the tasks, which clean up as for any other
+/// error. Then ended_by_signal is thrown. A second signal ends the process immediately. So does the
+/// first one after half a second in which the output is not read.
 void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make);
 
-/// The same of one task, on the first of `threads` threads, which has the others for its work.
+/// Like run_until_signal(), but runs one task, which can use the other threads.
 void run_one_until_signal(unsigned threads,
                           const std::function<leat::task<>(const leat::runtime& rt)>& make);
 
-/// Ends the process by this signal, as if nobody had intervened.
+/// Ends the process by this signal, with its default action.
 [[noreturn]] void end_by_signal(int number);
 
 }  // namespace tool

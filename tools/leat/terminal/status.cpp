@@ -35,8 +35,8 @@ constexpr std::array<named, 16> names{{
     {errc::unauthenticated, "unauthenticated"},
 }};
 
-// What leat itself says of a file's contents, or of what stands under a name, is a fault of these;
-// what the system says is not. A fault of the command line is a usage_error.
+// An error of leat concerns the contents or the kind of a file. An error of the system means that
+// the file could not be read or written. An error in the command line is a usage_error.
 status to_status(const std::error_code& code) noexcept {
   if (code.category() != leat::error_category()) return status::io;
   switch (static_cast<errc>(code.value())) {

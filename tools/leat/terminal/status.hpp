@@ -7,38 +7,38 @@
 
 namespace tool {
 
-/// What the program ends with. Of several files the worst counts.
+/// The exit status. If several files have errors, the highest value counts.
 enum class status {
   ok = 0,
-  data = 1,   ///< a file is damaged, or not what it should be
-  usage = 2,  ///< the command line makes no sense
+  data = 1,   ///< a file is damaged, or unsuitable
+  usage = 2,  ///< the command line is invalid
   io = 3,     ///< a file cannot be read or written
 };
 
 [[nodiscard]] constexpr status worse(status a, status b) noexcept { return a < b ? b : a; }
 
-/// What went wrong, for a person and for a program.
+/// The description of an error.
 struct problem {
   status result = status::io;
   std::string code;  ///< the name of the leat::errc: "data_loss"
   std::string text;
 };
 
-/// What an exception says.
+/// Describes an exception.
 [[nodiscard]] problem describe(const std::exception_ptr& error);
 
-/// What an error of leat says, without what its code says.
+/// Returns the message of an error of leat, without the message of its code.
 [[nodiscard]] std::string message_of(const std::system_error& e);
 
-/// The name of the leat::errc that `code` means; "unknown" where there is none.
+/// Returns the name of the leat::errc that equals `code`, or "unknown".
 [[nodiscard]] std::string name_of(const std::error_code& code);
 
-/// Thrown when the program is to end because of a signal: after it has cleaned up, with the signal.
+/// Thrown to end the program with a signal, after it has cleaned up.
 struct ended_by_signal {
   int number;
 };
 
-/// An error in the command line that shows only later. what() says it.
+/// An error in the command line that is found after parsing.
 class usage_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -8,9 +8,9 @@
 namespace tool {
 namespace {
 
-// Bytes of the well-formed UTF-8 character at the beginning; 0 where none stands.
+// Returns the bytes of the well-formed UTF-8 character at the beginning, or 0.
 // Source: The Unicode Standard, table 3-7. The library's is_utf8(), base/text/utf8.hpp, follows the
-// same table; it is private, and an escaped text needs the size of each character besides.
+// same table; it is private, and escaping also needs the size of each character.
 std::size_t character_at(std::string_view bytes) noexcept {
   const auto byte = [bytes](std::size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
@@ -58,7 +58,7 @@ void append_escape(std::string& text, char c) {
   }
 }
 
-// What a terminal would obey, and what is no UTF-8, is escaped; `also` is too.
+// Escapes control characters, bytes that are not UTF-8, and the characters in `also`.
 std::string escape_except(std::string_view bytes, std::string_view also) {
   const auto is_plain = [&also](char c) {
     return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos;

@@ -7,15 +7,15 @@
 
 namespace tool {
 
-/// True for well-formed UTF-8.
+/// Returns true for well-formed UTF-8.
 [[nodiscard]] bool is_utf8(std::string_view bytes) noexcept;
 
-/// On one line and harmless to a terminal: printable UTF-8 as it is, the rest as \n, \t, \\ or
-/// \x1b.
+/// Escapes bytes for a terminal, on one line: keeps printable UTF-8, and writes the rest as \n, \t,
+/// \\ or \x1b.
 [[nodiscard]] std::string escape_text(std::string_view bytes);
 
-/// Text for a person, such as a message with a file name. Like escape_text(), but a backslash is
-/// not escaped.
+/// Like escape_text(), but does not escape a backslash. For messages and
+/// file names.
 [[nodiscard]] std::string escape_controls(std::string_view bytes);
 
 [[nodiscard]] std::string base64(std::string_view bytes);
