@@ -44,7 +44,9 @@ class task_context : private work_item {
   task_context(const task_context&) = delete;
   task_context& operator=(const task_context&) = delete;
 
+  /// Returns the scheduler of the task.
   [[nodiscard]] scheduler& get_scheduler() const noexcept { return *scheduler_; }
+  /// Returns the scope that owns the task.
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
 
   /// Returns the ID of the task, which stays unique for the life of the process.
@@ -52,6 +54,7 @@ class task_context : private work_item {
 
   /// Returns the name that was passed at spawn, or an empty string if there was none.
   [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
+  /// Returns the source location at which the task was spawned.
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
   /// Returns the operation on which the task waits, or null while the task runs or is ready to run.

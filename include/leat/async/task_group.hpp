@@ -37,6 +37,7 @@ using group_task = typename group_body<Body>::type;
 
 /// The tag for a task_group that is not stopped together with the task that creates it.
 struct shielded_t {};
+/// The value of shielded_t to pass to the constructor of task_group.
 inline constexpr shielded_t shielded{};
 
 /// Owner of tasks that run concurrently and are joined together. The first error stops the other

@@ -60,7 +60,9 @@ class task_scope {
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
 
+  /// Returns the kind of the scope in messages and dumps, such as "task group".
   [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
+  /// Returns the name of the scope, or an empty string if it has none.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Returns the number of this scope, which no other scope of the process ever has.
@@ -85,6 +87,7 @@ class task_scope {
 
   /// The description of one task of the scope, as in a dump or an error message.
   struct task_report {
+    /// The task: its scope and its index in it.
     task_id task;
     std::string name;  ///< the name given at spawn, or the source location of the spawn
     /// The operation that the task waits for, with its place and duration, and the places at which

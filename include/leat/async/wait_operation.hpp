@@ -53,9 +53,13 @@ class wait_operation : public work_item {
   template <detail::awaitable_of_operation Asio>
   operator Asio() const noexcept;
 
+  /// Returns the kind of the wait.
   [[nodiscard]] const kind& what() const noexcept { return *kind_; }
+  /// Returns the source location of the call that created the operation.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+  /// Returns the time at which the wait began, on the clock of its scheduler.
   [[nodiscard]] time_point since() const noexcept { return since_; }
+  /// Returns the scheduler that resumes the coroutine, or null while no coroutine is known.
   [[nodiscard]] scheduler* get_scheduler() const noexcept { return scheduler_; }
 
   /// Wakes the waiting coroutine: its scheduler resumes it later. Call it once, after the result is
@@ -89,10 +93,12 @@ class wait_operation : public work_item {
   void abandon_wait() noexcept { end_wait(); }
 
  protected:
+  /// Creates an operation that does not wait yet. `k` must outlive it.
   wait_operation(const kind& k, const std::source_location& where) noexcept
       : kind_(&k), where_(where) {}
   ~wait_operation() = default;
 
+  /// Returns true if the operation belongs to a leat task.
   [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
 
   /// Sets the coroutine to resume, for a coroutine that is not a leat task.
@@ -125,13 +131,16 @@ class wait_operation : public work_item {
   /// Precondition: the scheduler ends its tasks.
   [[gnu::cold]] void withdraw_wakeup() noexcept;
 
+  /// Returns true if the scheduler has discarded the wake-up because it ends its tasks.
   [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait_operation::drop; }
 
   /// Returns true if the task was asked to stop, in which case the operation is not tried at all.
   /// Returns false outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
+  /// The scheduler that resumes the coroutine; null while no coroutine is known.
   scheduler* scheduler_ = nullptr;
+  /// The task that waits; null if the waiting coroutine is not a leat task.
   task_context* context_ = nullptr;
 
  private:

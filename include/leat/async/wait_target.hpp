@@ -18,6 +18,7 @@ struct wait_target {
   std::string name = {};                     ///< empty if the object has no name
   std::optional<std::size_t> size = {};      ///< number of items in the object
   std::optional<std::size_t> capacity = {};  ///< number of items that fit; empty if unlimited
+  /// Whether the object is closed; empty if it cannot be closed.
   std::optional<bool> closed = {};
   std::size_t asked = 1;  ///< number of items that the operation requested
   std::size_t done = 0;   ///< number of these items that it has moved

@@ -13,7 +13,9 @@ struct work_item {
   /// Runs the item, on the scheduler's thread. Must not throw.
   using run_function = void (*)(work_item&) noexcept;
 
+  /// The next item of the list that contains this one; null at its end.
   work_item* next_ = nullptr;
+  /// The function that runs the item.
   run_function run_ = nullptr;
 };
 

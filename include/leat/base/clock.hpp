@@ -11,6 +11,7 @@ namespace leat {
 /// There is no static now(): the library reads clocks only through a scheduler, so that a program
 /// can run as a pure function of a seed.
 using time_point = std::chrono::steady_clock::time_point;
+/// A length of time, in the unit of time_point.
 using duration = std::chrono::steady_clock::duration;
 
 /// A time of day for people and other programs, such as the time of a checkpoint. It jumps when the

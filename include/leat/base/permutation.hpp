@@ -33,6 +33,7 @@ namespace leat {
 /// Reference: Black and Rogaway, Ciphers with arbitrary finite domains, 2002.
 class permutation {
  public:
+  /// The largest size of a permutation, 2^63.
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 63;
 
   /// Creates a permutation of the numbers below `size`.

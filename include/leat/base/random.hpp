@@ -46,13 +46,16 @@ class random_engine {
     return static_cast<std::uint64_t>(product >> 64);
   }
 
+  /// Returns the seed that was passed to the constructor.
   [[nodiscard]] constexpr std::uint64_t seed() const noexcept { return seed_; }
 
   /// Returns the number of 64-bit values drawn, counted from position 0.
   /// random_engine(seed(), position()) continues from there.
   [[nodiscard]] constexpr std::uint64_t position() const noexcept { return position_; }
 
+  /// Returns the smallest number that operator() returns: 0.
   static constexpr std::uint64_t min() noexcept { return 0; }
+  /// Returns the largest number that operator() returns: UINT64_MAX.
   static constexpr std::uint64_t max() noexcept { return UINT64_MAX; }
 
  private:

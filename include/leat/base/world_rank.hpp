@@ -17,7 +17,9 @@ namespace leat {
 ///
 /// A value type.
 struct world_rank {
+  /// The number of the process, below world_size.
   std::uint64_t rank = 0;
+  /// The number of processes of the job, at least 1.
   std::uint64_t world_size = 1;
 
   /// Returns the reason why the value is invalid, such as "rank is 8, must be below the world_size

@@ -20,6 +20,7 @@ struct looper_options {
   /// The time from the beginning of one call to the beginning of the next. If not set or 0, the
   /// calls are back to back.
   std::optional<time_span> interval = std::nullopt;
+  /// The handling of calls that are late: `catch_up` runs them back to back, `skip` omits them.
   missed_tick_policy missed_ticks = missed_tick_policy::catch_up;
   braced<std::function<task<void>()>> start_loop = {};  ///< run once, before the first call
   /// Run once, after the last call, also if a stop ended the loop; not run after an error. A stop

@@ -110,14 +110,17 @@ class basic_producer {
   /// in a task group or together with other runners.
   [[nodiscard]] queue_runner& runner() noexcept { return runner_; }
 
+  /// Returns the queue that the producer fills.
   [[nodiscard]] fifo_queue<T>& queue() noexcept { return *queue_; }
 
   /// Returns the present fullness of the queue. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(*queue_); }
 
  protected:
-  // Errors: invalid_argument for num_epochs below 1, a capacity of 0, an unbounded queue without
-  // num_epochs, or a shared queue that differs.
+  /// Creates the queue, or finds it in producer_options::shared.
+  ///
+  /// Errors: invalid_argument for num_epochs below 1, a capacity of 0, an unbounded queue without
+  ///         num_epochs, or a shared queue that differs.
   explicit basic_producer(const producer_options& options)
       : order_(options),
         shared_(options.shared != nullptr),
@@ -127,14 +130,18 @@ class basic_producer {
         runner_(*queue_, {.cancel_op = options.cancel_op}) {}
   ~basic_producer() = default;
 
-  // What is run again and again, an epoch each time: gives run_epoch().
+  /// Sets the function that the runner calls for each epoch, until its task<bool> returns false.
+  /// `step` usually returns run_epoch().
   template <class Step>
   void run(Step step) {
     runner_.add(std::move(step), "epochs");
   }
 
-  // One epoch of `count` items, of which make(i) is one; so many at a time wait for room. False:
-  // there is no epoch, or the queue is closed.
+  /// Adds the `count` items of the next epoch to the queue, in the order of that epoch. make(i)
+  /// creates item i, and each push adds up to `chunk_size` items. Returns false if there is no
+  /// further epoch, or if the queue was closed.
+  ///
+  /// Errors: aborted if another producer has closed the shared queue; the error of a failed queue.
   template <class Make>
   task<bool> run_epoch(std::size_t count, std::size_t chunk_size, Make make) {
     if (!order_.begin_epoch(count)) co_return false;
@@ -152,6 +159,9 @@ class basic_producer {
     co_return true;
   }
 
+  /// Checks that there are items. `what` describes the items in the message.
+  ///
+  /// Errors: invalid_argument if `count` is 0.
   void require_items(std::size_t count, std::string_view what) const {
     detail::require_items(count, queue_->name(), what);
   }

@@ -45,16 +45,23 @@ struct batcher_options {
   std::optional<time_span> patience = {};
 };
 
-/// Options of a shuffle_batcher. Members without a comment are as in batcher_options.
+/// Options of a shuffle_batcher.
 struct shuffle_batcher_options {
+  /// Number of elements in a batch, at least 1.
   std::size_t batch_size = 0;
   std::size_t capacity = 0;           ///< of the queue, in items
   std::size_t min_after_dequeue = 0;  ///< items that remain in the queue while the input lasts
+  /// The seed of the random order; if not set, a random seed is used.
   std::optional<std::uint64_t> seed = {};
+  /// Handling of the last items: `keep` delivers a smaller batch; `drop` drops and counts them.
   batch_remainder remainder = batch_remainder::keep;
+  /// The name of the queue, in messages and reports.
   braced<std::string> name = "shuffle_batch";
+  /// Maximum weight of all items in the queue, by a weight function.
   std::size_t max_weight = unbounded;
+  /// A budget that the queue shares with other queues; must outlive them.
   memory_budget* budget = nullptr;
+  /// The time until next() fails with deadline_exceeded; see batcher_options::patience.
   std::optional<time_span> patience = {};
 };
 
@@ -123,7 +130,9 @@ class basic_batcher {
                : 0;
   }
 
+  /// Returns the queue that collects the items, for its statistics or to close or fail it.
   [[nodiscard]] Queue& queue() noexcept { return queue_; }
+  /// Returns the number of elements in a full batch.
   [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
 
   /// Returns the present fullness of the queue. Thread safety: thread-safe.

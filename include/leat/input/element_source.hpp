@@ -25,6 +25,7 @@ namespace leat {
 ///
 /// TensorFlow: keep_input of tf.train.maybe_batch.
 struct filtered_element {
+  /// The element, or a batch of elements as rows.
   tensor_tuple element;
   /// One value for all of it or, for a batch, a boolean tensor with one value for each row.
   std::variant<bool, tensor> keep = true;

@@ -34,6 +34,7 @@ class in_memory_source {
   /// Returns the next row, or an empty optional after the last row of the last epoch. Never waits.
   [[nodiscard]] task<std::optional<tensor_tuple>> operator()();
 
+  /// Returns the number of rows in an epoch.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
 
  private:

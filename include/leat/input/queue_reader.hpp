@@ -33,6 +33,7 @@ namespace leat {
 /// A record with its position and its key, in the format of TensorFlow's readers.
 struct keyed_record {
   std::string key;  ///< path and position: "a.tfrecord:48", "a.txt:7"; see the reader's key()
+  /// The bytes of the record.
   std::string value;
   std::size_t path_size = 0;  ///< number of bytes of the path, with which the key begins
   std::uint64_t offset = 0;   ///< as record_position::offset
@@ -150,21 +151,19 @@ class queue_reader {
     co_return true;
   }
 
-  /// Discards the current file, including its unread records, and all counts. Does not change the
-  /// queue.
+  /// Discards the current file, its unread records and all counts. The queue does not change.
   void reset() { set_state({}); }
 
-  /// Returns the position after the last delivered record, for restore_state(). Do not call it
-  /// while an operation is in progress.
+  /// Returns the position after the last delivered record. Do not call it during an operation.
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
   /// Continues at the saved position of another reader; the queue does not change. The next read
-  /// opens the current file. It fails with failed_precondition if the file's size or time has
-  /// changed.
+  /// opens the current file, or fails with failed_precondition if its size or time has changed.
   ///
   /// Errors: invalid_argument if `bytes` are not a state; the reader is then unchanged.
   void restore_state(std::string_view bytes) { set_state(reader_state::from_bytes(bytes, name_)); }
 
+  /// Returns the number of delivered records, including those that a restored state has counted.
   [[nodiscard]] std::uint64_t num_records_produced() const noexcept { return produced_; }
   /// Returns the number of files whose end was reached: with the record if a file is one record,
   /// otherwise with the read after the last record.
@@ -175,6 +174,7 @@ class queue_reader {
   /// Returns the number of bytes at the ends of files that are not a complete record, if the reader
   /// allows these; see reader_statistics::left_over. Only files whose end was reached count.
   [[nodiscard]] std::uint64_t left_over() const noexcept { return left_over_; }
+  /// Returns the name of the reader, as error messages contain it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:

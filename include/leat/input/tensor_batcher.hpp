@@ -47,17 +47,26 @@ struct tensor_batcher_options {
   std::optional<time_span> patience = {};
 };
 
-/// Options of a tensor_shuffle_batcher. Members without a comment are as in tensor_batcher_options.
+/// Options of a tensor_shuffle_batcher.
 struct tensor_shuffle_batcher_options {
+  /// Number of elements in a batch, at least 1.
   std::size_t batch_size = 0;
+  /// Capacity of the queue, in elements.
   std::size_t capacity = 0;
   std::size_t min_after_dequeue = 0;  ///< elements that remain in the queue while the input lasts
+  /// The seed of the random order; if not set, a random seed is used.
   std::optional<std::uint64_t> seed = {};
+  /// If true, unknown dimensions are padded to the largest of a batch.
   bool dynamic_pad = false;
+  /// Handling of the last elements: `keep` delivers a smaller batch; `drop` drops and counts them.
   batch_remainder remainder = batch_remainder::keep;
+  /// Maximum size of all elements in the queue, in bytes.
   std::size_t max_size = unbounded;
+  /// A budget of bytes that the queue shares with other queues; must outlive them.
   memory_budget* budget = nullptr;
+  /// The name in messages and reports.
   braced<std::string> name = "shuffle_batch";
+  /// The time until next() fails with deadline_exceeded; see tensor_batcher_options::patience.
   std::optional<time_span> patience = {};
 };
 
@@ -78,11 +87,9 @@ struct tensor_shuffle_batcher_options {
 ///
 /// Lifetime: the batcher must live until the coordinator or group has been joined.
 ///
-/// Thread safety: thread-bound until it is started; then next(), pushes and close() are
-///                thread-safe.
-/// Cost:          an element has one allocation for each component, which is freed when its batch
-///                is created. A batch takes one allocation for each component and one pass over
-///                the values.
+/// Thread safety: thread-bound before start(); then next(), pushes and close() are thread-safe.
+/// Cost:          an element has one allocation for each component, freed with its batch. A batch
+///                takes one allocation for each component and one pass over the values.
 template <class Batcher>
 class basic_tensor_batcher {
  public:
@@ -142,8 +149,7 @@ class basic_tensor_batcher {
     co_return co_await batcher_.queue().push_many(rows, where);
   }
 
-  /// Adds elements like push() or push_many(), but blocks an OS thread, with or without a limit;
-  /// see blocking_operations.
+  /// Like push() and push_many(), but blocks an OS thread; see blocking_operations.
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -188,9 +194,8 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// Like next(), but blocks an OS thread, with or without a limit; see blocking_operations. It
-  /// ignores the patience. Without a limit, it fails with deadline_exceeded like next() without
-  /// patience.
+  /// Like next(), but blocks an OS thread; see blocking_operations. Ignores the patience. Without
+  /// a limit, it fails with deadline_exceeded like next() without patience.
   std::optional<column_batch> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);
@@ -200,17 +205,18 @@ class basic_tensor_batcher {
     return block_for_next(limit, where);
   }
 
-  /// Returns the number of elements that were left over at the end, with batch_remainder::drop, or
-  /// 0 before the end.
+  /// Returns the number of elements that batch_remainder::drop dropped, or 0 before the end.
   [[nodiscard]] std::size_t dropped() const noexcept { return batcher_.dropped(); }
 
+  /// Returns the specification of the columns.
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
+  /// Returns the number of elements in a full batch.
   [[nodiscard]] std::size_t batch_size() const noexcept { return batcher_.batch_size(); }
+  /// Returns the name of the batcher in messages and reports.
   [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
   /// Returns the present fullness of the queue with TensorFlow's tag. Thread safety: thread-safe.
   [[nodiscard]] leat::fullness fullness() const { return batcher_.fullness(); }
-  /// Returns the queue between the sources and the batches, for its statistics or to close or fail
-  /// it.
+  /// Returns the queue of the elements, for its statistics or to close or fail it.
   [[nodiscard]] queue_base& queue() noexcept { return batcher_.queue(); }
   [[nodiscard]] const queue_base& queue() const noexcept { return batcher_.queue(); }
 

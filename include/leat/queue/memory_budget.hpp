@@ -63,7 +63,9 @@ class memory_budget {
   memory_budget& operator=(const memory_budget&) = delete;
   ~memory_budget();
 
+  /// Returns the name that was passed to the constructor.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Returns the limit for the weight of all items in the queues of the budget.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// Returns the weight stored now, in all queues of the budget.
   [[nodiscard]] std::size_t used() const noexcept { return statistics().used; }

@@ -22,6 +22,7 @@ class partial_push_error : public failure {
                      std::exception_ptr cause = nullptr)
       : failure(ec, message), count_(count), cause_(std::move(cause)) {}
 
+  /// Returns the number of items that the push added.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   /// Returns the error passed to queue_base::fail(), or null if the push ended for another reason.

@@ -45,14 +45,14 @@ class queue_base {
   queue_base(const queue_base&) = delete;
   queue_base& operator=(const queue_base&) = delete;
 
+  /// Returns the name of the queue, as messages and dumps contain it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Returns the maximum number of stored items, or `unbounded`.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   /// Returns the number of stored items, without those that a waiting batch holds.
   [[nodiscard]] std::size_t size() const noexcept;
-
   /// Returns true once a close has taken effect.
   [[nodiscard]] bool is_closed() const noexcept;
-
   /// Returns a consistent snapshot of the counters.
   [[nodiscard]] queue_statistics statistics() const noexcept;
 

@@ -39,6 +39,7 @@ class queue_list {
     if constexpr (has_specs) static_cast<void>(spec());
   }
 
+  /// Returns the number of queues.
   [[nodiscard]] std::size_t count() const noexcept { return queues_.size(); }
 
   /// Returns the queue with this index. Errors: invalid_argument for an index out of range.

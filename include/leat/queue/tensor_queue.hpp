@@ -218,11 +218,17 @@ class tensor_queue
   operator queue_base&() noexcept { return queue_; }
   operator const queue_base&() const noexcept { return queue_; }
 
+  /// Returns the name of the queue; see queue_base::name().
   [[nodiscard]] const std::string& name() const noexcept { return queue_.name(); }
+  /// Returns the maximum number of stored elements, or `unbounded`.
   [[nodiscard]] std::size_t capacity() const noexcept { return queue_.capacity(); }
+  /// Returns the number of stored elements; see queue_base::size().
   [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
+  /// Returns true once a close has taken effect.
   [[nodiscard]] bool is_closed() const noexcept { return queue_.is_closed(); }
+  /// Returns a consistent snapshot of the counters.
   [[nodiscard]] queue_statistics statistics() const noexcept { return queue_.statistics(); }
+  /// Returns the error passed to fail(), or null if the queue has not failed.
   [[nodiscard]] std::exception_ptr failure_cause() const noexcept { return queue_.failure_cause(); }
   /// See queue_base.
   bool close() noexcept { return queue_.close(); }

@@ -17,6 +17,7 @@ struct dump_on_request_options {
   int signal = 0;      ///< the signal that requests a dump, such as SIGUSR1; 0: no signal
   int descriptor = 2;  ///< the descriptor for dumps; must stay open as long as the object lives
   braced<std::string> file = {};  ///< if set, dumps are appended to it, not to `descriptor`
+  /// Format of the dumps: `text`, or `json` with one line for each dump.
   dump_format format = dump_format::text;
   time_span patience = std::chrono::seconds(1);  ///< like the `patience` of dump()
 };

@@ -11,6 +11,7 @@ namespace leat {
 
 /// A value of a checkpoint file: its name, type and position.
 struct checkpoint_entry {
+  /// The name under which the value is registered.
   std::string name;
   /// The type of the elements: the name of a dtype, "string" or "object". Empty if only the size of
   /// the elements is known.
@@ -20,6 +21,7 @@ struct checkpoint_entry {
   std::uint64_t size = 0;          ///< bytes; a multiple of element_size
   std::uint32_t checksum = 0;      ///< CRC-32C of the bytes
 
+  /// Returns the number of elements.
   [[nodiscard]] std::uint64_t count() const noexcept { return size / element_size; }
 
   friend bool operator==(const checkpoint_entry&, const checkpoint_entry&) = default;
@@ -32,7 +34,9 @@ struct checkpoint_entry {
 ///
 /// A value type. Thread safety: thread-compatible.
 struct checkpoint_table {
+  /// The version of the format, which the header contains.
   static constexpr std::uint32_t version = 1;
+  /// The size of the header, in bytes.
   static constexpr std::size_t header_size = 40;
   /// The maximum size of a table that is written or read, in bytes. It is sufficient for a million
   /// values with names of 60 bytes.
@@ -46,6 +50,7 @@ struct checkpoint_table {
   };
 
   std::string identity;  ///< of the program that saved the values
+  /// The values, in the order of their bytes in the file.
   std::vector<checkpoint_entry> entries;
 
   /// Sets the offset of every entry from the sizes of all entries.

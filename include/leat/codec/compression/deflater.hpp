@@ -24,6 +24,7 @@ struct deflate_options {
   int level = -1;        ///< 0 (stored) to 9 (smallest); -1: zlib's default, which is 6
   int window_bits = 15;  ///< 9 to 15: repetitions are found within 2^window_bits bytes
   int mem_level = 9;     ///< 1 to 9: memory for tables, of 2^(mem_level + 9) bytes
+  /// The search for repetitions: `standard`, `filtered`, `huffman_only`, `run_length` or `fixed`.
   deflate_strategy strategy = deflate_strategy::standard;
 };
 

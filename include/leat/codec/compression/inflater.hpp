@@ -31,6 +31,7 @@ enum class inflate_status : std::uint8_t {
 
 /// The result of a call of an inflater.
 struct inflate_result {
+  /// The status in which the call ended.
   inflate_status status = inflate_status::need_input;
   std::size_t consumed = 0;    ///< bytes of the input that it has consumed
   std::size_t produced = 0;    ///< bytes written to the output, also before an error

@@ -23,6 +23,7 @@ struct unparsed_value {
 
 /// A named value of a summary.
 struct summary_value {
+  /// The name of the value, unique in its summary unless it is empty.
   braced<std::string> tag = {};
   /// A scalar, a histogram, an unparsed value, or none of them.
   braced<std::variant<std::monostate, float, histogram_data, unparsed_value>> value = {};
@@ -45,6 +46,7 @@ struct event_limits {
 ///
 /// Thread safety: thread-compatible.
 struct summary {
+  /// The values, in the order in which they are written.
   braced<std::vector<summary_value>> values = {};
 
   /// Adds a number as a float. NaN and infinity are allowed.
@@ -78,24 +80,28 @@ struct summary {
 
 /// The first record of an event file: "brain.Event:2".
 struct file_version {
+  /// The version of the format, "brain.Event:" followed by a number.
   braced<std::string> text = "brain.Event:2";
   friend bool operator==(const file_version&, const file_version&) = default;
 };
 
 /// A serialized GraphDef.
 struct serialized_graph {
+  /// The serialized message.
   braced<std::string> bytes = {};
   friend bool operator==(const serialized_graph&, const serialized_graph&) = default;
 };
 
 /// A serialized MetaGraphDef.
 struct serialized_meta_graph {
+  /// The serialized message.
   braced<std::string> bytes = {};
   friend bool operator==(const serialized_meta_graph&, const serialized_meta_graph&) = default;
 };
 
 /// A log message.
 struct log_message {
+  /// The severity of a message, with the numbers of TensorFlow.
   enum level_type : std::int32_t {
     unknown = 0,
     debugging = 10,
@@ -104,23 +110,31 @@ struct log_message {
     error = 40,
     fatal = 50
   };
+  /// The severity of the message.
   level_type level = unknown;
+  /// The text of the message.
   braced<std::string> message = {};
   friend bool operator==(const log_message&, const log_message&) = default;
 };
 
 /// An event of a run: it started, stopped, or saved a checkpoint.
 struct session_log {
+  /// The kind of an event, with the numbers of TensorFlow.
   enum status_type : std::int32_t { unspecified = 0, start = 1, stop = 2, checkpoint = 3 };
+  /// The kind of the event.
   status_type status = unspecified;
+  /// The path of the checkpoint, for `checkpoint`.
   braced<std::string> checkpoint_path = {};
+  /// A message that describes the event. May be empty.
   braced<std::string> message = {};
   friend bool operator==(const session_log&, const session_log&) = default;
 };
 
 /// A serialized RunMetadata with its name.
 struct tagged_run_metadata {
+  /// The name of the metadata.
   braced<std::string> tag = {};
+  /// The serialized message.
   braced<std::string> bytes = {};
   friend bool operator==(const tagged_run_metadata&, const tagged_run_metadata&) = default;
 };
@@ -133,11 +147,13 @@ struct tagged_run_metadata {
 /// Thread safety: thread-compatible.
 /// TensorFlow: tensorflow/core/util/event.proto, summary.proto.
 struct event_record {
+  /// The content of a record: one of the messages that an event file can contain, or none.
   using content = std::variant<std::monostate, file_version, serialized_graph, summary, log_message,
                                session_log, tagged_run_metadata, serialized_meta_graph>;
 
   double wall_time = 0;   ///< seconds since 1970
   std::int64_t step = 0;  ///< the training step
+  /// The content of the record.
   braced<content> what = {};
 
   /// Serializes the record.

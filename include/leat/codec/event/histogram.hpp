@@ -14,11 +14,16 @@ namespace leat {
 /// Bucket i counts the values from bucket_limit[i - 1], inclusive, to bucket_limit[i], exclusive.
 /// The first bucket has no lower limit.
 struct histogram_data {
+  /// The smallest value.
   double min = 0;
+  /// The largest value.
   double max = 0;
   double num = 0;  ///< number of values
+  /// The sum of the values.
   double sum = 0;
+  /// The sum of the squares of the values.
   double sum_squares = 0;
+  /// The upper limit of each bucket, in ascending order.
   braced<std::vector<double>> bucket_limit = {};
   braced<std::vector<double>> bucket = {};  ///< number of values in each bucket
 
@@ -71,12 +76,15 @@ class histogram {
   /// Errors: invalid_argument, if the buckets differ; this histogram does not change.
   void merge(const histogram& other);
 
+  /// Returns the number of values.
   [[nodiscard]] double num() const noexcept { return num_; }
   /// Returns the smallest value; if there are no values, the largest finite number. max() returns
   /// the largest value; if there are no values, the lowest finite number.
   [[nodiscard]] double min() const noexcept { return min_; }
   [[nodiscard]] double max() const noexcept { return max_; }
+  /// Returns the sum of the values.
   [[nodiscard]] double sum() const noexcept { return sum_; }
+  /// Returns the sum of the squares of the values.
   [[nodiscard]] double sum_squares() const noexcept { return sum_squares_; }
 
   /// Returns the mean, or 0 if there are no values. So do variance() and standard_deviation().
@@ -88,6 +96,7 @@ class histogram {
   /// is exact at 0 and 100. Otherwise the values of a bucket are assumed to be evenly distributed.
   /// Returns 0 if there are no values.
   [[nodiscard]] double percentile(double p) const noexcept;
+  /// Returns the median, which is percentile(50).
   [[nodiscard]] double median() const noexcept { return percentile(50); }
 
   /// Returns the stored form, in which each run of empty buckets is one bucket.

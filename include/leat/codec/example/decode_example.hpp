@@ -22,6 +22,7 @@ struct decoded_example {
   std::map<std::string, values, std::less<>> features;
   /// The steps of each list of a SequenceExample.
   std::map<std::string, std::vector<values>, std::less<>> feature_lists;
+  /// True for a SequenceExample, false for an Example.
   bool is_sequence = false;
 
   friend bool operator==(const decoded_example&, const decoded_example&) noexcept = default;

@@ -177,6 +177,7 @@ class example_reader {
 /// optional_field() create it.
 template <class T>
 struct example_field {
+  /// The key of the feature and the access to its member, for use by the library.
   detail::example_target target;
 };
 

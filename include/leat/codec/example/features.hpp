@@ -21,6 +21,7 @@ namespace leat {
 
 /// A feature that has as many values in each record as its shape. Its result is a tensor.
 struct fixed_len_feature {
+  /// The type of the values: float32, int64 or string.
   dtype type = dtype::float32;
   /// The shape in one record; it must be fully known.
   partial_shape shape = {};
@@ -32,14 +33,18 @@ struct fixed_len_feature {
 /// A feature that may have any number of values in each record, including 0. Its result is a
 /// sparse_tensor.
 struct var_len_feature {
+  /// The type of the values: float32, int64 or string.
   dtype type = dtype::float32;
 };
 
 /// A feature whose values carry their own indices: one feature of the record contains the values,
 /// and one feature for each dimension contains the indices. Its result is a sparse_tensor.
 struct sparse_feature {
+  /// The keys of the features with the indices, one for each dimension.
   std::vector<std::string> index_keys;
+  /// The key of the feature with the values.
   std::string value_key;
+  /// The type of the values: float32, int64 or string.
   dtype type = dtype::float32;
   /// The dimensions of one record: one for each index key. Indices are from 0 to one less than the
   /// dimension.
@@ -52,6 +57,7 @@ struct sparse_feature {
 /// A feature that may have any number of rows of a fixed shape in each record. Its result is a
 /// tensor. In a batch, each record is padded to the longest one.
 struct fixed_len_sequence_feature {
+  /// The type of the values: float32, int64 or string.
   dtype type = dtype::float32;
   /// The shape of one row. It must be fully known and have at least one value.
   partial_shape shape = {};
@@ -75,6 +81,7 @@ struct ragged_partition {
     uniform_row_length,  ///< no feature; all rows have the length `length`
   };
 
+  /// The kind of the partition: the meaning of the numbers in the feature.
   kind how = row_splits;
   std::string key = {};     ///< the key of the feature
   std::int64_t length = 0;  ///< for uniform_row_length; at least 1
@@ -83,6 +90,7 @@ struct ragged_partition {
 /// A feature whose values are grouped into rows, which partitions can group into rows again. Its
 /// result is a ragged_tensor. For one record, it is a tensor if no partition has a key.
 struct ragged_feature {
+  /// The type of the values: float32, int64 or string.
   dtype type = dtype::float32;
   /// The key of the values in the record. If not set, the name of the feature.
   std::optional<std::string> value_key = {};
@@ -96,6 +104,7 @@ struct ragged_feature {
 /// for sparse_feature, and for ragged_feature with a value_key, it is also the key in the record.
 using feature = std::variant<fixed_len_feature, var_len_feature, sparse_feature,
                              fixed_len_sequence_feature, ragged_feature>;
+/// The requested features, by name.
 using feature_map = std::map<std::string, feature, std::less<>>;
 
 /// The result of parsing: a tensor, a sparse tensor or a ragged tensor for each requested feature.
@@ -103,7 +112,9 @@ using feature_map = std::map<std::string, feature, std::less<>>;
 /// A value type. Thread safety: thread-compatible.
 class parsed_features {
  public:
+  /// The result of one feature.
   using value = std::variant<tensor, sparse_tensor, ragged_tensor>;
+  /// The results of all features, by name.
   using value_map = std::map<std::string, value, std::less<>>;
 
   parsed_features() noexcept = default;
@@ -118,6 +129,7 @@ class parsed_features {
   [[nodiscard]] const sparse_tensor& sparse(std::string_view name) const;
   [[nodiscard]] const ragged_tensor& ragged(std::string_view name) const;
 
+  /// Returns all values, by name.
   [[nodiscard]] const value_map& values() const noexcept { return values_; }
 
   /// Moves all values into named components, as queues and batchers accept them, and leaves this

@@ -14,7 +14,9 @@ namespace leat {
 ///
 /// A value type. Thread safety: thread-compatible.
 struct parsed_sequences {
+  /// The results of the features of the context.
   parsed_features context;
+  /// The results of the feature lists.
   parsed_features sequences;
   /// The number of steps of each record, for each fixed_len_sequence_feature of `sequences`, under
   /// the same name. Type int64; shape [B] for a batch, a scalar for one record.

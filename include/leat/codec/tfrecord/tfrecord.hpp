@@ -20,7 +20,9 @@ namespace leat {
 ///
 /// TensorFlow: core/lib/io/record_writer.
 inline constexpr std::size_t tfrecord_header_size = 12;
+/// The size of the frame after the payload, in bytes.
 inline constexpr std::size_t tfrecord_footer_size = 4;
+/// The size of the whole frame of a record, in bytes.
 inline constexpr std::size_t tfrecord_overhead = tfrecord_header_size + tfrecord_footer_size;
 
 /// The checksums that a scan verifies. Without the header's, a corrupt length is not detected.
@@ -37,6 +39,7 @@ enum class tfrecord_scan_status {
 
 /// The result of a scan, apart from the records.
 struct tfrecord_scan {
+  /// The status in which the scan ended.
   tfrecord_scan_status status = tfrecord_scan_status::need_more;
   std::size_t consumed = 0;  ///< bytes of the complete, intact records
   /// need_more: the size of the next record with its frame, as far as it is known (at least

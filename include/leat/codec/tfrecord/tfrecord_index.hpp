@@ -21,6 +21,7 @@ struct tfrecord_fingerprint {
 
   friend bool operator==(const tfrecord_fingerprint&, const tfrecord_fingerprint&) = default;
 };
+/// The number of bytes at each end of a file that tfrecord_fingerprint::sample covers.
 inline constexpr std::size_t tfrecord_sample_size = 4096;
 
 /// The first bytes of an index. As in a PNG file, a transfer that treats the file as text changes
@@ -68,6 +69,7 @@ class tfrecord_index {
     return fingerprint_.size - count_ * tfrecord_overhead;
   }
 
+  /// Returns the fingerprint of the file from which the index was built.
   [[nodiscard]] const tfrecord_fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
   /// Returns the bytes of an index file.
