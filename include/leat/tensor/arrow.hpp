@@ -13,28 +13,47 @@ namespace leat {
 
 /// ArrowSchema: the type of a column, or of a batch. It is released if `release` is null.
 struct arrow_schema {
+  /// The type of the values, as a format string of the specification.
   const char* format = nullptr;
+  /// The name of the column. May be null.
   const char* name = nullptr;
+  /// Pairs of keys and values in the binary form of the specification. Null if there are none.
   const char* metadata = nullptr;
+  /// The flags of the specification: 1 for ordered dictionaries, 2 for nullable, 4 for sorted maps.
   std::int64_t flags = 0;
+  /// The number of children.
   std::int64_t n_children = 0;
+  /// The types of the children: `n_children` pointers.
   arrow_schema** children = nullptr;
+  /// The type of the dictionary values; null if the column is not dictionary-encoded.
   arrow_schema* dictionary = nullptr;
+  /// Releases the structure and its children; null once it is released.
   void (*release)(arrow_schema* self) = nullptr;
+  /// The data of the producer, for `release`. The consumer does not use it.
   void* private_data = nullptr;
 };
 
 /// ArrowArray: the values of a column, or of a batch. It is released if `release` is null.
 struct arrow_array {
+  /// The number of values.
   std::int64_t length = 0;
+  /// The number of nulls; -1 if it is not known.
   std::int64_t null_count = 0;
+  /// The number of values to skip at the start of the buffers.
   std::int64_t offset = 0;
+  /// The number of buffers, which depends on the type.
   std::int64_t n_buffers = 0;
+  /// The number of children.
   std::int64_t n_children = 0;
+  /// The addresses of the buffers: `n_buffers` pointers.
   const void** buffers = nullptr;
+  /// The values of the children: `n_children` pointers.
   arrow_array** children = nullptr;
+  /// The dictionary values; null if the column is not dictionary-encoded.
   arrow_array* dictionary = nullptr;
+  /// Releases the structure and its children; null once it is released.
   void (*release)(arrow_array* self) = nullptr;
+  /// The data of the producer, for `release`. The consumer does not use it.
   void* private_data = nullptr;
 };
 

@@ -19,6 +19,7 @@ namespace leat {
 
 /// The specification of one column of a batch.
 struct column_spec {
+  /// The type of the values.
   dtype type = dtype::float32;
   /// Shape of one element, without the dimension of the rows; for a sparse column its dense_shape.
   partial_shape shape = partial_shape::unknown_rank();
@@ -51,11 +52,13 @@ class batch_spec {
   /// Creates a spec of dense columns.
   batch_spec(const element_spec& elements);
 
+  /// Returns the number of columns.
   [[nodiscard]] std::size_t count() const noexcept { return columns_.size(); }
   /// Precondition: index < count().
   [[nodiscard]] const column_spec& operator[](std::size_t index) const { return columns_[index]; }
   [[nodiscard]] auto begin() const noexcept { return columns_.begin(); }
   [[nodiscard]] auto end() const noexcept { return columns_.end(); }
+  /// Returns true if the columns have names.
   [[nodiscard]] bool has_names() const noexcept { return elements_.has_names(); }
 
   /// Returns the spec of the components of an element.

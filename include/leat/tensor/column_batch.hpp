@@ -64,7 +64,9 @@ class column_batch {
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   /// Returns the number of columns.
   [[nodiscard]] std::size_t count() const noexcept { return layout_ ? layout_->slots.size() : 0; }
+  /// Returns true if there are no columns.
   [[nodiscard]] bool empty() const noexcept { return count() == 0; }
+  /// Returns true if the columns have names.
   [[nodiscard]] bool has_names() const noexcept { return !names().empty(); }
   /// Returns the names of the columns, in ascending order; empty if the columns have no names.
   [[nodiscard]] std::span<const std::string> names() const noexcept;

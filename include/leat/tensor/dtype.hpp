@@ -39,26 +39,32 @@ enum class dtype : std::uint8_t {
 
 /// The bits of an IEEE 754 half-precision number. Storage only: there is no arithmetic.
 struct float16 {
+  /// The sign, the 5 bits of the exponent and the 10 bits of the fraction.
   std::uint16_t bits = 0;
   friend bool operator==(float16, float16) = default;
 };
 
 /// The upper half of a float's bits. Storage only: there is no arithmetic.
 struct bfloat16 {
+  /// The sign, the 8 bits of the exponent and the 7 bits of the fraction.
   std::uint16_t bits = 0;
   friend bool operator==(bfloat16, bfloat16) = default;
 };
 
 /// A complex number with the layout of std::complex<float>. Storage only: there is no arithmetic.
 struct complex64 {
+  /// The real part.
   float real = 0;
+  /// The imaginary part.
   float imag = 0;
   friend bool operator==(complex64, complex64) = default;
 };
 
 /// A complex number with the layout of std::complex<double>. Storage only: there is no arithmetic.
 struct complex128 {
+  /// The real part.
   double real = 0;
+  /// The imaginary part.
   double imag = 0;
   friend bool operator==(complex128, complex128) = default;
 };

@@ -16,7 +16,9 @@ namespace leat {
 
 /// The specification of one component of an element.
 struct component_spec {
+  /// The type of the values.
   dtype type = dtype::float32;
+  /// The shape of the component, which may be partly or completely unknown.
   partial_shape shape = partial_shape::unknown_rank();
   std::string name = {};  ///< either all components of a spec have a name, or none
 
@@ -39,6 +41,7 @@ class element_spec {
   element_spec(std::initializer_list<component_spec> components)
       : element_spec(std::vector<component_spec>(components)) {}
 
+  /// Returns the number of components.
   [[nodiscard]] std::size_t count() const noexcept { return components_.size(); }
   /// Precondition: index < count().
   [[nodiscard]] const component_spec& operator[](std::size_t index) const {
@@ -46,6 +49,7 @@ class element_spec {
   }
   [[nodiscard]] auto begin() const noexcept { return components_.begin(); }
   [[nodiscard]] auto end() const noexcept { return components_.end(); }
+  /// Returns true if the components have names.
   [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
 
   /// Checks an element, and rearranges named components in the order of this spec. `owner` is the

@@ -42,6 +42,7 @@ class shape {
   [[nodiscard]] std::int64_t operator[](std::size_t index) const noexcept {
     return dimensions_.data()[index];
   }
+  /// Returns the dimensions, outermost first; valid until the shape is changed or destroyed.
   [[nodiscard]] std::span<const std::int64_t> dimensions() const noexcept {
     return dimensions_.all();
   }
@@ -82,6 +83,7 @@ class partial_shape {
   /// Returns the shape that describes every shape of every rank.
   [[nodiscard]] static partial_shape unknown_rank() noexcept;
 
+  /// Returns true if the rank is known.
   [[nodiscard]] bool has_rank() const noexcept { return has_rank_; }
   /// Returns the number of dimensions; 0 if the rank is unknown.
   [[nodiscard]] std::size_t rank() const noexcept { return dimensions_.size(); }
@@ -89,6 +91,8 @@ class partial_shape {
   [[nodiscard]] std::int64_t operator[](std::size_t index) const noexcept {
     return dimensions_.data()[index];
   }
+  /// Returns the dimensions, outermost first, or an empty span if the rank is unknown. The span is
+  /// valid until the shape is changed or destroyed.
   [[nodiscard]] std::span<const std::int64_t> dimensions() const noexcept {
     return dimensions_.all();
   }

@@ -69,7 +69,9 @@ class tensor {
     return of({}, std::span<const std::string_view>(&value, 1));
   }
 
+  /// Returns the type of the values.
   [[nodiscard]] dtype type() const noexcept { return type_; }
+  /// Returns the shape of the values.
   [[nodiscard]] const leat::shape& shape() const noexcept { return shape_; }
   /// Returns the number of values.
   [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }

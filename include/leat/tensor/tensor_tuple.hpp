@@ -42,7 +42,9 @@ class tensor_tuple {
   /// Errors: invalid_argument if a name is empty or occurs twice.
   [[nodiscard]] static tensor_tuple named(std::vector<named_tensor> components);
 
+  /// Returns the number of components.
   [[nodiscard]] std::size_t count() const noexcept { return components_.size(); }
+  /// Returns true if there are no components.
   [[nodiscard]] bool empty() const noexcept { return components_.empty(); }
   /// Precondition: index < count().
   [[nodiscard]] const tensor& operator[](std::size_t index) const { return components_[index]; }
@@ -53,6 +55,7 @@ class tensor_tuple {
   }
   [[nodiscard]] tensor& operator[](std::string_view name) { return components_[index_of(name)]; }
 
+  /// Returns true if the components have names.
   [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
   /// Returns the name of each component; empty if they have no names.
   [[nodiscard]] std::span<const std::string> names() const noexcept;

@@ -23,7 +23,9 @@ struct file_status {
   /// file has both numbers. A copy on another machine has different numbers.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  /// True for a regular file.
   bool is_regular = false;
+  /// True for a directory.
   bool is_directory = false;
   bool is_stream = false;  ///< can only be read in sequence: a pipe, a terminal, a socket
 };
@@ -34,6 +36,7 @@ struct file_status {
 /// task waits for it any more, because the kernel may still write to the buffer. A completed
 /// request is posted to `completion_scheduler`, which runs it as a work item.
 struct file_request : work_item {
+  /// The kinds of operations.
   enum class operation : std::uint8_t {
     open,
     status,
@@ -49,6 +52,7 @@ struct file_request : work_item {
     close,
   };
 
+  /// The operation to perform.
   operation what = operation::read;
   int handle = -1;            ///< read, write, truncate, lock, close; sync if `path` is null
   int flags = 0;              ///< open: as for open(2), with mode 0666; never waits for a pipe
@@ -89,6 +93,7 @@ inline constexpr std::uint64_t at_stream_position = UINT64_MAX;
 /// Thread safety: depends on the implementation; a scheduler's backend is thread-bound to it.
 class file_backend {
  public:
+  /// The slot of this service; see scheduler::find_service().
   static constexpr service_slot slot = service_slot::files;
 
   file_backend() = default;

@@ -157,7 +157,9 @@ class file {
   file& operator=(file&&) noexcept = default;
   ~file() { LEAT_ASSERT(!open_ || !open_->in_use(), "a file is destroyed while a task uses it"); }
 
+  /// Returns true from open() until close().
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
+  /// Returns the path that was passed to open().
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// Returns the size and kind of the file when it was opened.
@@ -199,6 +201,7 @@ class file {
   [[nodiscard]] task<void> close(std::source_location where = std::source_location::current());
 
   // For readers that submit requests of their own, and hold the handle while one is under way.
+  /// Returns the handle of the open file, or null. For the readers of the library.
   [[nodiscard]] const std::shared_ptr<detail::file_handle>& open_handle() const noexcept {
     return open_;
   }

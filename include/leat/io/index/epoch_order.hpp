@@ -25,16 +25,21 @@ enum class shard_remainder {
 
 /// Options for the distribution of the records of an epoch to the ranks of a job.
 struct shard_options {
+  /// The unit of the distribution: single records (`records`) or whole files (`files`).
   shard_by by = shard_by::records;
+  /// Handling of records that cannot be distributed evenly: `keep`, `drop` or `repeat`.
   shard_remainder remainder = shard_remainder::keep;
 };
 
 /// A part of the order of an epoch: `count` positions, beginning with `first`, each `stride` after
 /// the previous one.
 struct epoch_part {
+  /// The epoch whose order the part belongs to.
   std::uint64_t epoch = 0;
   std::uint64_t first = 0;  ///< position in the order, from 0
+  /// The distance from one position of the part to the next, at least 1.
   std::uint64_t stride = 1;
+  /// The number of positions in the part.
   std::uint64_t count = 0;
   /// By files: the number of ranks whose orders are concatenated; `first` is a position in the
   /// concatenation. 0: by records.
@@ -100,8 +105,10 @@ class epoch_order {
   /// Precondition: the positions of all parts are within the orders.
   /// Cost:         O(parts); by files also O(files) for each epoch from which parts come.
   void begin(std::uint64_t epoch, std::span<const epoch_part> parts);
+  /// Returns the epoch that the last begin() started, or 0 if there was none.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
+  /// Returns the seed of the orders.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// Returns the number of records of all files.

@@ -162,6 +162,7 @@ class indexed_reader {
   /// records have equal states, and saving one of them is enough. Otherwise, and by files, save the
   /// state of each rank and use restore_ranks().
   [[nodiscard]] indexed_reader_state state() const;
+  /// Returns state() in its serialized form, for restore_state() and restore_ranks().
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
   /// Resumes at the position of another reader, with the rank of this one. The reader delivers the
@@ -192,7 +193,9 @@ class indexed_reader {
   /// progress.
   [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept;
 
+  /// Returns the counters of the reader.
   [[nodiscard]] const indexed_reader_statistics& statistics() const noexcept { return statistics_; }
+  /// Returns the name of the reader, as error messages contain it.
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
 
  private:

@@ -92,6 +92,7 @@ class record_selection {
 /// Thread safety: thread-compatible.
 class owned_record {
  public:
+  /// Returns the bytes of the record, valid as long as this object or a copy of it exists.
   [[nodiscard]] byte_view payload() const noexcept { return payload_; }
   operator byte_view() const noexcept { return payload_; }
 

@@ -26,6 +26,7 @@ class open_file_cache;
 
 /// Options of a tfrecord_file.
 struct tfrecord_file_options {
+  /// The checksums to verify: `all`, `header_only` or `none`.
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
   /// Maximum number of concurrent reads if the data is not in the page cache, 1 to 1024.
@@ -86,6 +87,7 @@ class tfrecord_file {
 
   /// Returns the index, which contains the offset and the size of each record.
   [[nodiscard]] const tfrecord_index& index() const noexcept { return index_; }
+  /// Returns the path of the file.
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
 
   /// Reads record `i`.

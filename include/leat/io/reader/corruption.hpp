@@ -59,6 +59,7 @@ enum class corruption_policy {
 
 /// A report of data that a reader could not deliver, and of how the reader handled it.
 struct corruption_report {
+  /// The path of the file.
   braced<std::string> path = {};
   std::uint64_t offset = 0;       ///< of the record, from the start of the uncompressed data
   std::uint64_t index = 0;        ///< number of records before it in the file
@@ -72,6 +73,7 @@ struct corruption_report {
 
 /// Options for how a reader handles corruption.
 struct corruption_options {
+  /// Handling of corruption: `fail`, `skip_record`, `resync` or `skip_file`; see corruption_policy.
   corruption_policy policy = corruption_policy::fail;
   /// Number of reports after which a reader still continues. The next one is an error under every
   /// policy.

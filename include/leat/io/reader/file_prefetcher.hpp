@@ -44,6 +44,7 @@ struct file_prefetcher_options {
 /// Thread safety: thread-compatible.
 class loaded_file {
  public:
+  /// Returns the path of the file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// Returns null if the file was read, or a failure that names the path. After a system error,

@@ -27,7 +27,9 @@ class identity_reader {
  public:
   using options_type = identity_reader_options;
   using batch_type = record_batch;
+  /// The name of the reader in messages and saved states.
   static constexpr std::string_view name = "identity_reader";
+  /// True, because the name of the file is its only record.
   static constexpr bool is_one_record_per_file = true;
 
   /// Like basic_record_reader::open(), but does not open a file.
@@ -47,11 +49,15 @@ class identity_reader {
   /// Like basic_record_reader::count_reports().
   void count_reports(std::uint64_t before) noexcept { reports_ += before; }
 
+  /// Returns the position of the next record, valid as long as the reader exists. Its offset is 0.
   [[nodiscard]] record_position position() const noexcept {
     return {*path_, 0, delivered_ ? 1U : 0U};
   }
+  /// Returns the path of the file, which is also its only record.
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
+  /// Returns an empty status, because the file is not opened.
   [[nodiscard]] file_status status() const noexcept { return {}; }
+  /// Returns the counters of the reader.
   [[nodiscard]] reader_statistics statistics() const noexcept {
     return {.records = position().index, .reports = reports_};
   }

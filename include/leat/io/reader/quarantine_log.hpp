@@ -35,6 +35,7 @@ class quarantine_log {
   /// Errors: system errors, such as a full disk; the report is kept and written with the next one.
   [[nodiscard]] task<void> add(const corruption_report& report);
 
+  /// Returns the path of the log.
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
   /// Returns the number of reports added since the log was opened.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }

@@ -54,6 +54,7 @@ class basic_record_batch {
   [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
   [[nodiscard]] auto end() const noexcept { return records_.end(); }
 
+  /// Returns the path of the file of the records, or an empty view if the batch has none.
   [[nodiscard]] std::string_view path() const noexcept {
     return path_ ? *path_ : std::string_view();
   }
@@ -111,7 +112,9 @@ class basic_record_batch {
   std::size_t frame_ = 0;    // bytes of a record before its data
 };
 
+/// A batch of records whose data are bytes, as in a TFRecord file.
 using record_batch = basic_record_batch<byte_view>;
+/// A batch of lines of a text file.
 using line_batch = basic_record_batch<std::string_view>;
 
 }  // namespace leat

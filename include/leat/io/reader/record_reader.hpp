@@ -100,9 +100,11 @@ class basic_record_reader {
     return {*path_, next_offset(), index_};
   }
 
+  /// Returns the path of the file.
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
   /// Returns the size and kind of the file when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
+  /// Returns the counters of the reader.
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
   /// Returns true if the file is read with direct I/O: read_options::direct is set, and the file
   /// system has not refused it.

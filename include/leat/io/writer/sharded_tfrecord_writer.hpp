@@ -97,6 +97,7 @@ class sharded_tfrecord_writer {
   ///         the sync of the directory fails, all files have their names.
   [[nodiscard]] task<void> close();
 
+  /// Returns the number of records so far.
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
   /// Returns the size of the records so far in bytes, including their frames, before compression.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return bytes_; }

@@ -100,6 +100,7 @@ class tfrecord_appender {
   }
   /// Returns the size in bytes that the file had when it was opened.
   [[nodiscard]] std::uint64_t original_size() const noexcept { return original_size_; }
+  /// Returns the number of records appended so far.
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
   /// Returns the number of bytes appended so far, including frames.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }

@@ -93,6 +93,7 @@ class tfrecord_writer {
   ///         written again.
   [[nodiscard]] task<void> close();
 
+  /// Returns the number of records so far.
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
   /// Returns the size of the records so far in bytes, including their frames, before compression.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }

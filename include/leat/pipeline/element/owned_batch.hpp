@@ -152,7 +152,9 @@ class basic_owned_batch {
   std::shared_ptr<const void> paths_;
 };
 
+/// A batch that owns the bytes of its records.
 using owned_record_batch = basic_owned_batch<byte_view>;
+/// A batch that owns the text of its lines.
 using owned_line_batch = basic_owned_batch<std::string_view>;
 
 }  // namespace leat

@@ -27,6 +27,7 @@ class stage_metrics {
   stage_metrics(const stage_metrics&) = delete;
   stage_metrics& operator=(const stage_metrics&) = delete;
 
+  /// Returns the name of the stage.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Counts records that passed through the stage, and their bytes if these are known.
@@ -57,7 +58,9 @@ class stage_metrics {
   /// Counts time that a task of the stage waited for free capacity in its output.
   void add_output_wait(duration d) noexcept { output_.add(d); }
 
+  /// Returns the number of records that passed through the stage.
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
+  /// Returns the number of bytes of these records; see knows_bytes().
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
   /// Returns true if bytes were counted for any record.
   [[nodiscard]] bool knows_bytes() const noexcept {

@@ -23,6 +23,7 @@ enum class ordering {
 /// Options of a pipeline.
 struct pipeline_options {
   braced<std::string> name = "pipeline";  ///< the name in messages, reports and dumps
+  /// Order of the elements: the input order (`deterministic`), or as they are finished (`free`).
   ordering order = ordering::deterministic;
   /// Schedulers on which the workers of all stages run, assigned in turn. If empty, the workers run
   /// on the consumer's scheduler. The schedulers must outlive the pipeline.

@@ -38,14 +38,23 @@ enum class fault : std::uint8_t {
 
 /// The probabilities of faults, for each operation in which the fault can occur.
 struct fault_rates {
+  /// Probability that a read or write moves fewer bytes than requested, but at least one.
   double short_transfer = 0;
+  /// Probability that an operation fails with EINTR and has no effect.
   double interrupted = 0;
+  /// Probability that an operation fails with EAGAIN and has no effect.
   double again = 0;
+  /// Probability that a read, write or sync reports ECANCELED, although it has happened.
   double cancelled_late = 0;
+  /// Probability that an operation fails with EIO. After a failed sync of a file, data may be lost.
   double io_error = 0;
+  /// Probability that a write or the creation of a file or directory fails with ENOSPC.
   double no_space = 0;
+  /// Probability that a read returns one wrong bit. The file is intact.
   double bit_flip = 0;
+  /// Probability that another process truncates the file before a read.
   double truncated = 0;
+  /// Probability that another file replaces this one before a read or an open.
   double replaced = 0;
   double slow = 0;   ///< in addition to any other fault
   double crash = 0;  ///< the machine stops before or after the operation
@@ -57,7 +66,9 @@ struct fault_rates {
 /// A request that is first looked up in the page cache, and then submitted because it is not
 /// there, is one call.
 struct planned_fault {
+  /// The number of the operation, counted from 1 in the order of the requests.
   std::uint64_t call = 0;
+  /// The fault to cause.
   fault what = fault::none;
 };
 

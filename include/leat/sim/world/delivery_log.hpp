@@ -40,6 +40,7 @@ class delivery_log {
   /// Checks that all items that were pushed and not rejected were popped, except `inside` items.
   void check_complete(std::size_t inside = 0) const;
 
+  /// Returns the number of items that were popped.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
  private:

@@ -23,6 +23,7 @@ class seed_failed : public std::runtime_error {
   seed_failed(std::uint64_t seed, std::vector<std::uint32_t> script, const std::string& text)
       : std::runtime_error(text), seed_(seed), script_(std::move(script)) {}
 
+  /// Returns the seed under which the program fails.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// Returns the decisions of the shortest failing run. To repeat that run, create
@@ -38,6 +39,7 @@ class seed_failed : public std::runtime_error {
 struct sweep_options {
   std::uint64_t first = 1;     ///< the first seed
   std::uint64_t count = 1000;  ///< number of consecutive seeds
+  /// Options of the world of each seed.
   world_options world = {};
   std::size_t shrink_runs = 2000;  ///< at most, to shorten a schedule; 0: never shortened
   /// Whether to run each seed twice and to fail if the two runs differ. In that case the program
@@ -50,8 +52,11 @@ struct sweep_options {
 
 /// The totals of a sweep.
 struct sweep_result {
+  /// Number of seeds that were run.
   std::uint64_t seeds = 0;
+  /// Number of steps of all runs together; see world::steps().
   std::uint64_t steps = 0;
+  /// Virtual time of all runs together.
   duration virtual_time{};
 };
 

@@ -86,6 +86,7 @@ struct world_options {
 /// Thread safety: none; a world belongs to the thread that runs it.
 class world {
  public:
+  /// The program that a world runs: a function that returns its main task.
   using body = std::function<task<void>(world&)>;
 
   explicit world(std::uint64_t seed, const world_options& options = {});
@@ -101,11 +102,13 @@ class world {
   /// Returns the seed of the random numbers and, unless a script was given, of the decisions.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
+  /// Returns the number of simulated threads.
   [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
   /// Returns the scheduler of a simulated thread. The body runs on the scheduler of thread 0.
   [[nodiscard]] scheduler& thread(std::size_t i) noexcept { return *threads_[i]; }
 
+  /// Returns the simulated file system, which all simulated threads share.
   [[nodiscard]] file_system& files() noexcept { return files_; }
 
   /// Returns the record of the program's allocations and failed allocations. They are counted only

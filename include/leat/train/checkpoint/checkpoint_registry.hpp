@@ -99,11 +99,13 @@ class checkpoint_registry {
   template <class T>
   void add(std::string name, const T&& value) = delete;
 
+  /// Returns the identity that was passed to the constructor.
   [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   // For the saver.
+  /// Returns the registered entries, for the saver.
   [[nodiscard]] const std::vector<std::unique_ptr<detail::checkpoint_item>>& items()
       const noexcept {
     return items_;

@@ -52,6 +52,7 @@ class directory_lock {
   /// Releases the lock; a second call does nothing. Errors: system errors.
   [[nodiscard]] task<void> release();
 
+  /// Returns true until release() is called.
   [[nodiscard]] bool is_held() const noexcept { return file_.is_open(); }
   /// Returns the path of the lock file.
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }

@@ -14,6 +14,7 @@ namespace leat {
 
 /// Checkpoints of one step, which several ranks have saved, each to a directory of its own.
 struct rank_checkpoints {
+  /// The step at which all ranks saved.
   std::uint64_t step = 0;
   std::vector<std::string> paths = {};  ///< one in each directory, in the order of the directories
 };

@@ -52,6 +52,7 @@ struct saver_options {
   /// If true, an empty registry is not an error: save() returns an empty path, and a restore
   /// changes nothing.
   bool allow_empty = false;
+  /// Handling of entries that are not registered: `reject` fails the restore, `ignore` skips them.
   extra_entries extra = extra_entries::reject;
   // ---- Deliberate differences between a checkpoint and the program, so that a model can outlive a
   // change of its input or its code. Each list names entries; every difference that is not listed

@@ -16,6 +16,7 @@ namespace leat {
 /// empty.
 struct checkpoint_saver_listener {
   braced<std::function<task<void>()>> begin = {};  ///< once, before the first session
+  /// Called before each save.
   braced<std::function<task<void>(std::int64_t step)>> before_save = {};
   braced<std::function<task<bool>(std::int64_t step)>> after_save = {};  ///< true requests a stop
   braced<std::function<task<void>(std::int64_t step)>> end = {};         ///< once, if all succeeded

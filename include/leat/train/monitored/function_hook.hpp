@@ -10,10 +10,15 @@ namespace leat {
 
 /// The functions that a function_hook calls. Each may be empty.
 struct function_hook_options {
+  /// Called once, before the first session is opened; see session_hook::begin().
   braced<std::function<task<void>(supervisor&)>> begin = {};
+  /// Called for each session when its state is ready; see session_hook::after_create_session().
   braced<std::function<task<void>(run_context&)>> after_create_session = {};
+  /// Called before each step; see session_hook::before_run().
   braced<std::function<task<void>(run_context&)>> before_run = {};
+  /// Called after each step without an error; see session_hook::after_run().
   braced<std::function<task<void>(run_context&)>> after_run = {};
+  /// Called once, at the end without an error; see session_hook::end().
   braced<std::function<task<void>(run_context&)>> end = {};
 };
 

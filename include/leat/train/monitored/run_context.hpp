@@ -37,6 +37,7 @@ class run_context {
     if (inputs_.contains(name)) refuse_second(name);
     inputs_.add(std::move(name), std::move(value));
   }
+  /// Returns the inputs of the step.
   [[nodiscard]] const named_values& inputs() const noexcept { return inputs_; }
 
   /// Returns the results, which the step adds and the hooks read in after_run().
@@ -45,6 +46,7 @@ class run_context {
 
   /// Makes this run the last one. The run itself continues to its end.
   void request_stop() noexcept { stop_requested_ = true; }
+  /// Returns true if request_stop() was called.
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
   /// Returns the token that is stopped by monitored_session::request_stop(). A hook that waits for
@@ -57,7 +59,9 @@ class run_context {
   [[nodiscard]] std::optional<std::int64_t> global_step() const {
     return supervisor_.global_step();
   }
+  /// Returns the supervisor of the session.
   [[nodiscard]] supervisor& get_supervisor() const noexcept { return supervisor_; }
+  /// Returns the session of the run.
   [[nodiscard]] session& get_session() const noexcept { return session_; }
 
  private:

@@ -16,26 +16,34 @@ namespace leat {
 
 /// A point of a scalar series.
 struct scalar_point {
+  /// The training step.
   std::int64_t step = 0;
   double wall_time = 0;  ///< seconds since 1970
+  /// The value of the scalar.
   float value = 0;
   friend bool operator==(const scalar_point&, const scalar_point&) = default;
 };
 
 /// A point of a histogram series.
 struct histogram_point {
+  /// The training step.
   std::int64_t step = 0;
+  /// Seconds since 1970.
   double wall_time = 0;
+  /// The histogram in its stored form.
   histogram_data value = {};
   friend bool operator==(const histogram_point&, const histogram_point&) = default;
 };
 
 /// The values of a run by tag, in the order in which they were written.
 struct event_series {
+  /// The points of each tag, in the order in which they were written.
   template <class Point>
   using by_tag = std::map<std::string, std::vector<Point>, std::less<>>;
 
+  /// The scalars.
   by_tag<scalar_point> scalars = {};
+  /// The histograms.
   by_tag<histogram_point> histograms = {};
   std::uint64_t events = 0;     ///< events that were read
   std::uint64_t discarded = 0;  ///< values that were discarded because of a restart
@@ -58,6 +66,7 @@ class event_accumulator {
   /// Adds the next event of the run.
   void add(event_record e);
 
+  /// Returns the series of the events added so far.
   [[nodiscard]] const event_series& series() const noexcept { return series_; }
   /// Moves the series out; the accumulator must not be used afterwards.
   [[nodiscard]] event_series take() noexcept;
@@ -88,6 +97,7 @@ struct event_reader_options {
 
 /// The result of read_events().
 struct event_run {
+  /// The values of the run.
   event_series series = {};
   std::vector<std::string> files = {};  ///< paths, in the order in which they were read
   std::uint64_t skipped = 0;            ///< corrupt records, or byte ranges, that were skipped

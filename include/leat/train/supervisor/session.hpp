@@ -32,6 +32,7 @@ class session {
     return *this;
   }
 
+  /// Returns true until close() is called or the session is moved from.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
   /// Returns the resource that was passed to the constructor, or null after close().
   [[nodiscard]] void* resource() const noexcept { return resource_.get(); }

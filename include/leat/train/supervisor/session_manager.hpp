@@ -54,8 +54,11 @@ class session_manager {
 
   /// A session, and whether its state is ready.
   struct recovered {
+    /// The open session.
     session opened;
+    /// True if its state is ready.
     bool initialized = false;
+    /// The reason for which the state is not ready; empty if it is ready.
     std::string not_ready_reason = {};
   };
   /// Opens a session, restores the state, calls local_init, and returns whether the state is ready
@@ -79,6 +82,7 @@ class session_manager {
     return wait_for_session(max_wait, restore_source());
   }
 
+  /// Returns the options that were passed to the constructor.
   [[nodiscard]] const session_manager_options& options() const noexcept { return options_; }
 
  private:

@@ -18,6 +18,7 @@ struct session_manager_options {
   braced<std::function<task<session>()>> open = {};
   /// Initialises the state if no checkpoint was restored. init is called first, then init_fn.
   braced<std::function<task<void>(session&)>> init = {};
+  /// Called after `init` if no checkpoint was restored.
   braced<std::function<task<void>(session&)>> init_fn = {};
   /// Called by each process in each of its sessions, whether the state was restored or not.
   braced<std::function<task<void>(session&)>> local_init = {};

@@ -191,6 +191,7 @@ class supervisor {
   /// as out_of_range, and if anything failed.
   [[nodiscard]] bool stopped() const noexcept;
 
+  /// Returns true once a stop was requested; see coordinator::should_stop().
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
   /// See coordinator::wait_for_stop().
   [[nodiscard]] task<bool> wait_for_stop(time_span limit = duration::max()) {
@@ -269,22 +270,30 @@ class supervisor {
 
   // ---- Resolved options. In a worker, logdir and save_path are empty and the intervals are 0.
 
+  /// Returns the coordinator of the run, which stops and joins its tasks.
   [[nodiscard]] coordinator& coord() noexcept { return coord_; }
+  /// Returns true if this process is the chief; see supervisor_options::is_chief.
   [[nodiscard]] bool is_chief() const noexcept { return options_.is_chief; }
+  /// Returns the directory of checkpoints and events. Empty in a worker or if there is none.
   [[nodiscard]] const std::string& logdir() const noexcept { return logdir_; }
   /// Returns DIRECTORY/BASENAME, to which the names of checkpoints add their step, or an empty
   /// string if nothing is saved.
   [[nodiscard]] const std::string& save_path() const noexcept { return save_path_; }
+  /// Returns the interval between summaries, or 0 in a worker.
   [[nodiscard]] duration save_summaries_interval() const noexcept {
     return save_summaries_interval_;
   }
+  /// Returns the interval between checkpoints, or 0 in a worker or if nothing is saved.
   [[nodiscard]] duration save_model_interval() const noexcept { return save_model_interval_; }
   /// Returns the number of the last completed step, or an empty optional if steps are unknown.
   [[nodiscard]] std::optional<std::int64_t> global_step() const;
   /// Returns the event writer, or null before the supervisor is prepared, or if it has neither a
   /// directory nor a writer in the options.
   [[nodiscard]] event_writer* summary_writer() noexcept;
+  /// Returns the saver, or null before the supervisor is prepared or if it has no state or no
+  /// logdir.
   [[nodiscard]] class saver* get_saver() noexcept;
+  /// Returns the session manager, from the options or created from them.
   [[nodiscard]] session_manager& sessions() noexcept { return *sessions_; }
   /// Returns the checkpoint from which the current run resumed, or an empty string if the run
   /// started from the beginning.

@@ -87,6 +87,7 @@ struct supervisor_options {
   /// The writer to use instead of one in the directory. It must outlive the supervisor.
   event_writer* writer = nullptr;
   braced<std::string> graph_def = {};  ///< serialized; the first event; if empty, not written
+  /// Serialized MetaGraphDef, written at the start of the events; if empty, not written.
   braced<std::string> meta_graph_def = {};
 
   /// The collection that start_queue_runners() starts by default. It must outlive the supervisor.
@@ -96,6 +97,7 @@ struct supervisor_options {
   time_span step_grace = std::chrono::seconds(10);
   /// How long services and other tasks may take to finish after a stop request.
   time_span stop_grace = std::chrono::seconds(120);
+  /// Errors that mean an orderly end; see coordinator_options::clean_stop_errors.
   braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
   /// Whether managed() throws an error of the body, or of a hook, that occurs after a clean stop.
   /// If false, the error becomes a secondary error, and on_warning is called. In both cases nothing
