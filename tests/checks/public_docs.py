@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that each public class and function has a `///` comment.
+"""Checks that each public class, function, field, constant and type alias has a `///` comment.
 
-A comment covers all declarations up to the next blank line. Constructors, operators, overrides, the
-awaiter protocol and accessors of one line need no comment.
+A comment covers the functions up to the next blank line. It covers an accessor of one line, a field
+or an alias after the first declaration only if it names it, or if the accessor is an overload of the
+function before. Constructors, operators, overrides, the awaiter protocol, the members of a standard
+container and the aliases that EXPLAINS_ITSELF and ALIAS list need no comment.
 """
 
 import pathlib
@@ -10,13 +12,18 @@ import re
 import sys
 
 EXPLAINS_ITSELF = re.compile(
-    r'=\s*(delete|default)\s*$|\boverride\b|\boperator\b|~\w+\s*\('
-    r'|\b(await_ready|await_suspend|await_resume|await_tuple|begin|end|empty|size|min|max|swap)\s*\(')
+    r'\)[^)]*=\s*(delete|default)\s*$|\boverride\b|\boperator\b|~\w+\s*\('
+    r'|\b(await_ready|await_suspend|await_resume|await_tuple|begin|end|empty|size|swap)\s*\(')
+ALIAS = re.compile(r'^using\s+(value_type|options_type|batch_type|result_type|difference_type|pointer|reference'
+                   r'|promise_type|\w*iterator\w*)\s*=')
 ACCESSOR = re.compile(r'\(\s*\)\s*(const\s*)?(noexcept\s*)?\{\s*return [^;]*;\s*\}')
-NOT_A_FUNCTION = re.compile(r'^(using|typedef|static_assert|friend|extern|LEAT_\w+)\b')
+NO_DECLARATION = re.compile(r'^(static_assert|friend|extern|LEAT_\w+|using\s+[\w:]+\s*$)\b')
+POINTER = re.compile(r'\(\s*\*\s*(\w+)\s*\)\s*\(')  # a field that points to a function
+NAME = re.compile(r'^using\s+(\w+)\s*=|(\w+)\s*(?:=|\[\w*\]|\{|$)')
 TYPE = re.compile(r'^(template\s*<.*>\s*)?(class|struct|union|enum(\s+class)?)\b')
 SPECIALIZATION = re.compile(r'^template\s*<\s*>')
 ACCESS = re.compile(r'^(public|private|protected)\s*:(?!:)\s*')
+BASES = {'wait_operation', 'basic_producer'}  # programs derive from them and use what is protected
 ATTRIBUTE = re.compile(r'\[\[.*?\]\]')
 
 
@@ -27,6 +34,28 @@ def code_only(text):
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(\\.|[^\'\\\n])+\'',
                   blank, text, flags=re.S)
     return re.sub(r'^[ ]*#([^\n]*\\\n)*[^\n]*', blank, text, flags=re.M)
+
+
+def without_arguments(head):
+    """Returns `head` without what is between `<` and `>`."""
+    while (shorter := re.sub(r'<[^<>]*>', '', head)) != head:
+        head = shorter
+    return head
+
+
+def is_function(head):
+    """Returns true if `head` declares a function."""
+    return '(' in without_arguments(head).split('=')[0] and not POINTER.search(head)
+
+
+def declared_name(head):
+    """Returns the name of the function, field or alias that `head` declares."""
+    head = without_arguments(head)
+    if is_function(head):
+        names = re.findall(r'(\w+)\s*\(', head)
+        return next((name for name in names if name not in ('requires', 'explicit', 'decltype')), '')
+    match = POINTER.search(head) or NAME.search(head)
+    return next((group for group in match.groups() if group), '') if match else ''
 
 
 def class_name(head):
@@ -40,26 +69,43 @@ class Checker:
         self.lines = path.read_text().split('\n')
         self.code = code_only('\n'.join(self.lines))
         self.name = name
-        self.covered = set()  # last lines of declarations with a comment
+        self.covered = {}  # last line of a declaration with a comment: (the names, the comment)
         self.found = []
+
+    def comment_of(self, first, last):
+        """Returns the comment that belongs to the declaration in these lines, or ''."""
+        begin = first
+        while begin > 0 and self.lines[begin - 1].strip().startswith('///'):
+            begin -= 1
+        if begin == first:
+            return ' '.join(line.split('///<')[1] for line in self.lines[first:last + 1] if '///<' in line)
+        return ' '.join(self.lines[begin:first])
 
     def declaration(self, head, first, last, within=''):
         """Checks one declaration in class `within`; `first` and `last` are its lines, from 0."""
         head = ATTRIBUTE.sub('', head).strip()
-        above = self.lines[first - 1].strip() if first > 0 else ''
-        documented = (above.startswith('///') or first - 1 in self.covered
-                      or any('///<' in line for line in self.lines[first:last + 1]))
-        if documented:
-            self.covered.add(last)
+        name = declared_name(head)
+        comment = self.comment_of(first, last)
+        if comment:
+            if not TYPE.match(head):  # the comment of a class does not cover its first member
+                self.covered[last] = ({name}, comment)
             return
+        if first - 1 in self.covered:
+            names, comment = self.covered[first - 1]
+            self.covered[last] = (names | {name}, comment)
+            is_accessor = ACCESSOR.search(' '.join(self.lines[first:last + 1]))
+            if TYPE.match(head) or name in names or re.search(rf'`{name}`|\b{name}\(', comment):
+                return
+            if is_function(head) and not is_accessor:
+                return
         if SPECIALIZATION.match(head):
             return
         if not TYPE.match(head):
             if within and re.search(rf'(^|[\s>]){within}\s*\(', head):
                 return
-            if '(' not in head or NOT_A_FUNCTION.match(head) or EXPLAINS_ITSELF.search(head):
-                return
-            if ACCESSOR.search(' '.join(self.lines[first:last + 1])):
+            if is_function(head) and re.search(r'\w::\w+\s*\(', without_arguments(head)):
+                return  # defined here, declared in its class
+            if NO_DECLARATION.match(head) or EXPLAINS_ITSELF.search(head) or ALIAS.match(head):
                 return
         self.found.append(f'{self.name}:{first + 1}: no /// comment: {" ".join(head.split())[:60]}')
 
@@ -106,8 +152,9 @@ class Checker:
                 head, first = '', None
                 continue
             head += c
-            if c == ':' and scopes and scopes[-1][1] and ACCESS.match(head.strip()):
-                visible = scopes[-1][0] and head.strip().startswith('public')
+            if c == ':' and scopes and scopes[-1][1] and (access := ACCESS.match(head.strip())):
+                is_base = access[1] == 'protected' and scopes[-1][1] in BASES
+                visible = scopes[-1][0] and (access[1] == 'public' or is_base)
                 head, first = '', None
         return self.found
 
