@@ -1,0 +1,106 @@
+"""Turns the Markdown pages of the project into pages that Doxygen reads.
+
+Doxygen 1.9 makes no anchors of headings and does not resolve links to files. So each heading gets an
+explicit anchor, and each link becomes the address of a page of the site.
+"""
+
+import os
+import pathlib
+import re
+
+FENCED = re.compile(r'^( *```.*?^ *```$)', re.M | re.S)
+LANGUAGE = re.compile(r'\A( *```)(\w*)\n')
+LANGUAGES = {'cpp': '{.cpp}', 'python': '{.py}'}
+HEADING = re.compile(r'^(#+) (.+?)\s*$', re.M)
+LINK = re.compile(r'(?<!\!)\[([^\]]*)\]\(([^()\s]+)\)')
+IMAGE = re.compile(r'!\[([^\]]*)\]\(([^()\s]+)\)')
+CODE = re.compile(r'(`[^`]+`)')
+MARKER = re.compile(r'^\s*<!--.*?-->\s*?$', re.M)
+TOP = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
+
+
+def paths(root):
+    """The pages of the project, relative to `root`."""
+    found = [pathlib.Path(name) for name in TOP]
+    return found + sorted(p.relative_to(root) for p in (root / 'docs').rglob('*.md'))
+
+
+def label(path):
+    """The name of a page on the site: `queues` for docs/queues.md, `formats_x` for docs/formats/x.md."""
+    path = str(path)
+    special = {'README.md': 'index', 'docs/README.md': 'documentation'}
+    if path in special:
+        return special[path]
+    name = path.removeprefix('docs/').removesuffix('.md').replace('/', '_')
+    return name.lower() if path in TOP else name
+
+
+def slug(heading):
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
+
+
+def title(root, path):
+    """The text of the first heading of a page."""
+    return re.search(r'^# (.+)$', (root / path).read_text(), re.M)[1].replace('`', '')
+
+
+class Pages:
+    def __init__(self, root):
+        self.root = root
+        self.paths = paths(root)
+        self.known = {path: label(path) for path in self.paths}
+        self.sources = set()  # files of the project that a page links to
+
+    def address(self, page, target):
+        """The address on the site of link `target` in file `page`."""
+        if '://' in target or target.startswith('mailto:'):
+            return target
+        path, _, anchor = target.partition('#')
+        file = pathlib.Path(os.path.normpath(page.parent / path)) if path else page
+        if file in self.known:
+            name = self.known[file]
+            return f'{name}.html#{name}_{anchor}' if anchor else f'{name}.html'
+        self.sources.add(file)
+        return source_address(file)
+
+    def convert(self, page):
+        """The text of `page` for Doxygen."""
+        name = self.known[page]
+        parts = FENCED.split((self.root / page).read_text())
+        for i in range(0, len(parts), 2):
+            parts[i] = self.text(page, name, parts[i], first=i == 0)
+            if i + 1 < len(parts):
+                parts[i + 1] = LANGUAGE.sub(lambda m: m[1] + LANGUAGES.get(m[2], '{.unparsed}') + '\n', parts[i + 1])
+        return ''.join(parts)
+
+    def text(self, page, name, text, first):
+        """Text outside of code blocks, with anchors and addresses, and nothing that looks like a command."""
+        def link(match):
+            return f'<a href="{self.address(page, match[2])}">{code(match[1])}</a>'
+
+        def heading(match):
+            if match[1] == '#':
+                return f'# {match[2].replace("`", "")} {{#{"mainpage" if name == "index" else name}}}'
+            return f'{match[1]} {match[2]} {{#{name}_{slug(match[2])}}}'
+
+        text = MARKER.sub('', text)
+        text = HEADING.sub(heading, text)
+        text = LINK.sub(link, text)
+        text = IMAGE.sub(lambda m: f'<img src="{pathlib.Path(m[2]).name}" alt="{m[1]}">', text)
+        parts = CODE.split(text)
+        for i, part in enumerate(parts):
+            if i % 2 == 0:
+                parts[i] = re.sub(r'[\\@](?=\w)', r'\\\g<0>', part)
+            else:  # Doxygen takes an apostrophe for the end of a quotation that one backtick begins
+                parts[i] = f'``{part[1:-1]}``'
+        return ''.join(parts)
+
+
+def code(text):
+    return re.sub(r'`([^`]*)`', lambda m: '<code>' + m[1].replace('&', '&amp;').replace('<', '&lt;') + '</code>', text)
+
+
+def source_address(file):
+    """The address of the page that shows a file of the project."""
+    return 'source_' + str(file).replace('/', '_') + '.html'
