@@ -8,7 +8,11 @@ import urllib.parse
 import xml.etree.ElementTree
 
 VOID = {'area', 'br', 'col', 'hr', 'img', 'input', 'link', 'meta', 'wbr'}
-CODE = re.compile(r'(<a [^>]*>[^<]*)?<code>([\w:]+)(\(\))?</code>')
+CODE = re.compile(r'(<a [^>]*>[^<]*)?<code>([\w:]+)(\(\)|&lt;[^<]*&gt;)?</code>')
+TITLE = re.compile(r'(<div class="title">)(?:leat::)?([\w:]+)(?:&lt;.*?&gt;)? (\w[\w ]*?) Reference(?=<)')
+
+# A link to a base class, with its private template arguments.
+BASE = re.compile(r'(<a class="el" href="(?:class|struct)[^"]*"[^>]*>)(?:leat::)?(\w+)&lt;[^<]*</a>')
 
 
 def names(tagfile):
@@ -36,9 +40,18 @@ def names(tagfile):
     return found
 
 
+def tidy(text):
+    """The page without the repetitions that Doxygen adds."""
+    text = TITLE.sub(lambda m: f'{m[1]}{m[2]} <span class="kind">{m[3].lower()}</span>', text)
+    text = re.sub(r'(<title>)(?:leat::)?([\w:]+)(?:&lt;.*?&gt;)? (?:\w[\w ]*?) Reference ', r'\1\2 ', text)
+    text = BASE.sub(r'\1\2</a>', text)
+    text = text.replace('<h2 class="groupheader">Detailed Description</h2>', '')
+    text = re.sub(r'<img src="(closed|open)\.png"[^>]*>(&#160;)?', '', text)
+    return re.sub(r'<div class="summary">.*?</div>', '', text, flags=re.S)
+
+
 def link_names(text, known, own):
     """The page with its code spans linked to the names of the library that they hold."""
-    text = re.sub(r'<div class="summary">.*?</div>', '', text, flags=re.S)
     def link(match):
         if match[1]:
             return match[0]  # is a link

@@ -3,6 +3,7 @@
 The comments of the headers are written to be read in an editor. This filter adds the markup:
 
 - `Errors: ...`, `Cost: ...` and the other labels become headed paragraphs.
+- Indented text becomes code, with highlighting if it is C++.
 - `// ---- One item.` begins a group of members.
 - A comment that serves several declarations is repeated before each of them.
 - Constructors, operators and iterators without a comment get a standard one.
@@ -19,7 +20,7 @@ from public_docs import ATTRIBUTE, TYPE, Checker  # noqa: E402
 LABELS = ('Errors|Thread safety|Cost|TensorFlow|Cancellation|Precondition|Completion|Lifetime|Reference'
           '|Rejected|Result|Memory|Body|Deleted|Recommended capacity')
 LABEL = re.compile(rf'^(\s*///) ({LABELS}): *(.*)$')
-TOPIC = re.compile(r'^(\s*/// )([A-Z][a-z]+(?: [a-z]+){0,3}):(?= |$)')
+TOPIC = re.compile(r'^(\s*///) ([A-Z][a-z]+(?: [a-z]+){0,3}): (.*)$')
 SECTION = re.compile(r'^  // ---- (.*?)\.?$')
 END_OF_SECTION = re.compile(r'^(\};| (public|private|protected):)')
 # The first line of a member of a private class that is defined after its class.
@@ -28,6 +29,9 @@ COMMENT = re.compile(r'^\s*///( |$)')
 
 # Classes with protected members for the classes that a program derives from them.
 BASES = {'wait_operation', 'basic_producer'}
+
+# The public base that stands for a private one.
+PUBLIC_BASES = {'typed_queue_base': 'queue_base'}
 
 STANDARD = (  # what a declaration without a comment says: a pattern of its code, the comment
     (r'~\w+\s*\(', 'Destructor.'),
@@ -95,24 +99,36 @@ class Reader(Checker):
         return None
 
 
+def headed(prefix, name, text):
+    """A paragraph with a heading."""
+    if name != 'Errors' and re.match(r'[a-z]+[ ,;.:]', text) and '::' not in text.split()[0]:
+        text = text[0].upper() + text[1:]
+    return [f'{prefix} @par {name}', f'{prefix} {text}']
+
+
 def markup(lines):
-    """The lines of one comment with the labels as headed paragraphs."""
-    out, code = [], False
-    for i, line in enumerate(lines):
-        label = LABEL.match(line)
-        text = line.strip()[3:]
-        if label:
-            out += [f'{label[1]} @par {label[2]}', f'{label[1]} {label[3]}']
-            code = False
-            continue
-        if text.startswith('     ') and out and out[-1].strip() != '///' and not code:
-            line = line.replace('///' + re.match(' *', text)[0], '/// ', 1)  # continues a label
+    """The lines of one comment with labels as headed paragraphs and indented text as code."""
+    out, i = [], 0
+    while i < len(lines):
+        line, after_blank = lines[i], i == 0 or lines[i - 1].strip() == '///'
+        indented = line.strip().startswith('///     ')
+        topic = LABEL.match(line) or (after_blank and TOPIC.match(line))
+        if topic:
+            out += headed(*topic.groups())
+        elif indented and after_blank:
+            prefix, last = line[:line.index('///') + 3], i
+            while last + 1 < len(lines) and re.match(r'\s*///(     |$)', lines[last + 1]):
+                last += 1
+            while lines[last].strip() == '///':
+                last -= 1
+            block = [text[text.index('///') + 3:].removeprefix('     ') for text in lines[i:last + 1]]
+            is_code = any(re.search(r'[;{]|leat::', text) for text in block)
+            language = '.cpp' if is_code else '.unparsed'
+            out += [f'{prefix} @code{{{language}}}', *(f'{prefix} {text}' for text in block), f'{prefix} @endcode']
+            i = last
         else:
-            code = text.startswith('     ')
-            first = i == 0 or lines[i - 1].strip() == '///'
-            if first and not code:
-                line = TOPIC.sub(r'\1**\2:**', line)
-        out.append(line)
+            out.append(re.sub(r'^(\s*///) +', r'\1 ', line) if indented else line)
+        i += 1
     return out
 
 
@@ -171,4 +187,8 @@ def filtered(path):
         if line.startswith(('extern template', 'template <> struct std::')):
             line = '//' + line
         result.append(line)
-    return '\n'.join(result)
+    text = '\n'.join(result)
+    for base, public in PUBLIC_BASES.items():
+        text = text.replace(f'public detail::{base}<', f'public {public}<').replace(f'public {public}<T, Order, Weigh>', f'public {public}')
+    text = re.sub(r':\s*(public )?detail::[\w:]+(<[^{};]*?>)?,\s*(?=(public )?[\w:]+[<{ ])', ': ', text)
+    return re.sub(r'(class [^;{}()]*?)\s*:\s*(public )?detail::[\w:]+(<[^{};]*?>)? \{', r'\1 {', text)

@@ -7,7 +7,6 @@ from pages import LINK, label
 
 REFERENCE = (('Classes', 'annotated.html'), ('Headers', 'files.html'),
              ('Functions', 'namespaceleat.html'))
-PROJECT = ('CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
 OPEN = ('Tutorial', 'How-to guides')  # sections that are open on every page
 
 
@@ -22,7 +21,7 @@ def sections(pages):
         for _, target in LINK.findall(body):
             address = pages.address(index, target).partition('#')[0]
             path = next((p for p in pages.paths if f'{label(p)}.html' == address), None)
-            if path and path not in placed and str(path) not in PROJECT:
+            if path and path not in placed and str(path) != 'docs/README.md':
                 placed.add(path)
                 listed.append(path)
         result.append((name.strip(), listed))
@@ -41,9 +40,8 @@ def render(pages, title):
     out = ['<ul>', item('What leat is', 'index.html'), item('All documentation', 'documentation.html'), '</ul>']
     for name, listed in sections(pages):
         items = [item(title(path), f'{label(path)}.html') for path in listed]
+        if name == 'Reference':
+            items = [item(*entry) for entry in REFERENCE] + items
         if items:
             out += group(name, items)
-    out += group('Classes and functions', [item(*entry) for entry in REFERENCE])
-    known = [path for path in pages.paths if str(path) in PROJECT]
-    out += group('Project', [item(title(path), f'{label(path)}.html') for path in known])
     return '\n'.join(out)

@@ -11,11 +11,12 @@ import re
 FENCED = re.compile(r'^( *```.*?^ *```$)', re.M | re.S)
 LANGUAGE = re.compile(r'\A( *```)(\w*)\n')
 LANGUAGES = {'cpp': '{.cpp}', 'python': '{.py}'}
-HEADING = re.compile(r'^(#+) (.+?)\s*$', re.M)
+HEADING = re.compile(r'^(#+) (.+?)[ \t]*$', re.M)
 LINK = re.compile(r'(?<!\!)\[([^\]]*)\]\(([^()\s]+)\)')
 IMAGE = re.compile(r'!\[([^\]]*)\]\(([^()\s]+)\)')
 CODE = re.compile(r'(`[^`]+`)')
-MARKER = re.compile(r'^\s*<!--.*?-->\s*?$', re.M)
+MARKER = re.compile(r'^[ \t]*<!--.*?-->[ \t]*$', re.M)
+LONG = 4  # a page with as many sections begins with a table of contents
 TOP = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
 
 
@@ -61,8 +62,10 @@ class Pages:
         if file in self.known:
             name = self.known[file]
             return f'{name}.html#{name}_{anchor}' if anchor else f'{name}.html'
-        self.sources.add(file)
-        return source_address(file)
+        address = source_address(file)
+        if address.startswith('source_'):
+            self.sources.add(file)
+        return address
 
     def convert(self, page):
         """The text of `page` for Doxygen."""
@@ -72,7 +75,10 @@ class Pages:
             parts[i] = self.text(page, name, parts[i], first=i == 0)
             if i + 1 < len(parts):
                 parts[i + 1] = LANGUAGE.sub(lambda m: m[1] + LANGUAGES.get(m[2], '{.unparsed}') + '\n', parts[i + 1])
-        return ''.join(parts)
+        text = ''.join(parts)
+        if len(re.findall(r'^## ', text, re.M)) >= LONG:
+            text = text.replace('\n', '\n\n[TOC]\n', 1)
+        return text
 
     def text(self, page, name, text, first):
         """Text outside of code blocks, with anchors and addresses, and nothing that looks like a command."""
@@ -82,7 +88,7 @@ class Pages:
         def heading(match):
             if match[1] == '#':
                 return f'# {match[2].replace("`", "")} {{#{"mainpage" if name == "index" else name}}}'
-            return f'{match[1]} {match[2]} {{#{name}_{slug(match[2])}}}'
+            return f'{match[1]} {match[2].replace("`", "")} {{#{name}_{slug(match[2])}}}'
 
         text = MARKER.sub('', text)
         text = HEADING.sub(heading, text)
@@ -92,7 +98,9 @@ class Pages:
         for i, part in enumerate(parts):
             if i % 2 == 0:
                 parts[i] = re.sub(r'[\\@](?=\w)', r'\\\g<0>', part)
-            else:  # Doxygen takes an apostrophe for the end of a quotation that one backtick begins
+            elif part.count('"') % 2:  # Doxygen takes a quotation mark for the begin of a quotation
+                parts[i] = code(part).replace('"', '&quot;')
+            else:  # and an apostrophe for the end of one that a single backtick begins
                 parts[i] = f'``{part[1:-1]}``'
         return ''.join(parts)
 
@@ -102,5 +110,7 @@ def code(text):
 
 
 def source_address(file):
-    """The address of the page that shows a file of the project."""
+    """The address of the page that shows a file of the project, or documents a public header."""
+    if str(file).startswith('include/leat') and file.suffix == '.hpp' and 'detail' not in file.parts:
+        return file.name.replace('_', '__').replace('.', '_8') + '.html'
     return 'source_' + str(file).replace('/', '_') + '.html'

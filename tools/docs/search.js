@@ -8,18 +8,35 @@
     pageWords: page.toLowerCase(), sectionWords: section.toLowerCase(), words: text.toLowerCase(),
   }));
 
+  // How well `text` contains a term: as a word, as the beginning of a word or within one.
+  const match = (text, term) => {
+    let best = 0;
+    for (let at = text.indexOf(term); at >= 0 && best < 1; at = text.indexOf(term, at + 1)) {
+      const begins = at === 0 || !/[a-z0-9]/.test(text[at - 1]);
+      const ends = !/[a-z0-9]/.test(text[at + term.length] || ' ');
+      best = Math.max(best, begins && ends ? 1 : begins ? 0.6 : 0.1);
+    }
+    return best;
+  };
+
+  // Guides come before the pages of classes, and these before lists and history.
+  const weight = address =>
+    /^(changelog|decisions_|upgrading|performance|results)|_8hpp|^(annotated|files|classes|hierarchy|documentation)\./.test(address) ? 0.3
+      : /^(class|struct|namespace|concept)/.test(address) ? 0.7 : 1;
+
   const score = (entry, terms) => {
     let sum = 0;
     for (const term of terms) {
-      const inText = entry.words.split(term).length - 1;
-      const inSection = entry.sectionWords.includes(term);
-      const inPage = entry.pageWords.includes(term);
-      if (!inText && !inSection && !inPage) return 0;
-      sum += Math.min(inText, 5) + (inSection ? 12 : 0) + (inPage ? 6 : 0);
-      if (entry.sectionWords === term || entry.sectionWords === 'leat::' + term) sum += 40;
-      if (entry.pageWords === term) sum += 20;
+      const text = match(entry.words, term);
+      const section = match(entry.sectionWords, term);
+      const page = match(entry.pageWords, term);
+      if (!text && !section && !page) return 0;
+      const often = Math.min(entry.words.split(term).length, 6);
+      sum += text * (3 + often) + section * 14 + page * 10;
+      if (entry.sectionWords.replace(/\(\).*/, '') === term) sum += 30;
+      if (entry.pageWords === term && !entry.section) sum += 90;
     }
-    return sum / Math.log(40 + entry.words.length);
+    return sum * weight(entry.address);
   };
 
   const excerpt = (entry, terms) => {

@@ -99,7 +99,7 @@ def main():
         if finish.unneeded(page.name):
             page.unlink()
             continue
-        page.write_text(finish.link_names(page.read_text(), known, page.name))
+        page.write_text(finish.link_names(finish.tidy(page.read_text()), known, page.name))
     plain = header.replace('$relpath^', '').replace('$title', '{title}')
     plain = re.sub(r'[{}](?!title})(?<!{title})', lambda m: m[0] * 2, plain)
     template = plain + '<h1>{title}</h1><pre>{body}</pre></div></main></body></html>\n'
