@@ -24,15 +24,16 @@
     /^(changelog|decisions_|upgrading|performance|results)|_8hpp|^(annotated|files|classes|hierarchy|documentation)\./.test(address) ? 0.3
       : /^(class|struct|namespace|concept)/.test(address) ? 0.7 : 1;
 
-  const score = (entry, terms) => {
+  // 0 if a term is missing, unless `any` is set.
+  const score = (entry, terms, any) => {
     let sum = 0;
     for (const term of terms) {
       const text = match(entry.words, term);
       const section = match(entry.sectionWords, term);
       const page = match(entry.pageWords, term);
-      if (!text && !section && !page) return 0;
+      if (!text && !section && !page && !any) return 0;
       const often = Math.min(entry.words.split(term).length, 6);
-      sum += text * (3 + often) + section * 14 + page * 10;
+      if (text || section || page) sum += text * (3 + often) + section * 14 + page * 10;
       if (entry.sectionWords.replace(/\(\).*/, '') === term) sum += 30;
       if (entry.pageWords === term && !entry.section) sum += 90;
     }
@@ -49,8 +50,10 @@
     results.replaceChildren();
     results.hidden = terms.length === 0;
     if (results.hidden) return;
-    const found = entries.map(entry => [score(entry, terms), entry]).filter(([s]) => s > 0)
+    const find = any => entries.map(entry => [score(entry, terms, any), entry]).filter(([s]) => s > 0)
       .sort((a, b) => b[0] - a[0]).slice(0, 25);
+    let found = find(false);
+    if (found.length === 0) found = find(true);
     for (const [, entry] of found) {
       const link = document.createElement('a');
       link.href = entry.address;
@@ -61,7 +64,7 @@
       link.append(name, text);
       results.append(link);
     }
-    if (found.length === 0) results.textContent = 'No page contains all of these words.';
+    if (found.length === 0) results.textContent = 'No page contains one of these words.';
   };
 
   const move = step => {
