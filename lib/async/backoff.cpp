@@ -21,10 +21,11 @@ backoff::backoff(retry_policy policy)
       random_(seed_or_random(policy_.seed)),
       delay_(policy_.first_delay) {
   if (policy_.attempts == 0) {
-    throw failure(errc::invalid_argument, "retry_policy::attempts is 0: give 1 or more");
+    throw failure(errc::invalid_argument, "retry_policy::attempts is 0: use 1 or more");
   }
   if (policy_.first_delay < duration::zero() || policy_.max_delay < duration::zero()) {
-    throw failure(errc::invalid_argument, "a delay of the retry_policy is below 0");
+    throw failure(errc::invalid_argument,
+                  "retry_policy: first_delay or max_delay is negative: use 0 or more");
   }
 }
 

@@ -127,13 +127,14 @@ std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
 }
 
 failure condition_wait::failed(std::error_code ec) const {
-  if (result_ == outcome::self_join) return self_join_error(scope_, "a task");
-  return {ec, "the wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
+  if (result_ == outcome::self_join) return self_join_error(scope_, "tasks");
+  return {ec, "wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
 }
 
 failure condition_wait::self_join_error(const task_scope& scope, std::string_view who) {
-  return {errc::failed_precondition, std::string(who) + " of " + std::string(scope.kind()) + " '" +
-                                         scope.name() + "' joins it, and would wait for itself"};
+  return {errc::failed_precondition, std::string(scope.kind()) + " '" + scope.name() +
+                                         "': join() in one of its own " + std::string(who) +
+                                         " would never return: call it from outside"};
 }
 
 }  // namespace leat

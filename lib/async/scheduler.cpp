@@ -49,7 +49,7 @@ work_item* scheduler::awake_sentinel() noexcept { return &awake_mark; }
 
 scheduler::~scheduler() {
   LEAT_ASSERT(ready_.empty() && !has_remote_items() && later_.empty(),
-              "a scheduler was destroyed with work to run: join its tasks first");
+              "scheduler destroyed with pending work: join its tasks first");
 }
 
 std::weak_ptr<const void> scheduler::lifetime() {
@@ -119,7 +119,8 @@ bool scheduler::begin_turn() noexcept {
 }
 
 bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
-  LEAT_ASSERT(current_ == nullptr, "a scheduler cannot run inside another one on the same thread");
+  LEAT_ASSERT(current_ == nullptr,
+              "scheduler run inside another one on the same thread: run it on another thread");
   current_ = this;
   begin_turn();
   turn_time_ = now();
@@ -198,7 +199,8 @@ void scheduler::expire_due() {
 }
 
 void scheduler::add_timer(detail::timer& t, time_point when) {
-  LEAT_ASSERT(current_ == this, "a timer is set from a task of its scheduler");
+  LEAT_ASSERT(current_ == this,
+              "timer set outside its scheduler: set it in a task of that scheduler");
   timers_.add(t, when);
 }
 

@@ -44,8 +44,8 @@ bool wait_operation::drop_resumption(work_item& item) noexcept {
 
 void wait_operation::withdraw_wakeup() noexcept {
   LEAT_ASSERT(is_wakeup_dropped() || (scheduler_ && scheduler_->is_ending()),
-              "a coroutine was destroyed after its wait had ended and before it was resumed: let "
-              "its scheduler run first");
+              "coroutine destroyed after its wait ended and before it resumed: run its scheduler "
+              "first");
   while (!is_wakeup_dropped()) {
     scheduler_->run_posted_items();
     if (!is_wakeup_dropped()) ::sched_yield();  // another thread is about to post it
@@ -93,9 +93,9 @@ namespace {
 
 std::exception_ptr destroyed_with(std::string_view what, const task_context& task) noexcept {
   try {
-    return std::make_exception_ptr(
-        failure(errc::cancelled, detail::name_of(task) + ": the task was destroyed with its " +
-                                     std::string(what) + ", before it had finished"));
+    return std::make_exception_ptr(failure(
+        errc::cancelled, detail::name_of(task) + ": destroyed with its " + std::string(what) +
+                             " before it finished: join the task first"));
   } catch (...) {
     return std::current_exception();
   }
@@ -140,7 +140,8 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
 
 void scheduler::end_tasks(std::string_view what) noexcept {
   scheduler* const here = current_;
-  LEAT_ASSERT(here != this, "a scheduler was destroyed by one of its own tasks or handlers");
+  LEAT_ASSERT(here != this,
+              "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
   if (here) here->flush_wakeups();  // this turn may hold back what a wait here is waiting for
   ending_ = true;
   // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that

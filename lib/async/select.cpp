@@ -23,8 +23,8 @@ void select_state::describe(const wait_operation& w, std::ostream& out) {
 failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }
 
 failure limit_error(errc end, const std::string& what) {
-  return {end, what + (end == errc::deadline_exceeded ? ": not done in time, nothing has changed"
-                                                      : ": stopped, nothing has changed")};
+  return {end, what + (end == errc::deadline_exceeded ? ": timed out without effect"
+                                                      : ": stopped without effect")};
 }
 
 // ----------------------------------------------------------------------------------------- timers

@@ -112,7 +112,8 @@ task_scope::~task_scope() {
     detail::scope_destroyed(*this);
   {
     const detail::thread_lock lock(mutex_);
-    LEAT_ASSERT(waiters_ == nullptr, "a task scope was destroyed while somebody waits on it");
+    LEAT_ASSERT(waiters_ == nullptr,
+                "task scope destroyed while operations wait on it: join the waiting tasks first");
   }
   detail::scope_registry::remove(*this);
 }
@@ -230,7 +231,7 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
-  LEAT_ASSERT(t.valid(), "an empty task was spawned: it was moved from, or spawned before");
+  LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
   auto child = std::make_unique<task_context>(s, *this, name, where);
   // Complete before it is in the list: a stop or a dump may come upon it there at once.
   const bool here = scheduler::current() == &s;
@@ -358,9 +359,9 @@ condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
 bool task_scope::block_until(unsigned conditions, time_point deadline,
                              const std::source_location& where) {
   LEAT_ASSERT(scheduler::current() == nullptr,
-              "a blocking wait on a scheduler's own thread: co_await it instead");
+              "blocking wait on a scheduler thread would deadlock: use co_await");
   if ((conditions & idle) != 0 && detail::thread_record::current_id().scope == number_) {
-    throw condition_wait::self_join_error(*this, "a thread");
+    throw condition_wait::self_join_error(*this, "threads");
   }
   struct sleeper : condition_wait {
     using condition_wait::condition_wait;

@@ -32,7 +32,7 @@ void timer_heap::sift_down(std::size_t index, timer& t) noexcept {
 }
 
 void timer_heap::add(timer& t, time_point when) {
-  LEAT_ASSERT(!t.is_set(), "a timer is set once at a time");
+  LEAT_ASSERT(!t.is_set(), "timer set twice: cancel it first");
   heap_.push_back(&t);
   t.when_ = when;
   t.order_ = next_order_++;

@@ -7,7 +7,8 @@ namespace leat {
 void wait_operation::attach(std::coroutine_handle<> h) noexcept {
   scheduler_ = scheduler::current();
   LEAT_ASSERT(scheduler_ != nullptr,
-              "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
+              "co_await on a leat operation outside a scheduler: run the coroutine with spawn(), "
+              "sync_wait() or async_run()");
   handle_ = h;
   run_ = &wait_operation::resume;
 }

@@ -17,7 +17,7 @@ namespace leat::detail {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "exception of an unknown type";
   }
 }
 

@@ -87,7 +87,7 @@ void print(std::uintptr_t object) noexcept {
     std::fprintf(stderr, "%s\n", static_cast<const std::exception*>(base)->what());
     return;
   }
-  std::fprintf(stderr, "an object of type %s that is not a std::exception\n", header.type->name());
+  std::fprintf(stderr, "object of type %s, which is not a std::exception\n", header.type->name());
 }
 
 }  // namespace

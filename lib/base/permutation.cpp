@@ -28,7 +28,7 @@ permutation::permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t e
       rounds_(size < small_size ? many_rounds : few_rounds) {
   if (size > max_size) {
     throw failure(errc::invalid_argument,
-                  "a permutation of " + std::to_string(size) + " numbers; 2^63 are the most");
+                  "permutation: size is " + std::to_string(size) + ", must be at most 2^63");
   }
   random_engine keys = random_engine(seed).stream(epoch);
   for (std::uint64_t& key : keys_) key = keys();

@@ -17,9 +17,10 @@ shuffle_quality measure_shuffle(std::span<const std::uint64_t> order) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i] >= order.size()) {
-      throw failure(errc::invalid_argument, "measure_shuffle: " + std::to_string(order[i]) +
-                                                " is no place of " + std::to_string(order.size()) +
-                                                " items");
+      throw failure(errc::invalid_argument, "measure_shuffle: order[" + std::to_string(i) +
+                                                "] is " + std::to_string(order[i]) +
+                                                ", must be less than the size, " +
+                                                std::to_string(order.size()));
     }
     moved += static_cast<double>(distance(order[i], i));
     if (i > 0 && distance(order[i], order[i - 1]) == 1) ++kept;

@@ -59,7 +59,7 @@ bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
 
 void coordinator::spawn(task<void> t, std::string_view name, std::source_location where) {
   scheduler* s = scheduler::current();
-  LEAT_ASSERT(s != nullptr, "spawn outside a scheduler: use spawn_on");
+  LEAT_ASSERT(s != nullptr, "coordinator::spawn() outside a scheduler: use spawn_on()");
   spawn_on(*s, std::move(t), name, where);
 }
 
@@ -112,21 +112,22 @@ void coordinator::report_unread_errors() noexcept {
     if (!secondary_read_) unread.swap(secondary_);
   }
   for (const std::exception_ptr& error : unread) {
-    std::fprintf(stderr, "leat: coordinator%s%s: also failed, and nobody asked: ",
-                 name().empty() ? "" : " ", name().c_str());
+    std::fprintf(stderr, "leat: coordinator%s%s%s: unreported secondary error: ",
+                 name().empty() ? "" : " '", name().c_str(), name().empty() ? "" : "'");
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "%s\n", e.what());
     } catch (...) {
-      std::fputs("an exception of unknown type\n", stderr);
+      std::fputs("exception of an unknown type\n", stderr);
     }
   }
 }
 
 void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
   if (!body) {
-    throw failure(errc::invalid_argument, "thread '" + name + "' has no body; give it what to run");
+    throw failure(errc::invalid_argument,
+                  "thread '" + name + "' has no function: pass one to start_thread()");
   }
   start_entry(std::move(name), std::stop_source(std::nostopstate), std::move(body));
 }
@@ -147,8 +148,8 @@ void coordinator::start_entry(std::string name, std::stop_source stop,
 }
 
 failure coordinator::not_started(const std::string& thread, std::error_code code) const {
-  const std::string of = name().empty() ? "a coordinator" : "coordinator '" + name() + "'";
-  return {code, detail::thread_not_started("thread '" + thread + "' of " + of)};
+  const std::string of = name().empty() ? "coordinator" : "coordinator '" + name() + "'";
+  return {code, detail::thread_not_started(of + ": thread '" + thread + "'")};
 }
 
 void coordinator::add_thread(std::string name, std::stop_source stop,
@@ -324,10 +325,8 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   std::string who = detail::describe_live_tasks(*this);
   if (who.empty()) return nullptr;  // they have ended while they were asked
   who.pop_back();                   // the end of the last line
-  const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +
-                           " stopped with tasks or threads still running when the grace period "
-                           "was over:\n" +
-                           who;
+  const std::string text = (name().empty() ? "coordinator" : "coordinator '" + name() + "'") +
+                           ": tasks or threads are still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
   if (reports_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
   if (reports_only) return nullptr;

@@ -69,10 +69,11 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
 }  // namespace
 
 task<void> looper(std::function<task<void>()> body, looper_options options) {
-  if (!body) throw failure(errc::invalid_argument, "a looper has no body; give it what to run");
+  if (!body) throw failure(errc::invalid_argument, "looper: body is empty: pass a function");
   if (options.interval && *options.interval < duration::zero()) {
-    throw failure(errc::invalid_argument,
-                  "the interval of a looper is below 0; give 0 for calls back to back");
+    throw failure(errc::invalid_argument, "looper: interval is " +
+                                              std::to_string(options.interval->count()) +
+                                              " ns: use 0 for calls without a pause, or more");
   }
   return run_loop(std::move(body), std::move(options));
 }

@@ -11,14 +11,14 @@ detail::queue_runner_config::queue_runner_config(queue_base& q, queue_runner_opt
   if (options.queue_closed_errors.empty()) {
     throw failure(errc::invalid_argument,
                   name() +
-                      ": queue_closed_errors is empty; give at least one error that means the "
-                      "end of input");
+                      ": queue_closed_errors is empty: set at least one error that means the end "
+                      "of input");
   }
   for (const errc e : options.queue_closed_errors) {
     if (e >= errc::cancelled && e <= errc::unauthenticated) continue;
     throw failure(errc::invalid_argument, name() + ": " + std::to_string(static_cast<int>(e)) +
-                                              " in queue_closed_errors is no error; give those of "
-                                              "leat::errc");
+                                              " in queue_closed_errors is not an error code: use "
+                                              "values of leat::errc");
   }
 }
 
@@ -37,14 +37,16 @@ queue_runner::~queue_runner() {
 }
 
 void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* on) {
-  LEAT_ASSERT(running_producers() == 0, "an operation was added to a queue_runner that runs");
+  LEAT_ASSERT(running_producers() == 0,
+              "queue_runner::add() while it is running: add all operations before start()");
   if (name.empty()) name = "enqueue " + std::to_string(config_->producers.size());
   config_->producers.push_back({std::move(step), std::move(name), on});
 }
 
 void queue_runner::require_operations() const {
   if (!config_->producers.empty()) return;
-  throw failure(errc::invalid_argument, name() + ": no enqueue operation; add() one first");
+  throw failure(errc::invalid_argument,
+                name() + ": no enqueue operation: call add() before start()");
 }
 
 // ------------------------------------------------------------------------------------------ start
@@ -66,7 +68,7 @@ queue_runner_handle queue_runner::start(task_group& group, scheduler& on) {
 }
 
 queue_runner_handle queue_runner::start_in(const detail::task_owner& owner, scheduler* on) {
-  LEAT_ASSERT(on != nullptr, "queue_runner::start outside a scheduler: name one");
+  LEAT_ASSERT(on != nullptr, "queue_runner::start() outside a scheduler: pass the scheduler");
   require_operations();
   const queue_runner_handle fresh(std::make_shared<detail::queue_runner_state>(config_, owner));
   queue_runner_handle previous;
@@ -93,7 +95,8 @@ queue_runner_handle queue_runner::start_in(const detail::task_owner& owner, sche
 namespace {
 
 [[noreturn]] void throw_running(const std::string& name) {
-  throw failure(errc::failed_precondition, name + " runs already; wait for the end of that run");
+  throw failure(errc::failed_precondition,
+                name + " is already running: join the current run before you start another");
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ std::vector<queue_runner_handle> queue_runner_collection::start_each(std::string
   if (all.empty()) {
     const std::string name(list);
     std::fprintf(stderr,
-                 "leat: the list '%s' has no queue runner: nothing was started; add() them "
-                 "first\n",
+                 "leat: queue runner list '%s' is empty, nothing was started: add() a queue "
+                 "runner first\n",
                  name.c_str());
   }
   for (const queue_runner* r : all) r->require_operations();

@@ -57,20 +57,18 @@ void read_field(protobuf_reader& in, queue_runner_def& def) {
 
 const std::string& checked_name(const std::string& name) {
   if (!detail::is_utf8(name)) {
-    throw failure(errc::invalid_argument,
-                  "a name in a definition of a queue_runner is not UTF-8: '" + name + "'");
+    throw failure(errc::invalid_argument, "queue_runner_def: name is not UTF-8: '" + name + "'");
   }
   return name;
 }
 
 queue_base& queue_of(const queue_runner_def& def, const queue_runner_resolver& names) {
   if (def.queue_name.empty()) {
-    throw failure(errc::invalid_argument,
-                  "a definition of a queue_runner names no queue; set queue_name");
+    throw failure(errc::invalid_argument, "queue_runner_def: no queue name: set queue_name");
   }
   if (def.enqueue_op_names.empty()) {
-    throw failure(errc::invalid_argument, "the definition of queue_runner " + def.queue_name +
-                                              " names no enqueue operation; add one to "
+    throw failure(errc::invalid_argument, "queue_runner_def '" + def.queue_name +
+                                              "': no enqueue operation: add a name to "
                                               "enqueue_op_names");
   }
   return names.find_queue(def.queue_name);
@@ -111,10 +109,9 @@ queue_runner_def queue_runner_def::from_bytes(std::string_view bytes) {
     try {
       read_field(in, def);
     } catch (const malformed_message& d) {
-      throw failure(errc::data_loss, "a definition of a queue_runner of " +
-                                         std::to_string(bytes.size()) +
-                                         " bytes is corrupt: in the field at offset " +
-                                         std::to_string(offset) + " stands " + d.what);
+      throw failure(errc::data_loss, "queue_runner_def of " + std::to_string(bytes.size()) +
+                                         " bytes is corrupt at offset " + std::to_string(offset) +
+                                         ": " + d.what);
     }
   }
   if (def.queue_closed_errors.empty()) def.queue_closed_errors = {errc::out_of_range};

@@ -9,12 +9,12 @@ template <class Map, class Value>
 void add_to(Map& map, const char* kind, std::string name, Value value) {
   if (name.empty()) {
     throw failure(errc::invalid_argument,
-                  std::string("a ") + kind + " without a name cannot be registered");
+                  std::string(kind) + " has no name: register it under a non-empty name");
   }
   const auto [at, added] = map.try_emplace(std::move(name), std::move(value));
   if (!added) {
     throw failure(errc::already_exists, std::string(kind) + " '" + at->first +
-                                            "' is registered already; give it another name");
+                                            "' is already registered: use a different name");
   }
 }
 
@@ -22,8 +22,8 @@ template <class Map>
 const auto& find_in(const Map& map, const char* kind, std::string_view name) {
   const auto at = map.find(name);
   if (at == map.end()) {
-    throw failure(errc::not_found,
-                  std::string(kind) + " '" + std::string(name) + "' is not in the registry");
+    throw failure(errc::not_found, std::string(kind) + " '" + std::string(name) +
+                                       "' is not registered: add it to the queue_runner_resolver");
   }
   return at->second;
 }

@@ -78,7 +78,9 @@ task<void> queue_runner_state::repeat(const producer& p, bool& first) {
   co_await started_.pop();
   for (bool more = !abandoned_; more;) {
     if (co_await this_task::stop_requested()) {
-      if (first) throw failure(errc::cancelled, config_->name() + " was stopped before it began");
+      if (first)
+        throw failure(errc::cancelled,
+                      config_->name() + ": stop requested before the first enqueue operation");
       break;
     }
     task<bool> step = p.step();

@@ -15,15 +15,14 @@ namespace leat {
 memory_budget::memory_budget(std::size_t limit, std::string name)
     : limit_(limit), name_(std::move(name)) {
   if (limit == 0) {
-    throw failure(errc::invalid_argument,
-                  "budget '" + name_ + "': a limit of 0 lets nothing in; use 1 or more");
+    throw failure(errc::invalid_argument, "budget '" + name_ + "': limit is 0: use 1 or more");
   }
 }
 
 memory_budget::~memory_budget() {
   const detail::biased_lock lock(mutex_);
   LEAT_ASSERT(queues_ == 0,
-              "a memory budget was destroyed before a queue that shares it: declare it first");
+              "memory budget destroyed before a queue that shares it: declare the budget first");
 }
 
 // ------------------------------------------------------------------------------------ its queues

@@ -32,10 +32,10 @@ queue_base::queue_base(const queue_options& options, const traits& t)
   const auto reject = [this](const char* why) {
     throw failure(errc::invalid_argument, "queue '" + name_ + "': " + why);
   };
-  if (capacity_ == 0) reject("a capacity of 0 lets nothing in; use 1 or more");
-  if (max_weight_ == 0) reject("a max_weight of 0 lets nothing in; use 1 or more");
+  if (capacity_ == 0) reject("capacity is 0: use 1 or more");
+  if (max_weight_ == 0) reject("max_weight is 0: use 1 or more");
   if (!weighed_ && (max_weight_ != unbounded || budget_)) {
-    reject("max_weight and a budget need a weigher: name one with the type of the queue");
+    reject("max_weight or budget without a weight function: add one to the queue type");
   }
   if (budget_) budget_->join(*this, min_after_dequeue_ > 0);
   registration_.add();
@@ -50,7 +50,7 @@ queue_base::~queue_base() {
       abort_destroyed_in_use();
     }
     LEAT_ASSERT(unstarted_runners_ == 0,
-                "a queue was destroyed before a queue_runner that fills it: make the queue first");
+                "queue destroyed before a queue_runner that fills it: declare the queue first");
     if (budget_) leave_budget(woken);
   }
   wake_all(woken);
@@ -264,18 +264,17 @@ void queue_base::expect(detail::queue_waiter& w) noexcept {
 
 void queue_base::throw_if_impossible(const detail::queue_waiter& w) const {
   if (w.is_push() || w.count_ <= 1) return;
-  const auto what = "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
+  const auto what = "queue '" + name_ + "': pop of " + std::to_string(w.count_) + " items";
   if (w.count_ > capacity_) {
-    throw failure(errc::invalid_argument,
-                  what + " of capacity " + std::to_string(capacity_) +
-                      ": it gives a batch whole, so that many are never there together");
+    throw failure(errc::invalid_argument, what + " exceeds the capacity of " +
+                                              std::to_string(capacity_) +
+                                              ": pop fewer items or raise the capacity");
   }
   if (budget_) {
     throw failure(errc::invalid_argument,
                   what +
-                      ": it gives a batch whole, and while the first items wait for the others "
-                      "they keep memory that the others, or other queues of its budget, may "
-                      "wait for; take the items one by one, or with a try");
+                      " could deadlock on its memory budget, which the first items occupy while "
+                      "they wait for the others: pop single items or use a try_ operation");
   }
 }
 
@@ -435,7 +434,8 @@ void queue_base::close_and_cancel() noexcept {
 }
 
 void queue_base::fail(std::exception_ptr cause) noexcept {
-  LEAT_ASSERT(cause, "a queue was told to fail without a cause: use close_and_cancel()");
+  LEAT_ASSERT(cause,
+              "fail() of a queue without a cause: pass an exception, or use close_and_cancel()");
   work_list woken;
   {
     const change_lock lock(*this);

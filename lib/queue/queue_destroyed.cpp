@@ -15,8 +15,8 @@ namespace leat {
 // The lock that the destructor holds keeps the waiters, and so their tasks, where they are.
 void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   std::fprintf(stderr,
-               "leat: queue '%s' was destroyed while somebody waits on it: close it and join "
-               "those who use it first\n",
+               "leat: queue '%s' destroyed while operations wait on it: close() it and join the "
+               "waiting tasks and threads first\n",
                name_.c_str());
   detail::print_exception_in_flight();
   try {
@@ -30,7 +30,7 @@ void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
       }
     }
   } catch (...) {
-    std::fputs("  no memory to list who waits\n", stderr);
+    std::fputs("  out of memory: operations not listed\n", stderr);
   }
   if (detail::assertion_note) std::fprintf(stderr, "leat: %s\n", detail::assertion_note);
   std::abort();

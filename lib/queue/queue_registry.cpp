@@ -67,13 +67,13 @@ void detail::registered_queue::check(const registered_queue& wanted) const {
                       std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
   }
   if (queue_ != wanted.queue_) {
-    throw_queue_error(name(), "comparison or weigher is of another type");
+    throw_queue_error(name(), "comparison or weight function has a different type");
   }
   if (spec_ != nullptr) check_spec(name(), *spec_, *wanted.spec_);
   check_limit(name(), "capacity", there.capacity, asked.capacity);
   check_limit(name(), "min_after_dequeue", there.min_after_dequeue, asked.min_after_dequeue);
   check_limit(name(), "max_weight", there.max_weight, asked.max_weight);
-  if (there.budget != asked.budget) throw_queue_error(name(), "budget is another one");
+  if (there.budget != asked.budget) throw_queue_error(name(), "budget is a different object");
   if (asked.seed && there.seed != asked.seed) {
     throw_queue_error(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") +
                                   ", not " + std::to_string(*asked.seed));
@@ -83,7 +83,7 @@ void detail::registered_queue::check(const registered_queue& wanted) const {
 std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   if (wanted.name().empty()) {
     throw_queue_error(
-        "", "an empty name shares nothing; name it in the options, or make a queue of your own");
+        "", "name is empty: set the name in the options, or construct the queue directly");
   }
   std::string name = wanted.name();
   std::optional<detail::registered_queue> found;

@@ -114,7 +114,7 @@ std::string queue_waiter::text() const {
 void queue_waiter::append_object_to(std::string& text) const {
   queue_.append_to(text);
   if (!is_push() && queue_.has_unstarted_runner())
-    text += ", a queue_runner of which was never started";
+    text += ", with a queue_runner that was never started";
   if (count_ > 1) append_text(text, ", ", queue_.moved_count(*this), " of ", count_, " done");
 }
 
@@ -128,7 +128,7 @@ failure queue_waiter::cancelled() const {
 partial_push_error queue_waiter::partial() const {
   const std::error_code ec = error();
   if (outcome_ != queue_outcome::failed) {
-    const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";
+    const char* const why = outcome_ == queue_outcome::late ? ": timed out" : "";
     return {ec, text() + why, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();
@@ -138,13 +138,11 @@ partial_push_error queue_waiter::partial() const {
 failure queue_waiter::exhausted() const {
   return {error(),
           text() +
-              ": they are never there together, since the next item is too heavy to come in; "
-              "ask for fewer, or allow more weight"};
+              ": the batch can never be complete, because the next item exceeds the free weight: "
+              "pop fewer items or raise the limit"};
 }
 
-failure queue_waiter::late() const {
-  return {error(), text() + ": not done in time, nothing has changed"};
-}
+failure queue_waiter::late() const { return {error(), text() + ": timed out without effect"}; }
 
 void queue_waiter::throw_outcome() const {
   if (outcome_ == queue_outcome::exhausted) throw exhausted();

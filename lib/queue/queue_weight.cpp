@@ -24,14 +24,13 @@ void queue_base::throw_if_too_heavy(std::size_t weight) const {
   const bool for_queue = weight > max_weight_;
   if (!for_queue && (!budget_ || weight <= budget_->limit_)) return;
   std::string text;
-  detail::append_text(text, "queue '", name_, "': an item of weight ", weight,
-                      " is heavier than the ");
+  detail::append_text(text, "queue '", name_, "': item of weight ", weight, " exceeds the ");
   if (for_queue) {
     detail::append_text(text, "max_weight of ", max_weight_);
   } else {
-    detail::append_text(text, "limit of budget '", budget_->name_, "', ", budget_->limit_);
+    detail::append_text(text, "limit of ", budget_->limit_, " of budget '", budget_->name_, "'");
   }
-  throw failure(errc::resource_exhausted, text + ": it can never come in");
+  throw failure(errc::resource_exhausted, text + ": push smaller items or raise the limit");
 }
 
 std::size_t queue_base::next_weight(const detail::queue_waiter& w) noexcept {

@@ -5,7 +5,7 @@
 namespace leat::detail {
 
 ticket_lock::ticket_lock(std::size_t tasks) {
-  for (std::size_t i = 0; i < tasks; ++i) turns_.emplace_back(1, "the turn of a source's task");
+  for (std::size_t i = 0; i < tasks; ++i) turns_.emplace_back(1, "turn of a source task");
   static_cast<void>(turns_[0].try_push(turn()));
 }
 

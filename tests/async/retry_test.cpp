@@ -88,6 +88,28 @@ TEST_CASE("retry: what does not pass is not tried again", "[async]") {
   });
 }
 
+TEST_CASE("retry: rejects a policy without attempts or with a negative delay", "[async]") {
+  leat::sim::world w(1);
+  w.run([](leat::sim::world&) -> task<> {
+    const auto said_of = [](retry_policy policy) -> task<std::string> {
+      try {
+        co_await leat::retry([]() -> task<> { co_return; }, policy);
+      } catch (const leat::failure& e) {
+        co_return e.what();
+      }
+      co_return "";
+    };
+    retry_policy none;
+    none.attempts = 0;
+    const std::string no_attempts = co_await said_of(none);
+    CHECK_THAT(no_attempts, Catch::StartsWith("retry_policy::attempts is 0: use 1 or more"));
+    retry_policy negative;
+    negative.first_delay = -1s;
+    const std::string no_delay = co_await said_of(negative);
+    CHECK_THAT(no_delay, Catch::StartsWith("retry_policy: first_delay or max_delay is negative"));
+  });
+}
+
 TEST_CASE("retry: a stop ends the wait between two attempts", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {

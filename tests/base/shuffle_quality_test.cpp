@@ -81,7 +81,7 @@ TEST_CASE("measure_shuffle: a permutation is a random order, a buffer is not", "
 
 TEST_CASE("measure_shuffle: a place that there is not", "[base]") {
   const std::string said = leat_test::refusal([] { return measure_shuffle(order{0, 2}); });
-  CHECK(leat_test::contains(said, "measure_shuffle: 2 is no place of 2 items"));
+  CHECK(leat_test::contains(said, "measure_shuffle: order[1] is 2, must be less than the size, 2"));
 }
 
 }  // namespace shuffle_quality_test

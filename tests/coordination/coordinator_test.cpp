@@ -226,7 +226,7 @@ TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[coo
     });
   };
   CHECK(said_by(true) == "the end\n");
-  CHECK(said_by(false) == "leat: coordinator c: also failed, and nobody asked: late\nthe end\n");
+  CHECK(said_by(false) == "leat: coordinator 'c': unreported secondary error: late\nthe end\n");
 }
 
 LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[coordination]") {
@@ -357,7 +357,8 @@ LEAT_TEST("coordinator: a task of its own cannot join it", "[coordination]") {
     said = co_await joined(mine);
   }(c, what));
   co_await c.join();
-  CHECK(what.find("a task of coordinator 'ring' joins it") != std::string::npos);
+  CHECK(what.find("coordinator 'ring': join() in one of its own tasks would never return") !=
+        std::string::npos);
 }
 
 LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[coordination]") {
@@ -479,13 +480,14 @@ LEAT_TEST("coordinator: tasks that end within the grace are not late", "[coordin
   CHECK(s.now() - begin == 5s);
 }
 
-TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence",
-          "[coordination]") {
+TEST_CASE(
+    "coordinator: to coordinator::spawn() outside a scheduler ends the process with a sentence",
+    "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::coordinator c;
     c.spawn(nap(1ms));
   });
-  CHECK(said.find("spawn outside a scheduler") != said.npos);
+  CHECK(said.find("coordinator::spawn() outside a scheduler") != said.npos);
 }
 
 }  // namespace coordinator_test

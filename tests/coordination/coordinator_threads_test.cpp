@@ -182,7 +182,7 @@ TEST_CASE("coordinator: a thread that nobody started can be registered", "[coord
 
 TEST_CASE("coordinator: a thread without a body is refused", "[coordination]") {
   leat::coordinator c;
-  CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no body"));
+  CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no function"));
   c.request_stop();
   c.wait_join();
 }
@@ -218,7 +218,7 @@ TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[c
     }
   });
   c.wait_join();
-  CHECK(said.find("a thread of coordinator 'ring' joins it, and would wait for itself") == 0);
+  CHECK(said.find("coordinator 'ring': join() in one of its own threads would never return") == 0);
 }
 
 TEST_CASE("coordinator: its end stops the threads that are left, and joins them",
@@ -358,7 +358,7 @@ TEST_CASE("coordinator: a thread that cannot be started is named, with what to d
     }
   });
   INFO(said);
-  CHECK(said.find("thread 'exporter' of coordinator 'svc' cannot be started; raise") == 0);
+  CHECK(said.find("coordinator 'svc': thread 'exporter' cannot be started: raise") == 0);
 }
 
 TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[coordination]") {

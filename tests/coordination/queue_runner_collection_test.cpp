@@ -83,7 +83,7 @@ TEST_CASE("queue_runner_collection: an empty list is warned of", "[coordination]
     leat::queue_runner_collection().start(coord, s, "mine");
     std::abort();
   });
-  CHECK(said.find("the list 'mine' has no queue runner") != said.npos);
+  CHECK(said.find("queue runner list 'mine' is empty") != said.npos);
 }
 
 // C27
@@ -144,7 +144,7 @@ TEST_CASE("queue_runner_collection: outside a scheduler one has to be named", "[
     leat::coordinator coord;
     all.start(coord);
   });
-  CHECK(said.find("queue_runner::start outside a scheduler: name one") != said.npos);
+  CHECK(said.find("queue_runner::start() outside a scheduler: pass the scheduler") != said.npos);
 }
 
 }  // namespace queue_runner_collection_test

@@ -109,31 +109,31 @@ TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the fi
     const char* hex;
     const char* what;
   } damaged[] = {
-      {"0a01610a", "number that is cut short"},
-      {"0a01612affffffff0f00", "length that is more"},
-      {"0a016128ffffffffffffffffffff01", "cut short or too long"},
-      {"0a01610201", "field of number 0"},
-      {"0a01618a8080808000", "tag or length that is too long"},
-      {"0a01610a81808080800061", "tag or length that is too long"},
-      {"0a01613900", "field that is cut short"},
-      {"0a01613d00", "field that is cut short"},
-      {"0a01613630", "field of an unknown kind"},
-      {"0a016134", "field of an unknown kind"},
-      {"0a01613308013c", "group that ends as another one"},
-      {"0a0161330801", "number that is cut short"},
+      {"0a01610a", "truncated or overlong number"},
+      {"0a01612affffffff0f00", "length that exceeds"},
+      {"0a016128ffffffffffffffffffff01", "truncated or overlong"},
+      {"0a01610201", "field with number 0"},
+      {"0a01618a8080808000", "overlong tag or length"},
+      {"0a01610a81808080800061", "overlong tag or length"},
+      {"0a01613900", "truncated field"},
+      {"0a01613d00", "truncated field"},
+      {"0a01613630", "field of unknown wire type"},
+      {"0a016134", "field of unknown wire type"},
+      {"0a01613308013c", "group that ends with another"},
+      {"0a0161330801", "truncated or overlong number"},
       {"0a01611201ff", "name that is not UTF-8"},
-      {"0a01612a0180", "number that is cut short"},
+      {"0a01612a0180", "truncated or overlong number"},
   };
   for (const auto& d : damaged) {
     INFO(d.hex);
     const std::string said = damage_in(from_hex(d.hex));
-    CHECK(said.find("at offset 3 ") != std::string::npos);
+    CHECK(said.find("at offset 3: ") != std::string::npos);
     CHECK(said.find(d.what) != std::string::npos);
   }
   std::string deep;
   for (int i = 0; i < 101; ++i) deep += '\x33';
   for (int i = 0; i < 101; ++i) deep += '\x34';
-  CHECK(damage_in(deep).find("too many groups") != std::string::npos);
+  CHECK(damage_in(deep).find("groups nested too deeply") != std::string::npos);
   CHECK(damage_in(deep.substr(1, 200)).empty());
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "
     return text.find(part) != std::string::npos;
   };
   queue_runner_def def{.queue_name = "queue", .enqueue_op_names = {"one", "two"}};
-  CHECK(has(said(errc::not_found, def), "enqueue operation 'one' is not in the registry"));
+  CHECK(has(said(errc::not_found, def), "enqueue operation 'one' is not registered"));
   def.enqueue_op_names = {"enqueue"};
   CHECK(said(errc::not_found, def).empty());
   def.close_op_name = "shut";
@@ -238,16 +238,17 @@ TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "
   CHECK(has(said(errc::not_found, def), "close operation 'drop'"));
   def.cancel_op_name = "";
   def.queue_closed_errors = {errc::out_of_range, static_cast<errc>(17)};
-  CHECK(has(said(errc::invalid_argument, def), "17 in queue_closed_errors is no error"));
+  CHECK(has(said(errc::invalid_argument, def), "17 in queue_closed_errors is not an error code"));
   def.queue_closed_errors = {static_cast<errc>(0)};
-  CHECK(has(said(errc::invalid_argument, def), "0 in queue_closed_errors is no error"));
+  CHECK(has(said(errc::invalid_argument, def), "0 in queue_closed_errors is not an error code"));
   def.enqueue_op_names.clear();
-  CHECK(has(said(errc::invalid_argument, def), "no enqueue operation"));
+  CHECK(has(said(errc::invalid_argument, def),
+            "queue_runner_def 'queue': no enqueue operation: add a name"));
   def.queue_name = "other";
   def.enqueue_op_names = {"enqueue"};
   CHECK(has(said(errc::not_found, def), "queue 'other'"));
   def.queue_name = "";
-  CHECK(has(said(errc::invalid_argument, def), "names no queue"));
+  CHECK(has(said(errc::invalid_argument, def), "no queue name: set queue_name"));
 }
 
 TEST_CASE("queue_runner_resolver: a name stands for one thing", "[coordination]") {
@@ -260,10 +261,14 @@ TEST_CASE("queue_runner_resolver: a name stands for one thing", "[coordination]"
   names.add_enqueue("queue", step);  // of another kind
   names.add_close("queue", close);
   CHECK(&names.find_queue("queue") == &queue);
-  CHECK_FALSE(said_by(errc::already_exists, [&] { names.add_queue(queue); }).empty());
+  CHECK(said_by(errc::already_exists, [&] {
+          names.add_queue(queue);
+        }).starts_with("queue 'queue' is already registered: use a different name"));
   CHECK_FALSE(said_by(errc::already_exists, [&] { names.add_enqueue("queue", step); }).empty());
   CHECK_FALSE(said_by(errc::already_exists, [&] { names.add_close("queue", close); }).empty());
-  CHECK_FALSE(said_by(errc::invalid_argument, [&] { names.add_queue(nameless); }).empty());
+  CHECK(said_by(errc::invalid_argument, [&] {
+          names.add_queue(nameless);
+        }).starts_with("queue has no name: register it under a non-empty name"));
   CHECK_FALSE(said_by(errc::invalid_argument, [&] { names.add_enqueue("", step); }).empty());
   CHECK_FALSE(names.find_close("").run);
 }

@@ -152,7 +152,7 @@ LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[coor
   second.wait_join();
   CHECK(runner.running_producers() == 1);
   const std::string what = co_await said_by(runner.run());
-  CHECK(what.find("runs already") != what.npos);
+  CHECK(what.find("is already running: join the current run") != what.npos);
   co_await group.join();
   CHECK(n == 3);
 }

@@ -26,7 +26,7 @@ namespace queue_runner_messages_test {
 using namespace runner_steps;
 using namespace std::chrono_literals;
 
-const std::string never_started = ", a queue_runner of which was never started";
+const std::string never_started = ", with a queue_runner that was never started";
 
 LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[coordination]") {
   number_queue q(4, "lines");
@@ -100,7 +100,7 @@ TEST_CASE("queue_runner: a queue that is destroyed before it ends the process wi
     const leat::queue_runner runner(*q);
     q.reset();
   });
-  CHECK(said.find("a queue was destroyed before a queue_runner that fills it") != said.npos);
+  CHECK(said.find("queue destroyed before a queue_runner that fills it") != said.npos);
 }
 
 TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",

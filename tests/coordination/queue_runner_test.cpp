@@ -144,8 +144,9 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[coor
   leat::queue_runner runner(q);
   leat::coordinator coord;
   leat::sim::virtual_scheduler s;
-  CHECK_THROWS_AS(runner.start(coord, s), leat::failure);
-  CHECK_THROWS_AS(leat::queue_runner(q, {.queue_closed_errors = {}}), leat::failure);
+  CHECK_THROWS_WITH(runner.start(coord, s), Catch::Contains("call add() before start()"));
+  CHECK_THROWS_WITH(leat::queue_runner(q, {.queue_closed_errors = {}}),
+                    Catch::Contains("queue_closed_errors is empty: set at least one error"));
   const leat::queue_runner_options no_error{.queue_closed_errors = {errc::aborted, errc{}}};
   CHECK_THROWS_AS(leat::queue_runner(q, no_error), leat::failure);
 }
@@ -159,7 +160,7 @@ TEST_CASE("queue_runner: misuse ends the process with a sentence", "[coordinatio
     leat::coordinator coord;
     runner.start(coord);
   });
-  CHECK(outside.find("queue_runner::start outside a scheduler") != outside.npos);
+  CHECK(outside.find("queue_runner::start() outside a scheduler") != outside.npos);
   const std::string late = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::fifo_queue<int> q(2);
@@ -169,7 +170,7 @@ TEST_CASE("queue_runner: misuse ends the process with a sentence", "[coordinatio
     runner.start(coord, s);
     runner.add([] { return broken_step(); });
   });
-  CHECK(late.find("added to a queue_runner that runs") != late.npos);
+  CHECK(late.find("queue_runner::add() while it is running") != late.npos);
 }
 
 TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on the given one",

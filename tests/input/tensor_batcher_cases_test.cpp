@@ -206,7 +206,7 @@ TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[inpu
   CHECK(refused(no_length, {.batch_size = 2, .dynamic_pad = true}).empty());
   CHECK(contains(refused(number_spec(), {.batch_size = 0}), "batch_size must be 1 or more, not 0"));
   CHECK(contains(refused(number_spec(), {.batch_size = static_cast<std::size_t>(-1)}), "not -1"));
-  CHECK(contains(refused(number_spec(), {.batch_size = 1, .capacity = 0}), "capacity of 0"));
+  CHECK(contains(refused(number_spec(), {.batch_size = 1, .capacity = 0}), "capacity is 0"));
   CHECK(contains(refusal([] {
                    return batch_spec({{.type = dtype::int64, .name = "w", .sparse = true}}).count();
                  }),

@@ -159,8 +159,7 @@ bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return 
 std::string detail::name_of(const task_context&) { return "task"; }
 
 void queue_base::abort_destroyed_in_use() const noexcept {
-  detail::assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__,
-                           __LINE__);
+  detail::assertion_failed("", "queue destroyed while operations wait on it", __FILE__, __LINE__);
   std::abort();
 }
 

@@ -124,9 +124,10 @@ TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[q
   CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
-TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[queue]") {
+TEST_CASE("fifo_queue: to fail() of a queue without a cause ends the process with a sentence",
+          "[queue]") {
   const std::string said = leat_test::abort_message([] { leat::fifo_queue<int>(1).fail(nullptr); });
-  CHECK(said.find("fail without a cause") != said.npos);
+  CHECK(said.find("fail() of a queue without a cause") != said.npos);
 }
 
 LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[queue]") {
@@ -151,7 +152,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its wor
   CHECK(co_await told(std::make_exception_ptr(std::runtime_error("disk on fire"))) ==
         done + "disk on fire: unknown error");
   CHECK(co_await told(std::make_exception_ptr(7)) ==
-        done + "something that is no std::exception: unknown error");
+        done + "exception of an unknown type: unknown error");
 }
 
 LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in",
@@ -250,7 +251,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
       f.handle.destroy();
     }(pop));
   });
-  CHECK(said.find("destroyed after its wait had ended") != said.npos);
+  CHECK(said.find("destroyed after its wait ended") != said.npos);
 }
 
 TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
@@ -263,7 +264,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
     g.spawn_on(s, pop_into(q, out), "taker");
     s.run_now();
   });
-  CHECK(pop.find("queue 'numbers' was destroyed while somebody waits on it") != pop.npos);
+  CHECK(pop.find("queue 'numbers' destroyed while operations wait on it") != pop.npos);
   CHECK(pop.find("\n  pop of taker, at ") != pop.npos);
   const std::string push = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
@@ -272,7 +273,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
     g.spawn_on(s, produce(q, 5));
     s.run_now();
   });
-  CHECK(push.find("queue '' was destroyed while somebody waits on it") != push.npos);
+  CHECK(push.find("queue '' destroyed while operations wait on it") != push.npos);
   CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
 }
 
@@ -291,9 +292,9 @@ TEST_CASE("fifo_queue: to await an operation twice ends the process with a sente
       }(with_items));
     });
   };
-  CHECK(pop_twice(true).find("a queue operation was awaited already: make a new one") !=
+  CHECK(pop_twice(true).find("queue operation awaited twice: create a new one") !=
         std::string::npos);
-  CHECK(pop_twice(false).find("a queue operation was awaited already: make a new one") !=
+  CHECK(pop_twice(false).find("queue operation awaited twice: create a new one") !=
         std::string::npos);
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[queu
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
                  "queue 'pad': batches need specified shapes, and the shape of component 1"));
   CHECK(contains(refusal([] { return padding_fifo_queue(0, scalars(), "pad").size(); }),
-                 "a capacity of 0"));  // E79
+                 "capacity is 0"));  // E79
 }
 
 TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "[queue]") {  // G6
@@ -298,7 +298,7 @@ LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without
   CHECK_FALSE(q.try_push(one(ints(5, 6))));
   CHECK(contains(refusal([&] { return q.try_push(one(ints(1, 2, 3, 4, 5, 6))); },
                          leat::errc::resource_exhausted),
-                 "an item of weight 24 is heavier than the max_weight of 20"));
+                 "item of weight 24 exceeds the max_weight of 20"));
   const batch two = co_await q.pop_many(2);
   REQUIRE(two);
   CHECK((*two)[0] == tensor::of({2, 3}, {1, 2, 3, 4, 0, 0}));
@@ -311,7 +311,7 @@ TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[queue]") {
       refusal([] {
         return padding_fifo_queue(scalars(), {.capacity = 1, .max_weight = 0, .name = "q"}).size();
       }),
-      "a max_weight of 0"));
+      "max_weight is 0"));
 }
 
 // ---- With names.

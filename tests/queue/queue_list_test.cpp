@@ -64,9 +64,10 @@ TEST_CASE("queue_list: an index that is none is refused when it is used", "[queu
   const queue_list list(std::vector{&a, &b});
   CHECK(&list.at(0) == &a);
   CHECK(&list.at(1) == &b);
-  CHECK(contains(refusal([&] { return list.at(3).size(); }), "index 3 is not in [0, 2)"));
-  CHECK(contains(refusal([&] { return list.at(2).size(); }), "index 2 is not in [0, 2)"));
-  CHECK(contains(refusal([&] { return list.at(-1).size(); }), "index -1 is not in [0, 2)"));
+  CHECK(contains(refusal([&] { return list.at(3).size(); }),
+                 "index is 3, must be less than the number of queues, 2"));
+  CHECK(contains(refusal([&] { return list.at(2).size(); }), "index is 2, must be less than"));
+  CHECK(contains(refusal([&] { return list.at(-1).size(); }), "index is -1, must be less than"));
 }
 
 TEST_CASE("queue_list: what the queues' shapes have in common", "[queue]") {  // E75
@@ -81,9 +82,9 @@ TEST_CASE("queue_list: what the queues' shapes have in common", "[queue]") {  //
 TEST_CASE("queue_list: no queue, a null one, other types or names are refused", "[queue]") {  // E77
   using queue = leat::fifo_queue<int>;
   CHECK(contains(refusal([] { return queue_list(std::vector<queue*>()).count(); }),
-                 "one queue or more"));
+                 "list is empty: pass at least one queue"));
   CHECK(contains(refusal([] { return queue_list(std::vector<queue*>{nullptr}).count(); }),
-                 "one of them is null"));
+                 "queue is null"));
   const element_spec named({{.type = dtype::int32, .shape = {}, .name = "a"}});
   CHECK(contains(list_refused(scalars(), spec_of(dtype::int64, {})), "number, types or names"));
   CHECK(contains(list_refused(scalars(), named), "number, types or names"));

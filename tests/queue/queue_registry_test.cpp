@@ -96,14 +96,14 @@ TEST_CASE("queue_registry: E70 who asks for another queue of the name hears what
   CHECK(says(refusal<leat::priority_queue<int>>(shared, {.capacity = 10, .name = "q"}),
              "not priority_queue"));
   CHECK(says(refusal<weighed_fifo::queue>(shared, {.capacity = 10, .name = "q"}),
-             "comparison or weigher"));
+             "comparison or weight function"));
   using weighed = weighed_fifo::queue;
   const auto w = shared.get<weighed>({.capacity = 10, .max_weight = 5, .name = "w"});
   CHECK(says(refusal<weighed>(shared, {.capacity = 10, .max_weight = 6, .name = "w"}),
              "max_weight is 5, not 6"));
   CHECK(
       says(refusal<weighed>(shared, {.capacity = 10, .max_weight = 5, .budget = &ram, .name = "w"}),
-           "budget is another one"));
+           "budget is a different object"));
   CHECK(shared.size() == 2);
   CHECK(ram.statistics().queues == 0);
 }
@@ -130,8 +130,8 @@ TEST_CASE("queue_registry: F17, F18 a shuffle queue is recognised by minimum and
 TEST_CASE("queue_registry: a name is needed, and what no queue can be made of is refused",
           "[queue]") {
   queue_registry shared;
-  CHECK(says(refusal<fifo_of_int>(shared, {.capacity = 10}), "an empty name shares nothing"));
-  CHECK(says(refusal<fifo_of_int>(shared, {.name = "q"}), "capacity of 0"));
+  CHECK(says(refusal<fifo_of_int>(shared, {.capacity = 10}), "name is empty"));
+  CHECK(says(refusal<fifo_of_int>(shared, {.name = "q"}), "capacity is 0"));
   CHECK(shared.size() == 0);
 }
 
@@ -313,10 +313,10 @@ TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limi
   CHECK(says(refusal<TestType>(
                  shared, jobs,
                  options{.capacity = 10, .max_weight = 50, .budget = &other_ram, .name = "q"}),
-             "budget is another one"));
+             "budget is a different object"));
   CHECK(
       says(refusal<TestType>(shared, jobs, options{.capacity = 10, .max_weight = 50, .name = "q"}),
-           "budget is another one"));
+           "budget is a different object"));
   CHECK(ram.statistics().queues == 1);
   CHECK(other_ram.statistics().queues == 0);
 }
@@ -327,7 +327,7 @@ TEST_CASE("queue_registry: queues of tensors with and without a weigher are not 
   queue_registry shared;
   const leat::queue_options q{.capacity = 10, .name = "q"};
   const auto plain = shared.get<fifo_of_tensors>(floats({2}), q);
-  CHECK(says(refusal<weighed>(shared, floats({2}), q), "comparison or weigher"));
+  CHECK(says(refusal<weighed>(shared, floats({2}), q), "comparison or weight function"));
 }
 
 }  // namespace queue_registry_test

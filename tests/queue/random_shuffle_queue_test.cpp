@@ -33,7 +33,7 @@ TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused",
 
 TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[queue]") {
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
-                    Catch::Contains("a capacity of 0 lets nothing in"));
+                    Catch::Contains("capacity is 0: use 1 or more"));
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
                     Catch::Contains("must be below the capacity"));
   leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum

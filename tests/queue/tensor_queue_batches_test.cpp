@@ -116,7 +116,7 @@ TEST_CASE("tensor_queue: try_push_many by weight", "[queue]") {
   CHECK(q.statistics().weight == 16);
   CHECK(contains(refusal([&] { return q.try_push_many(one(tensor(dtype::int32, {1, 6}))); },
                          leat::errc::resource_exhausted),
-                 "heavier than the max_weight of 20"));
+                 "exceeds the max_weight of 20"));
   CHECK(q.statistics().weight == 16);
   CHECK(q.try_pop_up_to(9) == one(tensor(dtype::int32, {2, 2})));
   CHECK(q.statistics().weight == 0);

@@ -242,11 +242,11 @@ class Threads(TerminalTest):
 
     def test_the_error_names_the_thread_that_cannot_start(self):
         self.write('a', records_file('x'))
-        for number, thread in enumerate(['thread 1 of 1 of a runtime',
+        for number, thread in enumerate(['runtime: thread 1 of 1',
                                          'the thread that waits for signals'], 1):
             self.leat('verify', 'a', '-j1', status=3,
                       env={**os.environ, **self.without_thread(number)})
-            self.assertIn(f'{thread} cannot be started; raise the limit on threads', self.errors)
+            self.assertIn(f'{thread} cannot be started: raise the limit on threads', self.errors)
 
 
 class Doctor(ToolTest):

@@ -177,7 +177,7 @@ def describe_queue(wait, _now):
     q = as_type(w['queue_'], 'leat::queue_base')
     words = queue_words(q)
     if verb_of(wait) == 'pop from' and number(q['unstarted_runners_']) > 0:
-        words += ', a queue_runner of which was never started'
+        words += ', with a queue_runner that was never started'
     if number(w['count_']) > 1:
         words += f', {number(w["moved_"])} of {number(w["count_"])} done'
     return words

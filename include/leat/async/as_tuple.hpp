@@ -82,9 +82,11 @@ class [[nodiscard]] as_tuple_awaiter {
 template <class T>
 class [[nodiscard]] as_tuple_task {
  public:
-  static_assert(!std::is_reference_v<T>, "as_tuple gives values: let the task return a pointer");
-  static_assert(std::is_void_v<T> || std::default_initializable<T>,
-                "with an error there is a value too: let the task return std::optional");
+  static_assert(!std::is_reference_v<T>,
+                "as_tuple() needs a task without a reference result: return a pointer");
+  static_assert(
+      std::is_void_v<T> || std::default_initializable<T>,
+      "as_tuple() needs a default-constructible result: let the task return std::optional");
 
   explicit as_tuple_task(task<T>&& child) noexcept : child_(std::move(child)) {}
 
@@ -138,7 +140,7 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,
-                "as_tuple() takes over the operation: write std::move(operation)");
+                "as_tuple() takes ownership of the operation: write std::move(operation)");
   return detail::as_tuple_awaiter<Operation>(std::move(operation));
 }
 
@@ -155,7 +157,7 @@ template <class T>
 template <class T>
 auto as_tuple(const task<T>&) {
   static_assert(std::is_same_v<task<T>, void>,
-                "as_tuple() takes over the task: write std::move(task)");
+                "as_tuple() takes ownership of the task: write std::move(task)");
 }
 
 }  // namespace leat

@@ -93,7 +93,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
       : select_state(&describe_all, unstarted.where()),
         branches_(*this, std::move(unstarted.branches_)) {
     LEAT_ASSERT(unstarted.winner() == nobody && !unstarted.suspended_,
-                "a select that was awaited was moved");
+                "select moved after it was awaited: create a new one for each co_await");
   }
   select_awaiter& operator=(select_awaiter&&) = delete;
   ~select_awaiter() {
@@ -292,15 +292,18 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
 
 template <class Operation, class End>
 [[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
-  static_assert(!is_task<std::remove_cvref_t<Operation>>,
-                "a limit takes an operation, not a task: spawn the task in a task_group and write "
-                "with_timeout(group.join(), limit)");
+  static_assert(
+      !is_task<std::remove_cvref_t<Operation>>,
+      "with_timeout(), with_deadline() and with_stop() need an operation, not a task: spawn "
+      "the task in a task_group and pass group.join()");
   static_assert(
       is_task<std::remove_cvref_t<Operation>> || selectable<std::remove_cvref_t<Operation>>,
-      "a limit takes an operation of leat that waits, such as queue.pop(), "
-      "leat::sleep_for() or group.join()");
-  static_assert(!std::is_lvalue_reference_v<Operation>,
-                "a limit takes over the operation: write std::move(operation)");
+      "with_timeout(), with_deadline() and with_stop() need an operation of leat that waits: pass "
+      "queue.pop(), leat::sleep_for() or group.join()");
+  static_assert(
+      !std::is_lvalue_reference_v<Operation>,
+      "with_timeout(), with_deadline() and with_stop() take ownership of the operation: write "
+      "std::move(operation)");
   return limited_awaiter<Operation, End>(std::move(operation), std::move(end), where);
 }
 
@@ -334,18 +337,18 @@ template <class Operation, class End>
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
   static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
-                "select() takes operations, not tasks: spawn the task in a task_group and write "
+                "select() needs operations, not tasks: spawn the task in a task_group and write "
                 "group.join()");
   static_assert(((detail::is_task<std::remove_cvref_t<Operations>> ||
                   detail::selectable<std::remove_cvref_t<Operations>>) &&
                  ...),
-                "select() takes operations of leat, such as queue.pop() or group.join(): write "
+                "select() needs operations of leat, such as queue.pop() or group.join(): write "
                 "leat::sleep_for(limit) for a time limit");
   static_assert((!std::is_lvalue_reference_v<Operations> && ...),
-                "select() takes over its operations: write std::move(operation)");
+                "select() takes ownership of its operations: write std::move(operation)");
   static_assert((!detail::partially_completable<std::remove_reference_t<Operations>> && ...),
-                "a push_many cannot be one of several: part of it may be in when another operation "
-                "wins. Bound it by with_timeout, with_deadline or with_stop, or push item by item");
+                "select() does not accept push_many, which may add only some of its items: use "
+                "with_timeout, with_deadline or with_stop, or push item by item");
   return detail::select_awaiter<Operations...>(detail::first_location(operations...),
                                                std::move(operations)...);
 }

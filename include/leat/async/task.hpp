@@ -88,7 +88,8 @@ class [[nodiscard]] child_awaiter {
  public:
   child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
       : task_(std::move(t)), awaiter_link_{parent, nullptr, where} {
-    LEAT_ASSERT(task_.valid(), "an empty task was awaited: it was moved from, or awaited before");
+    LEAT_ASSERT(task_.valid(),
+                "co_await on an empty task: it was moved from or has already been awaited");
   }
 
   bool await_ready() const noexcept { return false; }
@@ -154,9 +155,10 @@ class root_scope final : public task_scope {
 /// Calls `body` as a task, and keeps it until that task has finished.
 template <class Body>
 task<void> run_body(Body body) {
-  static_assert(!is_task<Body>,
-                "spawn() needs a task<void>, because nobody receives the value: let the task write "
-                "it to an object that outlives the join");
+  static_assert(
+      !is_task<Body>,
+      "spawn() needs a task<void>, because it discards the result: let the task write the "
+      "value to an object that outlives the join");
   static_assert(is_task<Body> || returns_exactly<task<void>, Body&>,
                 "spawn() needs a task<void>, or a callable that returns one: write "
                 "[...]() -> leat::task<> { ...; co_return; }");
@@ -201,7 +203,8 @@ class [[nodiscard]] foreign_awaiter {
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h) {
     scheduler* sched = scheduler::current();
-    LEAT_ASSERT(sched != nullptr, "a task was awaited outside a scheduler: use sync_wait or spawn");
+    LEAT_ASSERT(sched != nullptr,
+                "co_await on a task outside a scheduler: use sync_wait() or spawn()");
     scope_.spawn_on(*sched, store_result(std::move(task_), slot_), "",
                     std::source_location::current());
     done_.emplace(scope_, root_scope::idle, no_deadline, std::source_location::current());

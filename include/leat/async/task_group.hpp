@@ -88,7 +88,7 @@ class task_group final : public task_scope {
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
     scheduler* s = scheduler::current();
-    LEAT_ASSERT(s != nullptr, "spawn outside a scheduler: use spawn_on");
+    LEAT_ASSERT(s != nullptr, "task_group::spawn() outside a scheduler: use spawn_on()");
     spawn_on(*s, std::move(t), name, where);
   }
 

@@ -77,10 +77,9 @@ struct braced_source {
 };
 template <class... Args, class From>
 struct braced_source<std::function<void(Args...)>, From> {
-  static_assert(
-      !returns_awaitable<From&, Args...>,
-      "a function of the options is called and not awaited, so this coroutine would never "
-      "run: write a plain function, which may spawn() the coroutine in a task_group");
+  static_assert(!returns_awaitable<From&, Args...>,
+                "callback in the options returns a coroutine, which would never run: write a plain "
+                "function, which may spawn() the coroutine in a task_group");
   static constexpr bool is_checked = true;
 };
 
@@ -112,7 +111,7 @@ template <class T>
 class braced : public detail::braced_base<T> {
   using base = detail::braced_base<T>;
   static_assert(std::is_nothrow_default_constructible_v<T>,
-                "a member that is destroyed as a copy of bytes ends as an empty T");
+                "braced<T> needs a T with a noexcept default constructor");
 
  public:
   using base::base;

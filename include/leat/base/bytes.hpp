@@ -25,7 +25,8 @@ using byte_view = std::span<const std::byte>;
 /// Reads a little-endian number from memory of any alignment.
 template <class Integer>
 [[nodiscard]] Integer load_little_endian(const std::byte* from) noexcept {
-  static_assert(std::endian::native == std::endian::little, "big-endian machines: swap here");
+  static_assert(std::endian::native == std::endian::little,
+                "big-endian machines need a byte swap here");
   Integer value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -34,7 +35,8 @@ template <class Integer>
 /// Writes a little-endian number to memory of any alignment.
 template <class Integer>
 void store_little_endian(std::byte* to, Integer value) noexcept {
-  static_assert(std::endian::native == std::endian::little, "big-endian machines: swap here");
+  static_assert(std::endian::native == std::endian::little,
+                "big-endian machines need a byte swap here");
   std::memcpy(to, &value, sizeof value);
 }
 

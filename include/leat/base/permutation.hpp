@@ -45,7 +45,7 @@ class permutation {
 
   /// Returns the number at `index`. Precondition: index < size().
   [[nodiscard]] std::uint64_t operator[](std::uint64_t index) const noexcept {
-    LEAT_ASSERT(index < size_, "the index is not less than the size of the permutation");
+    LEAT_ASSERT(index < size_, "permutation: index must be less than size()");
     do index = forward(index);
     while (index >= size_);
     return index;
@@ -53,7 +53,7 @@ class permutation {
 
   /// Returns the index of `number`. Precondition: number < size().
   [[nodiscard]] std::uint64_t index_of(std::uint64_t number) const noexcept {
-    LEAT_ASSERT(number < size_, "a permutation is asked for a number that it does not have");
+    LEAT_ASSERT(number < size_, "permutation::index_of(): number must be less than size()");
     do number = backward(number);
     while (number >= size_);
     return number;

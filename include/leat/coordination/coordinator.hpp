@@ -64,8 +64,8 @@ namespace detail {
 template <class Body, class... Args>
 struct thread_body {
   static_assert(!returns_awaitable<Body&, Args...>,
-                "a thread runs a plain function, and this one is a coroutine, which would never "
-                "run: spawn() the coroutine, or write [...] { leat::sync_wait(coroutine()); }");
+                "start_thread() needs a plain function, because a coroutine would never run: "
+                "spawn() the coroutine, or write [...] { leat::sync_wait(coroutine()); }");
   static constexpr bool is_function = true;
 };
 

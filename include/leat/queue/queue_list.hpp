@@ -31,10 +31,11 @@ class queue_list {
   /// Errors: invalid_argument if there is no queue, if a pointer is null, or if components differ.
   explicit queue_list(std::vector<Queue*> queues) : queues_(std::move(queues)) {
     if (queues_.empty()) {
-      throw failure(errc::invalid_argument, "a list of queues has one queue or more");
+      throw failure(errc::invalid_argument, "queue_list: list is empty: pass at least one queue");
     }
     for (Queue* const q : queues_) {
-      if (!q) throw failure(errc::invalid_argument, "a list of queues: one of them is null");
+      if (!q)
+        throw failure(errc::invalid_argument, "queue_list: queue is null: pass existing queues");
     }
     if constexpr (has_specs) static_cast<void>(spec());
   }
@@ -47,8 +48,9 @@ class queue_list {
     if (index >= 0 && static_cast<std::uint64_t>(index) < queues_.size()) {
       return *queues_[static_cast<std::size_t>(index)];
     }
-    throw failure(errc::invalid_argument, "a list of queues: index " + std::to_string(index) +
-                                              " is not in [0, " + std::to_string(count()) + ")");
+    throw failure(errc::invalid_argument, "queue_list: index is " + std::to_string(index) +
+                                              ", must be less than the number of queues, " +
+                                              std::to_string(count()));
   }
 
   /// Returns a spec that the elements of all queues match: where their shapes differ, the rank or

@@ -52,9 +52,8 @@ namespace detail {
 template <class T>
 struct element_of_queue {
   static_assert(queue_element<T>,
-                "a queue moves its elements, and moving one must not throw: declare the move "
-                "constructor, the move assignment and the destructor noexcept, or queue a "
-                "std::unique_ptr");
+                "queue element must be movable without throwing: declare the move constructor, the "
+                "move assignment and the destructor noexcept, or queue a std::unique_ptr");
   using type = T;
 };
 
@@ -62,7 +61,7 @@ struct element_of_queue {
 template <class Missing>
 std::size_t missing_capacity() {
   static_assert(!std::is_void_v<Missing>,
-                "a queue needs a capacity, in items: write fifo_queue<T> queue(64)");
+                "queue needs a capacity, in items: write fifo_queue<T> queue(64)");
   return 1;
 }
 

@@ -289,8 +289,9 @@ class tensor_queue
   [[nodiscard]] std::size_t wanted(std::size_t count) const {
     spec_.check_stackable(owner_);
     if (count <= PTRDIFF_MAX) return count;
-    throw failure(errc::invalid_argument, owner_ + ": a batch of " + std::to_string(count) +
-                                              " elements was asked for: that was negative once");
+    throw failure(errc::invalid_argument, owner_ + ": batch of " + std::to_string(count) +
+                                              " elements is too large: check for a conversion from "
+                                              "a negative number");
   }
 
   const element_spec spec_;

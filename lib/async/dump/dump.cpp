@@ -48,20 +48,19 @@ void detail::foreign_wait_destroyed(const wait_operation& w, const task_context&
     const std::string task = name_of(c);
     std::fprintf(
         stderr,
-        "leat: %s was destroyed with its scheduler while it awaits an operation of another "
-        "library, at %s: leat cannot withdraw it. End the operation and join the task "
-        "before the io_context or embedded_scheduler is destroyed\n",
+        "leat: %s was destroyed with its scheduler while it awaited an operation of another "
+        "library, which leat cannot cancel, at %s: end the operation and join the task "
+        "before you destroy the io_context or embedded_scheduler\n",
         task.c_str(), to_text(to_code_location(w.where())).c_str());
   } catch (...) {
-    std::fputs("leat: a task was destroyed while it awaits an operation of another library\n",
-               stderr);
+    std::fputs("leat: task destroyed while it awaited an operation of another library\n", stderr);
   }
   std::abort();
 }
 
 void detail::scope_destroyed(const task_scope& scope) noexcept {
   std::fprintf(stderr,
-               "leat: %.*s '%s' destroyed while its tasks or threads run: join it on every "
+               "leat: %.*s '%s' destroyed while its tasks or threads are running: join it on every "
                "path, or use with_task_group() or with_coordinator()\n",
                static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
   print_exception_in_flight();
@@ -72,12 +71,12 @@ void detail::scope_destroyed(const task_scope& scope) noexcept {
       const std::string task = name_of(*dying);
       std::fprintf(stderr,
                    "  it belongs to %s, which was destroyed with its io_context or "
-                   "embedded_scheduler; join its tasks on other schedulers first\n",
+                   "embedded_scheduler: join its tasks on other schedulers first\n",
                    task.c_str());
     }
     std::fputs(describe_live_tasks(scope).c_str(), stderr);
   } catch (...) {
-    std::fputs("  no memory to list them\n", stderr);
+    std::fputs("  out of memory: tasks and threads not listed\n", stderr);
   }
   if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
   std::abort();

@@ -111,16 +111,17 @@ class dump_on_request::writer {
  public:
   explicit writer(dump_on_request_options options)
       : options_(std::move(options)), event_(::eventfd(0, EFD_CLOEXEC)) {
-    if (event_.get() < 0) throw_errno(errno, "eventfd, for a dump on request");
+    if (event_.get() < 0) throw_errno(errno, "dump_on_request: cannot create an eventfd");
     if (!options_.file.empty()) {
       const descriptor file(open_to_append(options_.file));
-      if (file.get() < 0) throw_errno(errno, options_.file + ": cannot be opened for dumps");
+      if (file.get() < 0)
+        throw_errno(errno, "dump_on_request: cannot open '" + options_.file + "'");
     }
     const all_signals_blocked for_the_thread;
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
-      throw failure(error.code(), detail::thread_not_started("the thread of dump_on_request"));
+      throw failure(error.code(), detail::thread_not_started("dump_on_request: its thread"));
     }
   }
   ~writer() {
@@ -148,7 +149,7 @@ class dump_on_request::writer {
     try {
       write_out(make_dump_text(number));
     } catch (const std::exception& e) {  // no memory
-      write_out(std::string_view("leat: a dump could not be made: "));
+      write_out(std::string_view("leat: dump failed: "));
       write_out(e.what());
       write_out("\n");
     }
@@ -207,12 +208,14 @@ class dump_on_request::signal_handler {
   signal_handler(int signal, int event) : signal_(signal) {
     if (signal < 1 || signal >= NSIG) {
       throw failure(errc::invalid_argument,
-                    "dumps on request: there is no signal " + std::to_string(signal));
+                    "dump_on_request: signal " + std::to_string(signal) +
+                        " does not exist: use another one, such as SIGUSR1");
     }
     int nobody = 0;
     if (!event_slot().compare_exchange_strong(nobody, event + 1)) {
       throw failure(errc::already_exists,
-                    "dumps on request: another object has signal " + std::to_string(signal));
+                    "dump_on_request: signal " + std::to_string(signal) +
+                        " is in use by another dump_on_request: use a different signal");
     }
     struct sigaction action{};
     action.sa_handler = &handle;
@@ -221,7 +224,7 @@ class dump_on_request::signal_handler {
     if (::sigaction(signal, &action, &before_) != 0) {
       const int error = errno;
       event_slot().store(0);
-      throw_errno(error, "dumps on request: signal " + std::to_string(signal));
+      throw_errno(error, "dump_on_request: cannot handle signal " + std::to_string(signal));
     }
   }
   signal_handler(const signal_handler&) = delete;

@@ -60,14 +60,14 @@ std::string to_text(const work_item& item) {
     std::ostringstream words;
     w.what().describe(w, words);
     std::ostringstream text;
-    text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " goes on after "
+    text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " resumes after "
          << wait_text(w.what().verb, words.str()) << ", at " << to_text(w.where());
     return std::move(text).str();
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
     return name_of(static_cast<const task_context&>(item)) + " begins";
   }
-  return "the library's own work";
+  return "internal work of leat";
 }
 
 }  // namespace leat::detail

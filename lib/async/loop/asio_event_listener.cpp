@@ -29,7 +29,7 @@ struct asio_event_listener::handler {
 asio_event_listener::asio_event_listener(asio::io_context& io, scheduler& sched)
     : scheduler_(sched), event_(io) {
   detail::descriptor made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-                          "asio_scheduler: cannot make an eventfd");
+                          "asio_scheduler: cannot create an eventfd");
   event_.assign(made.get());
   number_ = made.release();
 }

@@ -164,7 +164,7 @@ scheduler& get_scheduler(asio::io_context& io) {
 scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options) {
   if (options.max_items_per_turn == 0) {
     throw failure(errc::invalid_argument,
-                  "asio_scheduler_options: max_items_per_turn must be 1 or more");
+                  "asio_scheduler_options::max_items_per_turn is 0: use 1 or more");
   }
   if (!asio::has_service<asio_scheduler_service>(io)) {
     try {

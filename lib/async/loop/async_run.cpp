@@ -27,7 +27,7 @@ asio::io_context& get_context(const asio::any_io_executor& executor) {
     return e->get_inner_executor().context();
   }
   const auto* e = get_target_if<asio::strand<asio::any_io_executor>>(executor);
-  LEAT_ASSERT(e != nullptr, "tasks run in an asio::io_context: this executor belongs to none");
+  LEAT_ASSERT(e != nullptr, "executor does not belong to an asio::io_context: pass one that does");
   return get_context(e->get_inner_executor());
 }
 

@@ -17,7 +17,7 @@
 namespace leat {
 namespace {
 
-constexpr const char* no_eventfd = "embedded_scheduler: cannot make an eventfd";
+constexpr const char* no_eventfd = "embedded_scheduler: cannot create an eventfd";
 
 // Edge triggered within: who has looked at the events has used them up, so nothing is ever read.
 void watch(int epoll, int descriptor, void* who) {
@@ -26,7 +26,7 @@ void watch(int epoll, int descriptor, void* who) {
   event.data.ptr = who;
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) return;
   throw failure(std::error_code(errno, std::generic_category()),
-                "embedded_scheduler: cannot watch a descriptor");
+                "embedded_scheduler: cannot add a descriptor to epoll");
 }
 
 // An absolute time for the timer; 0 would mean never, and so would a time before the clock's start.
@@ -65,28 +65,31 @@ class embedded_scheduler::listener final : public detail::event_listener {
 };
 
 embedded_scheduler::embedded_scheduler()
-    : epoll_(::epoll_create1(EPOLL_CLOEXEC), "embedded_scheduler: cannot make an epoll descriptor"),
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC),
+             "embedded_scheduler: cannot create an epoll descriptor"),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-             "embedded_scheduler: cannot make a timerfd") {
+             "embedded_scheduler: cannot create a timerfd") {
   watch(epoll_.get(), event_.get(), nullptr);
   watch(epoll_.get(), timer_.get(), nullptr);
 }
 
 embedded_scheduler::~embedded_scheduler() {
-  LEAT_ASSERT(!running_.load(std::memory_order_relaxed),
-              "an embedded_scheduler was destroyed from within run_ready()");
+  LEAT_ASSERT(
+      !running_.load(std::memory_order_relaxed),
+      "embedded_scheduler destroyed inside run_ready(): destroy it after run_ready() returns");
   end("embedded_scheduler");
 }
 
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
                                                        time_span max_time) noexcept {
-  LEAT_ASSERT(max_items > 0, "run_ready() of 0 items would never come to an end");
-  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not run its parent's scheduler");
-  LEAT_ASSERT(current() != this, "run_ready() was called from a task: it is for the event loop");
+  LEAT_ASSERT(max_items > 0, "run_ready(0) would never make progress: pass 1 item or more");
+  LEAT_ASSERT(is_of_this_process(),
+              "run_ready() in a child of fork(): create a scheduler in the child");
+  LEAT_ASSERT(current() != this, "run_ready() called from a task: call it from the event loop");
   // acquire, and release below: the loop may have moved to another thread.
   LEAT_ASSERT(!running_.exchange(true, std::memory_order_acquire),
-              "two threads are in run_ready() of one embedded_scheduler");
+              "run_ready() called by two threads at once: call it from one thread at a time");
   // From here on a post needs no wake(). An event that is used up below belongs to a post that came
   // before, and so to this turn or to one that is signalled; so none is lost.
   begin_turn();
@@ -116,14 +119,14 @@ void embedded_scheduler::wake() noexcept { signal(); }
 void embedded_scheduler::arm(time_point when) noexcept {
   const itimerspec spec = when == no_deadline ? itimerspec{} : to_itimerspec(when);
   const int result = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
-  LEAT_ASSERT(result == 0, "timerfd_settime failed: a timer would never expire");
+  LEAT_ASSERT(result == 0, "timerfd_settime() failed, so timers would never expire");
 }
 
 // The descriptor becomes readable, with a new edge.
 void embedded_scheduler::signal() noexcept {
   const std::uint64_t one = 1;
   const bool written = ::write(event_.get(), &one, sizeof one) == sizeof one;
-  LEAT_ASSERT(written, "a write to an eventfd failed: a wake-up would be lost");
+  LEAT_ASSERT(written, "write to an eventfd failed, so a wake-up would be lost");
 }
 
 // Uses up the events: the descriptor is readable no more. The scheduler's own need no more than

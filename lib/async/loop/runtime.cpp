@@ -47,20 +47,21 @@ struct runtime::worker {
     work.reset();  // the thread leaves run() once its last task has ended
     if (!thread.joinable()) return;
     if (ended.park_until(std::chrono::steady_clock::now() + quiet_time)) return;
-    std::cerr << "leat: the end of a runtime still waits for tasks:\n";
+    std::cerr << "leat: destructor of a runtime is still waiting for tasks:\n";
     dump(std::cerr);
   }
 };
 
 runtime::runtime(const runtime_options& options) : size_(options.threads) {
-  if (size_ == 0) throw failure(errc::invalid_argument, "a runtime needs at least one thread");
+  if (size_ == 0)
+    throw failure(errc::invalid_argument, "runtime_options::threads is 0: use 1 or more");
   workers_ = detail::pimpl<worker[]>(new worker[size_]);
   std::size_t i = 0;
   try {
     for (; i < size_; ++i) workers_[i].start(i, options);
   } catch (const std::system_error& error) {
     const std::string number = std::to_string(i + 1) + " of " + std::to_string(size_);
-    throw failure(error.code(), detail::thread_not_started("thread " + number + " of a runtime"));
+    throw failure(error.code(), detail::thread_not_started("runtime: thread " + number));
   }
 }
 
@@ -69,7 +70,8 @@ runtime::~runtime() = default;
 std::size_t runtime::size() const noexcept { return size_; }
 
 scheduler& runtime::get_scheduler(std::size_t index) const noexcept {
-  LEAT_ASSERT(index < size_, "a runtime has no scheduler of that index");
+  LEAT_ASSERT(index < size_,
+              "runtime::get_scheduler(): index must be less than the number of threads");
   return *workers_[index].sched;
 }
 

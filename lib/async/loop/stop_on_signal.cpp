@@ -90,12 +90,13 @@ bool is_fault_signal(int signal) noexcept {
 
 void check(std::initializer_list<int> signals) {
   if (signals.size() == 0) {
-    throw failure(errc::invalid_argument, "stop_on_signal: the list of signals is empty");
+    throw failure(errc::invalid_argument,
+                  "stop_on_signal: no signals: pass at least one, such as SIGTERM");
   }
   for (const int signal : signals) {
     if (signal >= 1 && signal < NSIG && !is_fault_signal(signal)) continue;
     throw failure(errc::invalid_argument, "stop_on_signal: signal " + std::to_string(signal) +
-                                              " cannot request a stop; use SIGINT or SIGTERM");
+                                              " cannot request a stop: use SIGINT or SIGTERM");
   }
 }
 
@@ -109,12 +110,12 @@ void install(int signal) {
     ::sigfillset(&action.sa_mask);
     if (::sigaction(signal, nullptr, &entry.before) != 0) {
       throw failure(std::error_code(errno, std::generic_category()),
-                    "stop_on_signal: signal " + std::to_string(signal));
+                    "stop_on_signal: cannot read the action of signal " + std::to_string(signal));
     }
     entry.ignored = entry.before.sa_handler == SIG_IGN;
     if (!entry.ignored && ::sigaction(signal, &action, nullptr) != 0) {
       throw failure(std::error_code(errno, std::generic_category()),
-                    "stop_on_signal: signal " + std::to_string(signal) + " cannot be handled");
+                    "stop_on_signal: cannot handle signal " + std::to_string(signal));
     }
   }
   ++entry.guards;
@@ -162,7 +163,8 @@ slot& take_slot(int event, std::initializer_list<int> signals) {
     }
     return s;
   }
-  throw failure(errc::resource_exhausted, "stop_on_signal: there are 32 guards already");
+  throw failure(errc::resource_exhausted,
+                "stop_on_signal: limit of 32 guards reached: destroy one first");
 }
 
 // The handlers go first: a signal that comes in between has its earlier effect.
@@ -334,8 +336,8 @@ stop_on_signal::stop_on_signal(scheduler* sched, void* scope, stop_function stop
   signal_guards::check(signals);
   if (!sched) {
     throw failure(errc::failed_precondition,
-                  "stop_on_signal: no scheduler runs here; construct the guard in a task, or pass "
-                  "the scheduler");
+                  "stop_on_signal: no scheduler on this thread: construct the guard in a task, or "
+                  "pass the scheduler");
   }
   if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(sched)) {
     state_ = new process_state(*loop, scope, stop, signals);

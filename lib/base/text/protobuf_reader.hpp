@@ -55,24 +55,24 @@ class protobuf_reader {
 
   std::uint32_t tag() {
     const auto tag = static_cast<std::uint32_t>(short_varint());
-    if (tag >> 3 == 0) throw malformed_message{"a field of number 0"};
+    if (tag >> 3 == 0) throw malformed_message{"a field with number 0"};
     return tag;
   }
 
   std::string_view bytes() {
     const std::uint64_t size = short_varint();
-    return take(size, "a length that is more than what is left");
+    return take(size, "a length that exceeds the remaining bytes");
   }
 
   std::uint32_t fixed32() {
     std::uint32_t value;
-    std::memcpy(&value, take(sizeof value, "a field that is cut short").data(), sizeof value);
+    std::memcpy(&value, take(sizeof value, "a truncated field").data(), sizeof value);
     return value;
   }
 
   std::uint64_t fixed64() {
     std::uint64_t value;
-    std::memcpy(&value, take(sizeof value, "a field that is cut short").data(), sizeof value);
+    std::memcpy(&value, take(sizeof value, "a truncated field").data(), sizeof value);
     return value;
   }
 
@@ -81,17 +81,18 @@ class protobuf_reader {
     constexpr int max_depth = 100;  // protobuf's own
     switch (static_cast<wire_type>(tag & 7)) {
       case wire_type::varint: static_cast<void>(varint()); return;
-      case wire_type::fixed64: take(8, "a field that is cut short"); return;
-      case wire_type::fixed32: take(4, "a field that is cut short"); return;
+      case wire_type::fixed64: take(8, "a truncated field"); return;
+      case wire_type::fixed32: take(4, "a truncated field"); return;
       case wire_type::bytes: static_cast<void>(bytes()); return;
       case wire_type::group_begin: break;
-      default: throw malformed_message{"a field of an unknown kind"};
+      default: throw malformed_message{"a field of unknown wire type"};
     }
-    if (depth == max_depth) throw malformed_message{"too many groups in each other"};
+    if (depth == max_depth) throw malformed_message{"groups nested too deeply"};
     for (;;) {
       const std::uint32_t inner = this->tag();
       if (static_cast<wire_type>(inner & 7) == wire_type::group_end) {
-        if (inner >> 3 != tag >> 3) throw malformed_message{"a group that ends as another one"};
+        if (inner >> 3 != tag >> 3)
+          throw malformed_message{"a group that ends with another field number"};
         return;
       }
       skip(inner, depth + 1);
@@ -114,7 +115,7 @@ class protobuf_reader {
       const std::uint64_t value = protozero::decode_varint(&at, end);
       return {value, at};
     } catch (const protozero::exception&) {
-      throw malformed_message{"a number that is cut short or too long"};
+      throw malformed_message{"a truncated or overlong number"};
     }
   }
 
@@ -122,7 +123,7 @@ class protobuf_reader {
   std::uint64_t short_varint() {
     const char* const begin = at_;
     const std::uint64_t value = varint();
-    if (at_ - begin > 5) throw malformed_message{"a tag or length that is too long"};
+    if (at_ - begin > 5) throw malformed_message{"an overlong tag or length"};
     return value;
   }
 

@@ -260,19 +260,25 @@ TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[async
 }
 
 TEST_CASE("dump_on_request: what cannot be done is refused", "[async]") {
-  const auto code_of = [](leat::dump_on_request_options options) {
+  std::string said;
+  const auto code_of = [&said](leat::dump_on_request_options options) {
     try {
       const dump_on_request d(std::move(options));
     } catch (const leat::failure& e) {
+      said = e.what();
       return std::error_code(e.code());
     }
     return std::error_code();
   };
   CHECK(code_of({.file = "/nowhere/at/all"}) == std::errc::no_such_file_or_directory);
+  CHECK_THAT(said, Catch::StartsWith("dump_on_request: cannot open '/nowhere/at/all'"));
   CHECK(code_of({.signal = SIGKILL}) == std::errc::invalid_argument);
+  CHECK_THAT(said, Catch::StartsWith("dump_on_request: cannot handle signal 9"));
   CHECK(code_of({.signal = 4711}) == leat::errc::invalid_argument);
+  CHECK_THAT(said, Catch::StartsWith("dump_on_request: signal 4711 does not exist"));
   const dump_on_request d({.signal = SIGUSR1});
   CHECK(code_of({.signal = SIGUSR1}) == leat::errc::already_exists);
+  CHECK_THAT(said, Catch::Contains("is in use by another dump_on_request"));
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
 }
 
@@ -293,7 +299,7 @@ TEST_CASE("dump_on_request: a thread that cannot be started is named, with what 
       return now.sa_handler == SIG_DFL ? e.what() : "a handler is left";
     }
   });
-  CHECK_THAT(said, Catch::StartsWith("the thread of dump_on_request cannot be started; raise"));
+  CHECK_THAT(said, Catch::StartsWith("dump_on_request: its thread cannot be started: raise"));
 }
 
 }  // namespace dump_on_request_test

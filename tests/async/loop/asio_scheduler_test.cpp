@@ -111,6 +111,13 @@ TEST_CASE("asio_scheduler: the context sees one handler for a burst of items", "
   CHECK(io.run() == 1);
 }
 
+TEST_CASE("asio_scheduler: rejects a turn of 0 items", "[async]") {
+  asio::io_context io;
+  CHECK_THROWS_WITH(
+      get_scheduler(io, {.max_items_per_turn = 0}),
+      Catch::StartsWith("asio_scheduler_options::max_items_per_turn is 0: use 1 or more"));
+}
+
 TEST_CASE("asio_scheduler: a turn is as long as the options say", "[async]") {
   asio::io_context io;
   leat::scheduler& s = get_scheduler(io, {.max_items_per_turn = 10});

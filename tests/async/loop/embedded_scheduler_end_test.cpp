@@ -75,7 +75,7 @@ TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[async]
     }(s));
     s.run_ready();
   });
-  CHECK(said.find("run_ready() was called from a task") != said.npos);
+  CHECK(said.find("run_ready() called from a task") != said.npos);
 }
 
 TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[async]") {
@@ -83,7 +83,7 @@ TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[async]") 
     embedded_scheduler s;
     s.run_ready(0);
   });
-  CHECK(said.find("run_ready() of 0 items") != said.npos);
+  CHECK(said.find("run_ready(0)") != said.npos);
 }
 
 TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[async]") {
@@ -93,7 +93,7 @@ TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[
     s.post(i);
     s.run_ready();
   });
-  CHECK(said.find("two threads are in run_ready()") != said.npos);
+  CHECK(said.find("run_ready() called by two threads at once") != said.npos);
 }
 
 TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[async]") {
@@ -109,7 +109,7 @@ TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", 
     s->post(i);
     s->run_ready();
   });
-  CHECK(said.find("destroyed from within run_ready()") != said.npos);
+  CHECK(said.find("destroyed inside run_ready()") != said.npos);
 }
 
 }  // namespace embedded_scheduler_end_test

@@ -57,6 +57,7 @@ TEST_CASE("runtime: no threads are an error", "[async]") {
     FAIL("made");
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
+    CHECK_THAT(e.what(), Catch::StartsWith("runtime_options::threads is 0: use 1 or more"));
   }
 }
 
@@ -90,10 +91,10 @@ std::string refusal_of_threads(bool room_for_one) {
 TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[async]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   CHECK_THAT(refusal_of_threads(false),
-             Catch::StartsWith("thread 1 of 2 of a runtime cannot be started; raise"));
+             Catch::StartsWith("runtime: thread 1 of 2 cannot be started: raise"));
   if (LEAT_ASAN) return;  // it has memory of its own
   CHECK_THAT(refusal_of_threads(true),
-             Catch::StartsWith("thread 2 of 2 of a runtime cannot be started; raise"));
+             Catch::StartsWith("runtime: thread 2 of 2 cannot be started: raise"));
 }
 
 TEST_CASE("runtime: block_on gives the result or throws the error", "[async]") {

@@ -272,10 +272,12 @@ TEST_CASE("stop_on_signal: guards on the threads of a runtime are stopped togeth
 TEST_CASE("stop_on_signal: wrong signals and a missing scheduler are refused") {
   task_group group("g");
   using list = std::initializer_list<int>;
-  CHECK_THROWS_WITH(stop_on_signal(group), Catch::Contains("no scheduler runs here"));
+  CHECK_THROWS_WITH(stop_on_signal(group), Catch::Contains("no scheduler on this thread"));
   leat::embedded_scheduler loop;
-  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{}), Catch::Contains("empty"));
-  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{0}), Catch::Contains("signal 0 cannot"));
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{}),
+                    Catch::Contains("no signals: pass at least one"));
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{0}),
+                    Catch::Contains("signal 0 cannot request a stop: use"));
   CHECK_THROWS_WITH(stop_on_signal(loop, group, list{SIGSEGV}), Catch::Contains("SIGTERM"));
   CHECK_THROWS_WITH(stop_on_signal(loop, group, (list{SIGUSR2, SIGKILL})),
                     Catch::Contains("signal " + std::to_string(SIGKILL)));

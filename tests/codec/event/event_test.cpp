@@ -124,7 +124,7 @@ TEST_CASE("event_record: cut anywhere it is refused with the place, or is the be
   const std::string long_length = leat_test::from_hex("2affffffff0f");
   CHECK(contains(
       refusal([&] { return event_record::from_bytes(long_length); }, leat::errc::data_loss),
-      "at offset 0 stands a length that is more than what is left"));
+      "at offset 0 stands a length that exceeds the remaining bytes"));
   const std::string odd_list = leat_test::from_hex("2a070a052a0332010a");
   CHECK(contains(refusal([&] { return event_record::from_bytes(odd_list); }, leat::errc::data_loss),
                  "a list whose last number is cut short"));

@@ -1,6 +1,5 @@
-// expect: a leat::task cannot await this. An asio::awaitable runs in asio::co_spawn() only: start
-// expect: the operation with a handler that pushes its result into a queue, and co_await
-// expect: queue.pop()
+// expect: leat::task cannot await this type: for an asio::awaitable, start the operation with a
+// expect: handler that pushes its result into a queue, and co_await queue.pop()
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a completion handler is called and not awaited
+// expect: completion handler returns a coroutine, which would never run
 #include <exception>
 
 #include <asio/io_context.hpp>

@@ -1,4 +1,4 @@
-// expect: async_run() needs a task: call the function that returns one, and give it its state as
+// expect: async_run() needs a task: call the function that returns it, and pass the state as
 // expect: parameters
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>

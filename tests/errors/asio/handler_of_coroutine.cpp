@@ -1,4 +1,4 @@
-// expect: a completion handler is called and not awaited
+// expect: completion handler returns a coroutine, which would never run
 // expect: start the coroutine with leat::async_run()
 #include <optional>
 #include <system_error>

@@ -1,4 +1,4 @@
-// expect: an asio::awaitable cannot await an operation of leat: write co_await
+// expect: asio::awaitable cannot await an operation of leat: write co_await
 // expect: queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a task with
 // expect: other operations
 #include <chrono>

@@ -1,4 +1,4 @@
-// expect: async_push(), async_pop() and their like need another header
+// expect: async_push() and the other async_ operations need another header
 // expect: #include <leat/queue/completion_tokens.hpp>
 #include <optional>
 #include <system_error>

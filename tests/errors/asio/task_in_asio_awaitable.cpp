@@ -1,4 +1,4 @@
-// expect: an asio::awaitable cannot await a leat::task: write co_await leat::async_run(executor,
+// expect: asio::awaitable cannot await a leat::task: write co_await leat::async_run(executor,
 // expect: task, asio::use_awaitable)
 #include <asio/awaitable.hpp>
 

@@ -1,4 +1,4 @@
-// expect: as_tuple() takes over the task: write std::move(task)
+// expect: as_tuple() takes ownership of the task: write std::move(task)
 #include "leat/async/as_tuple.hpp"
 
 leat::task<int> work();

@@ -1,4 +1,4 @@
-// expect: select() takes operations, not tasks: spawn the task in a task_group and write
+// expect: select() needs operations, not tasks: spawn the task in a task_group and write
 // expect: group.join()
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// expect: sync_wait() needs a task: co_await the operation in one, or write queue.wait_pop(),
+// expect: sync_wait() needs a task: co_await the operation in a task, or write queue.wait_pop() or
 // expect: group.wait_join()
 #include <optional>
 

@@ -1,4 +1,5 @@
-// expect: a limit takes over the operation: write std::move(operation)
+// expect: with_timeout(), with_deadline() and with_stop() take ownership of the operation: write
+// expect: std::move(operation)
 #include <chrono>
 
 #include "leat/queue/fifo_queue.hpp"

@@ -1,5 +1,5 @@
-// expect: a limit takes an operation, not a task: spawn the task in a task_group and write
-// expect: with_timeout(group.join(), limit)
+// expect: with_timeout(), with_deadline() and with_stop() need an operation, not a task: spawn the
+// expect: task in a task_group and pass group.join()
 #include <chrono>
 
 #include "leat/async/select.hpp"

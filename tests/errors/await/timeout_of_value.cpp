@@ -1,5 +1,5 @@
-// expect: a limit takes an operation of leat that waits, such as queue.pop(), leat::sleep_for() or
-// expect: group.join()
+// expect: with_timeout(), with_deadline() and with_stop() need an operation of leat that waits:
+// expect: pass queue.pop(), leat::sleep_for() or group.join()
 #include <chrono>
 
 #include "leat/async/select.hpp"

@@ -1,4 +1,4 @@
-// expect: a queue moves its elements, and moving one must not throw
+// expect: queue element must be movable without throwing
 #include <atomic>
 
 #include "leat/queue/priority_queue.hpp"

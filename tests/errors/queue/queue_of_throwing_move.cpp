@@ -1,4 +1,4 @@
-// expect: a queue moves its elements, and moving one must not throw
+// expect: queue element must be movable without throwing
 // expect: declare the move constructor
 // expect: or queue a std::unique_ptr
 #include "leat/queue/fifo_queue.hpp"

@@ -1,5 +1,5 @@
-// expect: spawn() needs a task<void>, because nobody receives the value: let the task write it to
-// expect: an object that outlives the join
+// expect: spawn() needs a task<void>, because it discards the result: let the task write the value
+// expect: to an object that outlives the join
 #include "leat/async/task_group.hpp"
 
 leat::task<int> work();

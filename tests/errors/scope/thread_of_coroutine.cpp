@@ -1,4 +1,4 @@
-// expect: a thread runs a plain function, and this one is a coroutine
+// expect: start_thread() needs a plain function, because a coroutine would never run
 // expect: spawn() the coroutine
 // expect: leat::sync_wait(
 #include <stop_token>

@@ -1,4 +1,4 @@
-// expect: a thread runs a plain function, and this one is a coroutine
+// expect: start_thread() needs a plain function, because a coroutine would never run
 #include "leat/coordination/coordinator.hpp"
 
 leat::task<int> work();

@@ -1,4 +1,4 @@
-// expect: a function of the options is called and not awaited
+// expect: callback in the options returns a coroutine, which would never run
 #include <string>
 
 #include "leat/train/checkpoint/checkpoint_directory.hpp"

@@ -223,7 +223,7 @@ TEST_CASE("exclusive_use: a second use at the same time ends the process with a 
     const leat::detail::exclusive_use::guard first(reader);
     const leat::detail::exclusive_use::guard second(reader);
   });
-  CHECK(said.find("two tasks use one reader") != said.npos);
+  CHECK(said.find("used by two tasks at the same time") != said.npos);
 }
 
 // ---------------------------------------------------------------------------------------- stop

@@ -277,7 +277,7 @@ TEST_CASE("file: a thread that waits for pipes and cannot be started is named", 
   INFO(said);
   CHECK(said.starts_with(path + ": cannot read"));
   CHECK(leat_test::contains(
-      said, "the thread that waits for pipes, terminals and sockets cannot be started; raise"));
+      said, "the thread that waits for pipes, terminals and sockets cannot be started: raise"));
 }
 
 }  // namespace stream_test

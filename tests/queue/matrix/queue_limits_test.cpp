@@ -283,7 +283,7 @@ LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[queue
     CHECK_FALSE(e.cause());
   }
   CHECK(in == 2);
-  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: not done in time") == 0);
+  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: timed out") == 0);
 }
 
 LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "[queue]") {

@@ -224,10 +224,10 @@ TEST_CASE("blocking: what ended it is told, and how much of a push of many is in
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
   CHECK(told([&] { q.wait_pop(is_over()); }) ==
-        "pop from queue 'q' (0 of 2): not done in time, nothing has changed: " +
+        "pop from queue 'q' (0 of 2): timed out without effect: " +
             leat::make_error_code(errc::deadline_exceeded).message());
   CHECK(told([&] { q.wait_push_many(run, is_over()); }) ==
-        "push to queue 'q' (2 of 2), 2 of 3 done: not done in time: " +
+        "push to queue 'q' (2 of 2), 2 of 3 done: timed out: " +
             leat::make_error_code(errc::deadline_exceeded).message());
   std::stop_source stop;
   stop.request_stop();

@@ -393,7 +393,8 @@ TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on anoth
     io.reset();
   });
   INFO(said);
-  CHECK(said.find("coordinator 'inner' destroyed while its tasks or threads run") != said.npos);
+  CHECK(said.find("coordinator 'inner' destroyed while its tasks or threads are running") !=
+        said.npos);
   CHECK(said.find("taker: pop from queue") != said.npos);
 }
 
@@ -404,7 +405,7 @@ TEST_CASE("queue and context: a queue that is destroyed too early names the hand
     q.async_pop(asio::bind_executor(io.get_executor(), [](std::error_code, std::optional<int>) {}));
   });
   INFO(said);
-  CHECK(said.find("queue 'numbers' was destroyed while somebody waits on it") != said.npos);
+  CHECK(said.find("queue 'numbers' destroyed while operations wait on it") != said.npos);
   CHECK(said.find("\n  pop of an Asio handler, at scheduler_end_queues_test.cpp:") != said.npos);
 }
 

@@ -308,8 +308,9 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", 
 }
 
 TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[queue]") {
-  CHECK_THROWS_AS(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}), leat::failure);
-  CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 0}), leat::failure);
+  CHECK_THROWS_WITH(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}),
+                    Catch::Contains("without a weight function"));
+  CHECK_THROWS_WITH(weighed_fifo::make({.max_weight = 0}), Catch::Contains("max_weight is 0"));
   CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 5, .capacity = 0}), leat::failure);
   const auto plain = leat::fifo_queue<int>({.capacity = 3, .name = "q"}).statistics();
   CHECK(plain.capacity == 3);

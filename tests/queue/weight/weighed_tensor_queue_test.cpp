@@ -165,7 +165,7 @@ TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refus
   const std::string heavy(2000, 'x');
   CHECK(contains(refusal([&] { return q.wait_push_many(one(texts("light", heavy))); },
                          leat::errc::resource_exhausted),
-                 "heavier than the max_weight of 1000"));
+                 "exceeds the max_weight of 1000"));
   CHECK(q.size() == 0);
   CHECK(q.wait_push_many(one(texts("light", "too"))) == 2);
 }

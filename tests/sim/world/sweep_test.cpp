@@ -190,7 +190,7 @@ TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up
     });
   });
   CHECK_THAT(said, Catch::Contains("step 1, 0 ms, thread 0: body begins\n") &&
-                       Catch::Contains("step 2, 1000 ms, thread 0: body goes on after sleep") &&
+                       Catch::Contains("step 2, 1000 ms, thread 0: body resumes after sleep") &&
                        Catch::Contains("a bug") &&
                        Catch::Contains("again: LEAT_SIM_SEED=18446744073709551615"));
 }

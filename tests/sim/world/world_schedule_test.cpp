@@ -40,8 +40,8 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
   INFO(all);
   CHECK(all.find("thread 0: reader begins") != std::string::npos);
   CHECK(all.find("files: open '/a'") != std::string::npos);
-  CHECK(all.find("reader goes on after sleep") != std::string::npos);
-  CHECK(all.find("reader goes on after yield, at world_schedule_test.cpp:") != std::string::npos);
+  CHECK(all.find("reader resumes after sleep") != std::string::npos);
+  CHECK(all.find("reader resumes after yield, at world_schedule_test.cpp:") != std::string::npos);
 }
 
 TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empted", "[sim]") {

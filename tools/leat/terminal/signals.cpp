@@ -103,7 +103,7 @@ std::thread start_watcher(signal_watch& signals, leat::task_group& group) {
     return std::thread([&] { signals.watch(group); });
   } catch (const std::system_error& error) {
     throw leat::failure(error.code(),
-                        "the thread that waits for signals cannot be started; raise the limit on "
+                        "the thread that waits for signals cannot be started: raise the limit on "
                         "threads (ulimit -u, or pids.max of the cgroup), or use fewer jobs (-j)");
   }
 }

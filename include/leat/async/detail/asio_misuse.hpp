@@ -14,9 +14,8 @@ struct completion_handler;
 template <class Handler, class... Args>
 struct completion_handler<Handler, void(Args...)> {
   static_assert(!returns_awaitable<Handler&, Args...>,
-                "a completion handler is called and not awaited, so this coroutine would never "
-                "run: write a plain function, which may start the coroutine with "
-                "leat::async_run()");
+                "completion handler returns a coroutine, which would never run: write a plain "
+                "function, which may start the coroutine with leat::async_run()");
   static constexpr bool is_function = true;
 };
 
@@ -27,7 +26,7 @@ struct completion_handler<Handler, void(Args...)> {
 template <class T>
 struct operation_in_awaitable {
   static_assert(!std::same_as<T, asio::this_coro::executor_t>,
-                "an asio::awaitable cannot await an operation of leat: write co_await "
+                "asio::awaitable cannot await an operation of leat: write co_await "
                 "queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a "
                 "task with other operations");
   static constexpr bool value = true;
@@ -36,7 +35,7 @@ struct operation_in_awaitable {
 template <class T>
 struct task_in_awaitable {
   static_assert(!std::same_as<T, asio::this_coro::executor_t>,
-                "an asio::awaitable cannot await a leat::task: write co_await "
+                "asio::awaitable cannot await a leat::task: write co_await "
                 "leat::async_run(executor, task, asio::use_awaitable)");
   static constexpr bool value = true;
 };

@@ -65,10 +65,10 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
   using awaiter = decltype(get_awaiter(std::declval<A>()));
   static_assert(!is_task<std::remove_cvref_t<A>>,
                 "co_await consumes a task: write co_await std::move(task)");
-  static_assert(is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
-                "a leat::task cannot await this. An asio::awaitable runs in asio::co_spawn() only: "
-                "start the operation with a handler that pushes its result into a queue, and "
-                "co_await queue.pop()");
+  static_assert(
+      is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
+      "leat::task cannot await this type: for an asio::awaitable, start the operation with "
+      "a handler that pushes its result into a queue, and co_await queue.pop()");
 
  public:
   foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,

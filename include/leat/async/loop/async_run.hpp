@@ -40,9 +40,11 @@ asio::io_context& get_context(const Executor& executor) {
 
 template <class T>
 struct run_signature {
-  static_assert(!std::is_reference_v<T>, "async_run gives values: let the task return a pointer");
-  static_assert(std::default_initializable<T>,
-                "a completion with an error has a value too: let the task return std::optional");
+  static_assert(!std::is_reference_v<T>,
+                "async_run() needs a task without a reference result: return a pointer");
+  static_assert(
+      std::default_initializable<T>,
+      "async_run() needs a default-constructible result: let the task return std::optional");
   using type = void(std::exception_ptr, T);
 };
 template <>
@@ -173,9 +175,10 @@ auto async_run(Context& io, task<T> t, CompletionToken&& token,
 template <class Where, class Body, class CompletionToken>
   requires(!detail::is_task<std::remove_cvref_t<Body>>)
 auto async_run(Where&&, Body&&, CompletionToken&&) {
-  static_assert(detail::is_task<Body>,
-                "async_run() needs a task: call the function that returns one, and give it its "
-                "state as parameters");
+  static_assert(
+      detail::is_task<Body>,
+      "async_run() needs a task: call the function that returns it, and pass the state as "
+      "parameters");
 }
 
 }  // namespace leat

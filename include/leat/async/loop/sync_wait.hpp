@@ -28,7 +28,7 @@ void run_in_own_loop(task<> t, const std::source_location& where);
 template <class T>
 T sync_wait(task<T> t, std::source_location where = std::source_location::current()) {
   LEAT_ASSERT(scheduler::current() == nullptr,
-              "sync_wait on a scheduler's own thread: co_await the task instead");
+              "sync_wait() on a scheduler thread would deadlock: co_await the task");
   detail::result_slot<T> slot;
   detail::run_in_own_loop(detail::store_result(std::move(t), slot), where);
   return slot.take();
@@ -39,8 +39,8 @@ template <class Operation>
   requires(!detail::is_task<std::remove_cvref_t<Operation>>)
 auto sync_wait(Operation&&) {
   static_assert(detail::is_task<Operation>,
-                "sync_wait() needs a task: co_await the operation in one, or write "
-                "queue.wait_pop(), group.wait_join()");
+                "sync_wait() needs a task: co_await the operation in a task, or write "
+                "queue.wait_pop() or group.wait_join()");
 }
 
 }  // namespace leat

@@ -16,12 +16,11 @@ class exclusive_use {
   class guard {
    public:
     explicit guard(exclusive_use& owner) noexcept : owner_(owner) {
-      LEAT_ASSERT(
-          owner.state_ != state::moved_from,
-          "a reader, writer or pipeline is used that was moved to another place: use that one");
-      LEAT_ASSERT(
-          owner.state_ != state::busy,
-          "two tasks use one reader, writer or pipeline at the same time: give each its own");
+      LEAT_ASSERT(owner.state_ != state::moved_from,
+                  "reader, writer or pipeline used after a move: use the object it was moved to");
+      LEAT_ASSERT(owner.state_ != state::busy,
+                  "reader, writer or pipeline used by two tasks at the same time: create one for "
+                  "each task");
       owner.state_ = state::busy;
     }
     guard(const guard&) = delete;
@@ -36,7 +35,7 @@ class exclusive_use {
   exclusive_use(exclusive_use&& from) noexcept
       : state_(std::exchange(from.state_, state::moved_from)) {
     LEAT_ASSERT(state_ != state::busy,
-                "a reader, writer or pipeline is moved while a task uses it");
+                "reader, writer or pipeline moved while a task uses it: join the task first");
   }
   exclusive_use& operator=(exclusive_use&&) = delete;
   ~exclusive_use() { require_idle(); }
@@ -44,7 +43,7 @@ class exclusive_use {
   /// For a destructor, before it destroys what a task may be using.
   void require_idle() const noexcept {
     LEAT_ASSERT(state_ != state::busy,
-                "a reader, writer or pipeline is destroyed while a task uses it");
+                "reader, writer or pipeline destroyed while a task uses it: join the task first");
   }
 
  private:

@@ -29,7 +29,7 @@ auto initiate(Queue& q, const std::source_location& where, Token&& token,
       [&q, where](auto&& handler, auto&&... values) {
         using operation = async_queue_operation<Queue, Operation, std::decay_t<decltype(handler)>>;
         static_assert(is_defined<operation>,
-                      "async_push(), async_pop() and their like need another header: "
+                      "async_push() and the other async_ operations need another header: write "
                       "#include <leat/queue/completion_tokens.hpp>");
         operation::start(q, std::forward<decltype(handler)>(handler), where,
                          std::forward<decltype(values)>(values)...);

@@ -32,7 +32,8 @@ class [[nodiscard]] queue_awaiter {
       : call_{q, nullptr, where}, operation_{std::forward<Arguments>(arguments)...} {}
   queue_awaiter(queue_awaiter&& unstarted) noexcept
       : call_(unstarted.call_), operation_(std::move(unstarted.operation_)) {
-    LEAT_ASSERT(unstarted.state_ == state::fresh, "a queue operation that was awaited was moved");
+    LEAT_ASSERT(unstarted.state_ == state::fresh,
+                "queue operation moved after it was awaited: create a new one");
   }
   queue_awaiter& operator=(queue_awaiter&&) = delete;
   ~queue_awaiter() {
@@ -53,7 +54,7 @@ class [[nodiscard]] queue_awaiter {
 
   [[gnu::always_inline]] bool await_ready() {
     LEAT_ASSERT(state_ == state::fresh,
-                "a queue operation was awaited already: make a new one for each co_await");
+                "queue operation awaited twice: create a new one for each co_await");
     if (operation_.count() > 0 && call_.task && call_.task->stop_requested()) {
       state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
       return false;
@@ -135,7 +136,7 @@ class blocking_queue_call {
   static auto run(Queue& q, const wait_limit* limit, const std::source_location& where,
                   Arguments&&... arguments) {
     LEAT_ASSERT(scheduler::current() == nullptr,
-                "a blocking queue operation on a scheduler's own thread: co_await it instead");
+                "blocking queue operation on a scheduler thread would deadlock: use co_await");
     Operation operation{std::forward<Arguments>(arguments)...};
     const bool untried = operation.count() > 0 && blocking_queue_waiter::stop_requested(limit);
     if (!untried && operation.try_complete(q)) {

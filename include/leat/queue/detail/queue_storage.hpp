@@ -47,7 +47,7 @@ concept queue_order =
 template <class T, class Order, class Weigh>
 class queue_storage {
   static_assert(queue_order<Order, stored_item<T, Weigh>>,
-                "the order of a queue lacks a member, or one of them may throw: see queue_order");
+                "queue order lacks a member, or a member may throw: see the concept queue_order");
 
  public:
   static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
