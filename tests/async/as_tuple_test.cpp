@@ -50,7 +50,8 @@ task<int> nap_and_fail(std::exception_ptr error) {
 
 // ---- Operations of the core.
 
-LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[async]") {
+LEAT_TEST("as_tuple: returns no error for a completed sleep and cancelled for a stopped one",
+          "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
@@ -64,7 +65,8 @@ LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[async]") {
   }
 }
 
-LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "[async]") {
+LEAT_TEST("as_tuple: returns the code of a completed and of a cancelled wait for a stop",
+          "[async]") {
   std::stop_source source;
   source.request_stop();
   const auto [done] = co_await leat::as_tuple(leat::wait_for_stop(source.get_token()));
@@ -79,7 +81,7 @@ LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "
   }
 }
 
-LEAT_TEST("as_tuple: a join gives the code of the first error", "[async]") {
+LEAT_TEST("as_tuple: a join returns the code of the first error", "[async]") {
   leat::task_group well;
   well.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   const auto [none] = co_await leat::as_tuple(well.join());
@@ -93,7 +95,7 @@ LEAT_TEST("as_tuple: a join gives the code of the first error", "[async]") {
   CHECK(ec == errc::data_loss);
 }
 
-LEAT_TEST("as_tuple: a task that joins its own group is told so", "[async]") {
+LEAT_TEST("as_tuple: a task that joins its own group gets failed_precondition", "[async]") {
   leat::task_group group;
   std::error_code ec;
   group.spawn([](leat::task_group& own, std::error_code& out) -> task<> {
@@ -103,7 +105,7 @@ LEAT_TEST("as_tuple: a task that joins its own group is told so", "[async]") {
   CHECK(ec == errc::failed_precondition);
 }
 
-LEAT_TEST("as_tuple: an operation that is kept in a variable", "[async]") {
+LEAT_TEST("as_tuple: accepts an operation moved from a variable", "[async]") {
   auto nap = leat::sleep_for(1s);
   const auto [ec] = co_await leat::as_tuple(std::move(nap));
   CHECK_FALSE(ec);
@@ -147,7 +149,8 @@ LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[async]"
 
 // ---- Select and what is short for it.
 
-LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[async]") {
+LEAT_TEST("as_tuple: a select returns the winner, the code of its failure, or cancelled",
+          "[async]") {
   const auto [none, first] =
       co_await leat::as_tuple(leat::select(leat::sleep_for(2s), leat::sleep_for(1s)));
   CHECK_FALSE(none);
@@ -172,7 +175,7 @@ LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[async]
   }
 }
 
-LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[async]") {
+LEAT_TEST("as_tuple: returns deadline_exceeded if a timeout ends the operation", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
   const auto [late] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
@@ -188,7 +191,7 @@ LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[async]") {
 
 // ---- Tasks.
 
-LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[async]") {
+LEAT_TEST("as_tuple: a task returns its value or the code of its exception", "[async]") {
   const auto [none, value] = co_await leat::as_tuple(give(7));
   CHECK_FALSE(none);
   CHECK(value == 7);
@@ -210,7 +213,7 @@ LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[asy
   CHECK(nonsense == errc::unknown);
 }
 
-LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[async]") {
+LEAT_TEST("as_tuple: accepts a task<void> and a task with a move-only result", "[async]") {
   const auto nothing = [](bool fail) -> task<> {
     if (fail) throw leat::failure(errc::aborted, "no");
     co_return;
@@ -225,7 +228,7 @@ LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[asy
   CHECK(*pointer == 3);
 }
 
-LEAT_TEST("as_tuple: a task that is stopped", "[async]") {
+LEAT_TEST("as_tuple: a stopped task returns cancelled", "[async]") {
   std::error_code ec;
   co_await stopped(false, [&ec]() -> task<> {
     const auto [code, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
@@ -250,7 +253,7 @@ foreign_coroutine limited(std::stop_token token, std::error_code& ec) {
   std::tie(ec) = co_await leat::as_tuple(leat::with_stop(leat::sleep_for(1h), token));
 }
 
-LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "[async]") {
+LEAT_TEST("as_tuple: a foreign coroutine can sleep and be destroyed during the sleep", "[async]") {
   std::optional<std::error_code> ended;
   std::optional<std::error_code> never;
   const foreign_coroutine f = nap(ended);
@@ -280,7 +283,7 @@ LEAT_TEST("as_tuple: a foreign coroutine awaits tasks", "[async]") {
   badly.handle.destroy();
 }
 
-LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[async]") {
+LEAT_TEST("as_tuple: a stop token stops a foreign coroutine", "[async]") {
   std::stop_source source;
   std::error_code ec;
   const foreign_coroutine f = limited(source.get_token(), ec);
@@ -296,7 +299,7 @@ LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[async]") {
 template <class T>
 concept can_be_a_tuple = requires(T t) { leat::as_tuple(std::move(t)); };
 
-TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[async]") {
+TEST_CASE("as_tuple: accepts only operations with an error code", "[async]") {
   STATIC_REQUIRE(can_be_a_tuple<leat::sleep_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<leat::detail::yield_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<int>);

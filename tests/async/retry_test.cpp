@@ -22,7 +22,7 @@ using leat::errc;
 using leat::retry_policy;
 using leat::task;
 
-TEST_CASE("91. the last error leaves when all attempts have failed, delays grow", "[async]") {
+TEST_CASE("retry: throws the last error after all attempts, with growing delays [91]", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
     int attempts = 0;
@@ -63,7 +63,7 @@ TEST_CASE("91. the last error leaves when all attempts have failed, delays grow"
   });
 }
 
-TEST_CASE("retry: what does not pass is not tried again", "[async]") {
+TEST_CASE("retry: does not repeat after a permanent error", "[async]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world&) -> task<> {
     int attempts = 0;

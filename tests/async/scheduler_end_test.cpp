@@ -63,7 +63,7 @@ task<> sleep_with(std::string& out, char name) {
   co_await leat::sleep_for(1h);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner told", "[async]",
+TEMPLATE_TEST_CASE("scheduler end: destroys a sleeping task and reports it to its owner", "[async]",
                    asio_loop, embedded_loop) {
   std::string destroyed;
   task_group group;
@@ -194,15 +194,15 @@ task<> selects(waiting<Loop>& t) {
                         leat::sleep_for(1h));
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a timer that is due and was not looked at", "[async]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: destroys a task whose timer is due but was not processed",
+                   "[async]", asio_loop, embedded_loop) {
   waiting<TestType> t;
   t.spawn(&sleeps<TestType>);
   std::this_thread::sleep_for(20ms);
   t.end();
 }
 
-TEST_CASE("scheduler end: a task that yields", "[async]") {
+TEST_CASE("scheduler end: destroys a task that yields", "[async]") {
   task_group group;
   std::string destroyed;
   leat_test::embedded_loop loop;
@@ -217,7 +217,8 @@ TEST_CASE("scheduler end: a task that yields", "[async]") {
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[async]", asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: destroys a task that waits for a stop", "[async]", asio_loop,
+                   embedded_loop) {
   waiting<TestType> t;
   t.spawn(&waits_for_stop<TestType>);
   SECTION("waits") {}
@@ -229,7 +230,8 @@ TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[async]", asio_loop, emb
   t.stop.request_stop();
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a join", "[async]", asio_loop, embedded_loop) {
+TEMPLATE_TEST_CASE("scheduler end: destroys a task in join()", "[async]", asio_loop,
+                   embedded_loop) {
   waiting<TestType> t;
   t.other.spawn_on(t.elsewhere.get_scheduler(), []() -> task<> { co_await leat::sleep_for(1h); });
   const auto body = GENERATE(&joins<TestType>, &joins_in_time<TestType>, &selects<TestType>);
@@ -311,7 +313,7 @@ TEST_CASE("scheduler end: the handler of async_run is destroyed and not called",
   CHECK_FALSE(called);
 }
 
-TEST_CASE("scheduler end: the handler of async_run in another context is told", "[async]") {
+TEST_CASE("scheduler end: calls the handler of async_run in another context", "[async]") {
   std::string destroyed;
   std::exception_ptr error;
   asio_loop other;
@@ -338,7 +340,8 @@ TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop
   CHECK(ran == 2);
 }
 
-TEST_CASE("scheduler end: a task that awaits another library ends the process by name", "[async]") {
+TEST_CASE("scheduler end: a task that awaits another library ends the process with its name",
+          "[async]") {
   struct never {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -385,7 +388,8 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by name", "[async]") {
+TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process with its name",
+          "[async]") {
   const std::string said = leat_test::abort_message([] {
     std::string destroyed;
     asio_loop other;
@@ -410,7 +414,7 @@ TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by n
 
 #if !LEAT_TSAN  // which defers signals
 
-TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or after", "[async]",
+TEMPLATE_TEST_CASE("scheduler end: stop_on_signal can be destroyed before or after", "[async]",
                    asio_loop, embedded_loop) {
   struct sigaction before{};
   ::sigaction(SIGUSR1, nullptr, &before);
@@ -432,7 +436,7 @@ TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or
 
 #endif
 
-TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits", "[async]") {
+TEST_CASE("scheduler end: other threads can stop its tasks, dump and complete waits", "[async]") {
   for (int round = 0; round < 200; ++round) {
     std::string destroyed;
     std::stop_source stop;

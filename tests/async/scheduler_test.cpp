@@ -104,7 +104,7 @@ TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its
   CHECK(runs == 3);
 }
 
-TEST_CASE("scheduler: it is current in its turns and nowhere else", "[async]") {
+TEST_CASE("scheduler: current() returns it only during its turns", "[async]") {
   manual_scheduler s;
   leat::scheduler* seen = nullptr;
   item i([&] { seen = leat::scheduler::current(); });
@@ -115,7 +115,7 @@ TEST_CASE("scheduler: it is current in its turns and nowhere else", "[async]") {
   CHECK(leat::scheduler::current() == nullptr);
 }
 
-TEST_CASE("scheduler: a turn runs as many items as it was given, the rest later", "[async]") {
+TEST_CASE("scheduler: a turn runs at most the given number of items", "[async]") {
   manual_scheduler s;
   noting_items n(5);
   for (item& i : n.items) s.post(i);
@@ -138,7 +138,7 @@ TEST_CASE("scheduler: the driver is woken once for each burst", "[async]") {
   CHECK(n.order.size() == 10);
 }
 
-TEST_CASE("scheduler: posts within a turn wake nobody", "[async]") {
+TEST_CASE("scheduler: a post within a turn does not wake the driver", "[async]") {
   manual_scheduler s;
   noting_items n(3);
   item first([&] {
@@ -150,7 +150,7 @@ TEST_CASE("scheduler: posts within a turn wake nobody", "[async]") {
   CHECK(n.order.size() == 3);
 }
 
-TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[async]") {
+TEST_CASE("scheduler: a post in the turn of another scheduler wakes the driver", "[async]") {
   manual_scheduler a, b;
   int ran = 0;
   item there([&] { ++ran; });
@@ -163,8 +163,7 @@ TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[asy
   CHECK(ran == 1);
 }
 
-TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor reordered",
-          "[async]") {
+TEST_CASE("scheduler: items from other threads are not lost, duplicated or reordered", "[async]") {
   constexpr int threads = 4;
   constexpr int each = 5000;
   manual_scheduler s;
@@ -202,8 +201,7 @@ TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor re
   CHECK_FALSE(s.has_remote_items());
 }
 
-TEST_CASE("scheduler: a turn that spins finds what another thread posts without a wake-up",
-          "[async]") {
+TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake-up", "[async]") {
   manual_scheduler s;
   std::atomic<bool> began{false};
   bool ran = false;
@@ -221,7 +219,7 @@ TEST_CASE("scheduler: a turn that spins finds what another thread posts without 
   s.drain();
 }
 
-TEST_CASE("scheduler: timers expire in their order, in the turn after their time", "[async]") {
+TEST_CASE("scheduler: timers expire in order, in the turn after their time", "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -242,7 +240,7 @@ TEST_CASE("scheduler: timers expire in their order, in the turn after their time
   CHECK(expired == std::vector{at(10), at(30)});
 }
 
-TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "[async]") {
+TEST_CASE("scheduler: does not set the same driver time twice", "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -257,8 +255,7 @@ TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "
   s.drain();
 }
 
-TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver is told",
-          "[async]") {
+TEST_CASE("scheduler: a cancelled timer does not expire and updates the driver", "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -281,10 +278,8 @@ TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver
   CHECK(s.armed == std::vector{at(10), leat::no_deadline});
 }
 
-TEST_CASE(
-    "scheduler: when timers expire in the midst of a turn that cancels a far one, the driver is "
-    "told",
-    "[async]") {
+TEST_CASE("scheduler: updates the driver if timers expire in a turn that cancels a later one",
+          "[async]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer near(expired, s), far(expired, s);
@@ -324,7 +319,7 @@ TEST_CASE("scheduler: a timer is armed again if the driver called for its time b
   CHECK(expired == std::vector{at(11)});
 }
 
-TEST_CASE("scheduler: the time of a turn stands still within it", "[async]") {
+TEST_CASE("scheduler: the time is constant within a turn", "[async]") {
   manual_scheduler s;
   s.now_ = at(5);
   bool stood = false;
@@ -367,7 +362,7 @@ TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the 
   CHECK(woken == 10);
 }
 
-TEST_CASE("scheduler: wake_later does not collect without end", "[async]") {
+TEST_CASE("scheduler: wake_later collects a limited number of waiters", "[async]") {
   manual_scheduler here, there;
   int woken = 0;
   std::deque<noting_wait> waits;
@@ -419,7 +414,7 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[async]") {
   CHECK(second == first);  // each item has a share of its own
 }
 
-TEST_CASE("scheduler: one cannot run inside another", "[async]") {
+TEST_CASE("scheduler: running inside another scheduler ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     manual_scheduler a, b;
     item i([&] { b.run_ready(1); });
@@ -429,7 +424,7 @@ TEST_CASE("scheduler: one cannot run inside another", "[async]") {
   CHECK(said.find("run inside another one") != said.npos);
 }
 
-TEST_CASE("scheduler: to destroy one with work to run ends the process", "[async]") {
+TEST_CASE("scheduler: destruction with pending work ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     item i([] {});
     manual_scheduler s;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::task;
 
-LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[async]") {
+LEAT_TEST("select: the earliest timer wins and the others are cancelled", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto first =
@@ -28,13 +28,13 @@ LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[as
   CHECK(sched.now() - begin == 1h + 1s);
 }
 
-LEAT_TEST("select: a group that has no task is joined at once", "[async]") {
+LEAT_TEST("select: joins a group without tasks at once", "[async]") {
   leat::task_group group;
   const auto done = co_await leat::select(leat::sleep_for(1s), group.join());
   CHECK(done.index() == 1);
 }
 
-LEAT_TEST("select: the end of a group's tasks, or a timer", "[async]") {
+LEAT_TEST("select: returns the first of a join and a timer", "[async]") {
   for (const bool quick : {true, false}) {
     leat::task_group group;
     group.spawn([](bool q) -> task<> { co_await leat::sleep_for(q ? 1s : 3s); }(quick));
@@ -44,7 +44,7 @@ LEAT_TEST("select: the end of a group's tasks, or a timer", "[async]") {
   }
 }
 
-LEAT_TEST("select: what the winner throws is thrown", "[async]") {
+LEAT_TEST("select: throws the error of the winner", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> {
     co_await leat::sleep_for(1s);
@@ -59,7 +59,7 @@ LEAT_TEST("select: what the winner throws is thrown", "[async]") {
   CHECK(what.find("broken") == 0);
 }
 
-LEAT_TEST("select: a task of a group cannot select its join", "[async]") {
+LEAT_TEST("select: a task cannot select the join of its own group", "[async]") {
   leat::task_group group("own");
   std::string what;
   group.spawn([](leat::task_group& g, std::string& out) -> task<> {
@@ -74,7 +74,7 @@ LEAT_TEST("select: a task of a group cannot select its join", "[async]") {
   CHECK(what.find("'own'") != std::string::npos);
 }
 
-LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[async]") {
+LEAT_TEST("select: a stop before or during the wait throws cancelled", "[async]") {
   for (const bool before : {true, false}) {
     leat::task_group group;
     bool cancelled = false;
@@ -92,7 +92,7 @@ LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[async]")
   }
 }
 
-LEAT_TEST("select: a dump tells what is waited for", "[async]") {
+LEAT_TEST("select: a dump lists its operations", "[async]") {
   leat::task_group group("selecting");
   group.spawn([]() -> task<> { co_await leat::select(leat::sleep_for(1s), leat::sleep_for(2s)); }(),
               "chooser");
@@ -104,7 +104,7 @@ LEAT_TEST("select: a dump tells what is waited for", "[async]") {
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: an operation that is done in time", "[async]") {
+LEAT_TEST("with_timeout: returns the result of an operation that completes in time", "[async]") {
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   co_await leat::with_timeout(group.join(), 2s);
@@ -112,8 +112,7 @@ LEAT_TEST("with_timeout: an operation that is done in time", "[async]") {
   co_await leat::with_deadline(leat::sleep_for(1s), sched.now() + 2s);
 }
 
-LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says what it was",
-          "[async]") {
+LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation", "[async]") {
   leat::task_group group("slow");
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
   std::string what;
@@ -142,7 +141,7 @@ auto told_within(leat::task_group& group, leat::duration d) {
   return leat::as_tuple(leat::with_timeout(group.join(), d));
 }
 
-LEAT_TEST("select: a function can return it, and a limit, too", "[async]") {
+LEAT_TEST("select: a function can return a select or a with_timeout", "[async]") {
   std::stop_source source;
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());

@@ -27,11 +27,12 @@ task<leat::duration> time_of(task<void> t) {
 task<void> sleep(leat::duration d) { co_await sleep_for(d); }
 task<void> sleep_to(leat::time_point t) { co_await sleep_until(t); }
 
-LEAT_TEST("sleep_for: takes its time exactly on virtual time", "[async]") {
+LEAT_TEST("sleep_for: lasts exactly its duration on virtual time", "[async]") {
   CHECK(co_await time_of(sleep(90min)) == 90min);
 }
 
-LEAT_TEST("sleep_for: zero and negative spans take no time and let others run", "[async]") {
+LEAT_TEST("sleep_for: zero and negative durations take no time and let other tasks run",
+          "[async]") {
   bool ran = false;
   leat::task_group group;
   group.spawn([](bool& r) -> task<void> {
@@ -53,7 +54,7 @@ LEAT_TEST("sleep_until: a later point is reached exactly", "[async]") {
   CHECK(co_await time_of(sleep_to(leat::time_point{} + 7s)) == 7s);
 }
 
-LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[async]") {
+LEAT_TEST("sleep_for: sleeps end in the order of their times", "[async]") {
   std::vector<int> order;
   const auto note_after = [](std::vector<int>& out, int ms) -> task<void> {
     co_await sleep_for(std::chrono::milliseconds(ms));
@@ -65,7 +66,7 @@ LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[async]") {
   CHECK(order == std::vector{10, 15, 20, 30, 40});
 }
 
-LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[async]") {
+LEAT_TEST("sleep_for: a stop cancels it at once", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
@@ -84,7 +85,7 @@ LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[async]") {
   CHECK(sched.now() == leat::time_point{} + 1ms);
 }
 
-LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[async]") {
+LEAT_TEST("sleep_for: does not sleep after a stop request", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   int cancelled = 0;
   const auto sleeper = [](int& c) -> task<void> {
@@ -104,7 +105,7 @@ LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[async]") {
   CHECK(sched.now() == leat::time_point{});
 }
 
-LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[async]") {
+LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome", "[async]") {
   // The stopper's alarm was set first, so at the time of both the sleeper's has expired already or
   // will not expire any more; either way it is resumed once.
   int ends = 0;
@@ -126,7 +127,7 @@ LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[as
   CHECK(ends == 3);
 }
 
-LEAT_TEST("sleep_for: a span longer than the clock's range is no overflow", "[async]") {
+LEAT_TEST("sleep_for: a duration beyond the clock's range does not overflow", "[async]") {
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
     try {

@@ -29,7 +29,7 @@ task<void> nap_until_stopped(std::atomic<int>& ended) {
   ++ended;
 }
 
-TEST_CASE("task_group: a stop from an OS thread meets tasks that begin, wait and wake",
+TEST_CASE("task_group: a stop from an OS thread reaches tasks that start, wait and wake",
           "[async][stress]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < rounds; ++round) {
@@ -45,7 +45,7 @@ TEST_CASE("task_group: a stop from an OS thread meets tasks that begin, wait and
   }
 }
 
-TEST_CASE("task_group: two stops and the natural end at the same time", "[async][stress]") {
+TEST_CASE("task_group: two stops and the normal end can coincide", "[async][stress]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < rounds; ++round) {
     int first = 0;
@@ -73,7 +73,8 @@ TEST_CASE("task_group: two stops and the natural end at the same time", "[async]
   }
 }
 
-TEST_CASE("task_group: a nested group is made, stopped from outside, and gone", "[async][stress]") {
+TEST_CASE("task_group: a nested group can be created, stopped from outside and destroyed",
+          "[async][stress]") {
   leat::runtime rt({.threads = 2});
   const auto nest = [](leat::scheduler& other, std::atomic<int>& ended) -> task<void> {
     task_group inner;

@@ -99,7 +99,7 @@ LEAT_TEST("task_group: a group can be used again after join", "[async]") {
   CHECK(n == 2);
 }
 
-LEAT_TEST("task_group: several can wait in join", "[async]") {
+LEAT_TEST("task_group: several tasks can join the same group", "[async]") {
   int joined = 0;
   task_group work, joiners;
   work.spawn(sleep_long());
@@ -113,7 +113,7 @@ LEAT_TEST("task_group: several can wait in join", "[async]") {
   CHECK(joined == 3);
 }
 
-LEAT_TEST("task_group: the first error stops the others and comes out of join", "[async]") {
+LEAT_TEST("task_group: the first error stops the other tasks, and join() throws it", "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   task_group group;
   group.spawn(fail_after(1s, "first"));
@@ -123,7 +123,7 @@ LEAT_TEST("task_group: the first error stops the others and comes out of join", 
   CHECK(sched.now() == leat::time_point{} + 1s);
 }
 
-LEAT_TEST("task_group: an error after the stop is told when it is the first", "[async]") {
+LEAT_TEST("task_group: join() throws the first error even if it follows a stop", "[async]") {
   const auto fail_when_stopped = []() -> task<void> {
     try {
       co_await leat::sleep_for(1h);
@@ -138,7 +138,7 @@ LEAT_TEST("task_group: an error after the stop is told when it is the first", "[
   CHECK(co_await error_of_join(group) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[async]") {
+LEAT_TEST("task_group: ignores `cancelled` from tasks after a stop", "[async]") {
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
   co_await leat::sleep_for(1s);
@@ -146,7 +146,7 @@ LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[
   CHECK(co_await error_of_join(group) == "");
 }
 
-LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[async]") {
+LEAT_TEST("task_group: `cancelled` without a stop request is an error", "[async]") {
   const auto give_up = []() -> task<void> {
     throw leat::failure(leat::errc::cancelled, "gave up");
     co_return;
@@ -156,7 +156,7 @@ LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[asyn
   CHECK(co_await error_of_join(group) == "gave up: cancelled");
 }
 
-TEST_CASE("task_group: the second request to stop says that it is the second", "[async]") {
+TEST_CASE("task_group: a second request_stop() returns false", "[async]") {
   task_group group;
   CHECK_FALSE(group.stop_requested());
   CHECK(group.request_stop());
@@ -164,7 +164,7 @@ TEST_CASE("task_group: the second request to stop says that it is the second", "
   CHECK(group.stop_requested());
 }
 
-LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it", "[async]") {
+LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop", "[async]") {
   bool began = false;
   bool stopped = false;
   task_group group;
@@ -179,7 +179,7 @@ LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a stop ends the waits of children that are awaited, too", "[async]") {
+LEAT_TEST("task_group: a stop cancels the waits of awaited child tasks", "[async]") {
   const auto outer = []() -> task<void> { co_await sleep_long(); };
   task_group group;
   group.spawn(outer());
@@ -215,8 +215,7 @@ LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth
   CHECK(cancelled == 3);
 }
 
-LEAT_TEST("task_group: a group whose parent was stopped before is stopped from its beginning",
-          "[async]") {
+LEAT_TEST("task_group: a group created in a stopped task is stopped from the start", "[async]") {
   bool stopped = false;
   task_group group;
   group.request_stop();
@@ -244,7 +243,7 @@ LEAT_TEST("task_group: a shielded group is not stopped with the task that made i
   CHECK_FALSE(stopped);
 }
 
-LEAT_TEST("task_group: a task that joins its own group is told so", "[async]") {
+LEAT_TEST("task_group: join() in a task of the same group throws failed_precondition", "[async]") {
   task_group group("ring");
   std::string said;
   group.spawn([](task_group& g, std::string& text) -> task<void> {
@@ -260,7 +259,7 @@ LEAT_TEST("task_group: a task that joins its own group is told so", "[async]") {
         said.npos);
 }
 
-LEAT_TEST("with_task_group: joins on every way out", "[async]") {
+LEAT_TEST("with_task_group: joins on every path", "[async]") {
   int n = 0;
   co_await leat::with_task_group([&n](task_group& g) -> task<> {
     g.spawn(count_after(n, 1s));
@@ -318,7 +317,7 @@ LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[async]") {
   CHECK(n == 10'000);
 }
 
-LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm", "[async]") {
+LEAT_TEST("task_group: a task may end while a stop is being delivered", "[async]") {
   manual_event event;
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(wait_for(event));
@@ -328,7 +327,7 @@ LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm"
   CHECK(co_await error_of_join(group) == "");
 }
 
-LEAT_TEST("task_group: join goes on when the joining task is stopped", "[async]") {
+LEAT_TEST("task_group: join() keeps waiting if the joining task is stopped", "[async]") {
   manual_event event;
   bool joined = false;
   task_group inner, outer;
@@ -346,7 +345,7 @@ LEAT_TEST("task_group: join goes on when the joining task is stopped", "[async]"
   CHECK(joined);
 }
 
-LEAT_TEST("task_group: tasks die with what they hold before join returns", "[async]") {
+LEAT_TEST("task_group: tasks and their objects are destroyed before join() returns", "[async]") {
   leat_test::counts counts;
   const auto hold = [](leat_test::tracked) -> task<void> { co_await leat::sleep_for(1s); };
   task_group group;
@@ -355,7 +354,7 @@ LEAT_TEST("task_group: tasks die with what they hold before join returns", "[asy
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[async]") {
+TEST_CASE("task_group: destruction with live tasks ends the process with a message", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
     task_group group;
@@ -424,7 +423,7 @@ LEAT_TEST("task_group: a callable that was spawned lives until its task has fini
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task_group: what a spawned callable throws before its task is an error of the task",
+LEAT_TEST("task_group: an exception of a spawned callable counts as an error of its task",
           "[async]") {
   task_group group;
   group.spawn([]() -> task<void> { throw std::runtime_error("no task"); });
@@ -437,7 +436,7 @@ LEAT_TEST("task_group: what a spawned callable throws before its task is an erro
   CHECK(what == "no task");
 }
 
-TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[async]") {
+TEST_CASE("task_group: spawn() outside a scheduler ends the process with a message", "[async]") {
   const std::string said = leat_test::abort_message([] {
     task_group group;
     group.spawn(sleep_long());
@@ -447,7 +446,7 @@ TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sent
 
 // ------------------------------------------------------------------------------ several threads
 
-TEST_CASE("task_group: tasks run on the scheduler they were spawned on", "[async]") {
+TEST_CASE("task_group: tasks run on the scheduler on which they were spawned", "[async]") {
   leat::runtime rt({.threads = 3});
   std::vector<leat::scheduler*> seen(3);
   task_group group;

@@ -69,7 +69,7 @@ task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
 
-LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[async]") {
+LEAT_TEST("task_scope: task_failed receives the error of a task", "[async]") {
   open_scope scope;
   scope.spawn(sleep(1s), "good");
   scope.spawn(
@@ -83,13 +83,14 @@ LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[as
   CHECK_THROWS_AS(std::rethrow_exception(scope.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[async]") {
+LEAT_TEST("task_scope: a wait for idle returns at once without tasks", "[async]") {
   open_scope scope;
   CHECK(scope.is_idle());
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[async]") {
+LEAT_TEST("task_scope: a wait ends at its deadline if the condition does not become true",
+          "[async]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   open_scope scope;
   scope.spawn(sleep(1h));
@@ -99,7 +100,7 @@ LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[a
   CHECK(sched.now() == at(1h));
 }
 
-LEAT_TEST("task_scope: a deadline in the past is no wait", "[async]") {
+LEAT_TEST("task_scope: a deadline in the past does not wait", "[async]") {
   open_scope scope;
   scope.spawn(sleep(1h));
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(-1s)));
@@ -121,7 +122,8 @@ LEAT_TEST("task_scope: a wait for the stop ends with the request", "[async]") {
   CHECK(held);
 }
 
-LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own task", "[async]") {
+LEAT_TEST("task_scope: a wait for the stop of another scope is cancelled with its own task",
+          "[async]") {
   open_scope scope;
   open_scope waiters;
   waiters.spawn([](open_scope& s) -> task<void> { co_await s.until(open_scope::stopped); }(scope));
@@ -132,7 +134,7 @@ LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own 
   CHECK_THROWS_AS(std::rethrow_exception(waiters.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: what is held keeps it from being idle", "[async]") {
+LEAT_TEST("task_scope: a hold prevents idle", "[async]") {
   open_scope scope;
   scope.add_hold();
   CHECK_FALSE(scope.is_idle());
@@ -141,7 +143,7 @@ LEAT_TEST("task_scope: what is held keeps it from being idle", "[async]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[async]") {
+LEAT_TEST("task_scope: a cleared stop can be requested again", "[async]") {
   open_scope scope;
   manual_event event;
   scope.request_scope_stop();
@@ -156,7 +158,7 @@ LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[asy
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a stop is requested again while the first one's notice is on its way",
+LEAT_TEST("task_scope: a stop can be requested again while the first is being delivered",
           "[async]") {
   // The notice was put into the run queue a second time, which tore the queue's list.
   open_scope scope;
@@ -180,8 +182,7 @@ LEAT_TEST("task_scope: a stop is requested again while the first one's notice is
   CHECK(others == 3);
 }
 
-LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels nobody",
-          "[async]") {
+LEAT_TEST("task_scope: a stop that is cleared before its delivery cancels no task", "[async]") {
   open_scope scope;
   manual_event event;
   scope.spawn(wait_for(event));
@@ -197,7 +198,7 @@ LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels
 
 // ---- A stop of more tasks than are ended at a time.
 
-LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "[async]") {
+LEAT_TEST("task_scope: a stop of many tasks lets other tasks run in between", "[async]") {
   open_scope scope;
   manual_event event;
   for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
@@ -211,7 +212,7 @@ LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no harm", "[async]") {
+LEAT_TEST("task_scope: tasks may end while a stop is being delivered to them", "[async]") {
   open_scope scope;
   manual_event event;
   const auto spin = [](open_scope& s) -> task<void> {
@@ -227,7 +228,7 @@ LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no 
   CHECK(ended == 500);
 }
 
-LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[async]") {
+LEAT_TEST("task_scope: a stop that is cleared during delivery cancels no more tasks", "[async]") {
   open_scope scope;
   manual_event event;
   std::size_t ended = 0;
@@ -245,8 +246,9 @@ LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[as
   CHECK(ended == 1000);
 }
 
-LEAT_TEST("task_scope: a stop that is taken back half way and requested again reaches all",
-          "[async]") {
+LEAT_TEST(
+    "task_scope: a stop that is cleared and requested again during delivery reaches all tasks",
+    "[async]") {
   open_scope scope;
   manual_event event;
   int waited_again = 0;
@@ -274,7 +276,7 @@ LEAT_TEST("task_scope: a stop that is taken back half way and requested again re
   CHECK(ended == 1000);
 }
 
-LEAT_TEST("task_scope: report tells each task's name and position", "[async]") {
+LEAT_TEST("task_scope: the report has each task's name and location", "[async]") {
   open_scope scope;
   manual_event event("mail");
   scope.spawn(wait_for(event), "a");
@@ -303,7 +305,7 @@ TEST_CASE("task_scope: block_until ends at its deadline, and with the condition"
   CHECK(scope.block_until(open_scope::idle, leat::no_deadline));
 }
 
-TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[async]") {
+TEST_CASE("task_scope: a blocking wait on a scheduler thread ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<void> {
       open_scope scope;
@@ -314,8 +316,7 @@ TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[as
   CHECK(said.find("use co_await") != said.npos);
 }
 
-TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended",
-          "[async]") {
+TEST_CASE("task_scope: can outlive the schedulers of its tasks", "[async]") {
   // A stop and a dump went to every scheduler that the scope had ever seen.
   open_scope scope("long-lived");
   manual_event event("mail");
@@ -334,7 +335,7 @@ TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks hav
   CHECK(sched.live_tasks() == 0);
 }
 
-TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[async]") {
+TEST_CASE("task_scope: can spawn, stop and report on three threads at once", "[async]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 50; ++round) {
     open_scope scopes[2];
@@ -351,7 +352,8 @@ TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they
   }
 }
 
-TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[async]") {
+TEST_CASE("task_scope: the message of a destruction names an exception that passed a co_await",
+          "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sync_wait([]() -> task<void> {
       open_scope scope;

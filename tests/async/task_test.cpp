@@ -41,14 +41,14 @@ task<void> keep(tracked) { co_return; }
 
 // ---------------------------------------------------------------------------------- results
 
-TEST_CASE("task: what a loop that waits takes beside its frame is little", "[async]") {
+TEST_CASE("task: a loop that waits needs little memory besides its frame", "[async]") {
   CHECK(sizeof(leat::task_context) <= 88);
   CHECK(sizeof(leat::detail::promise<void>) <= 24);
 }
 
-LEAT_TEST("task: an await gives the value", "[async]") { CHECK(co_await give(42) == 42); }
+LEAT_TEST("task: co_await returns the value", "[async]") { CHECK(co_await give(42) == 42); }
 
-LEAT_TEST("task: a task of void runs to its end", "[async]") {
+LEAT_TEST("task: a task<void> runs to its end", "[async]") {
   bool done = false;
   co_await set(done);
   CHECK(done);
@@ -94,7 +94,7 @@ LEAT_TEST("task: a returned value is converted to the result type", "[async]") {
 
 // ---------------------------------------------------------------------------------- errors
 
-LEAT_TEST("task: an exception comes out of the await, with its type", "[async]") {
+LEAT_TEST("task: co_await throws the exception with its type", "[async]") {
   std::string what;
   try {
     co_await fail();
@@ -104,7 +104,7 @@ LEAT_TEST("task: an exception comes out of the await, with its type", "[async]")
   CHECK(what == "failed");
 }
 
-LEAT_TEST("task: an exception passes through every task that awaits", "[async]") {
+LEAT_TEST("task: an exception propagates through all awaiting tasks", "[async]") {
   leat_test::counts counts;
   const auto middle = [](tracked) -> task<int> { co_return co_await fail() + 1; };
   bool caught = false;
@@ -117,7 +117,7 @@ LEAT_TEST("task: an exception passes through every task that awaits", "[async]")
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task: an exception that is no std::exception passes too", "[async]") {
+LEAT_TEST("task: propagates an exception that is not a std::exception", "[async]") {
   const auto odd = []() -> task<void> {
     throw 5;
     co_return;
@@ -133,7 +133,7 @@ LEAT_TEST("task: an exception that is no std::exception passes too", "[async]") 
 
 // -------------------------------------------------------------------------- laziness, lifetime
 
-LEAT_TEST("task: it does not begin before it is awaited", "[async]") {
+LEAT_TEST("task: does not start before it is awaited", "[async]") {
   bool done = false;
   auto t = set(done);
   co_await leat::this_task::yield();
@@ -142,7 +142,7 @@ LEAT_TEST("task: it does not begin before it is awaited", "[async]") {
   CHECK(done);
 }
 
-TEST_CASE("task: one that never ran frees its arguments", "[async]") {
+TEST_CASE("task: destruction before the start destroys the arguments", "[async]") {
   leat_test::counts counts;
   {
     const auto t = keep(tracked(counts, 1));
@@ -150,7 +150,7 @@ TEST_CASE("task: one that never ran frees its arguments", "[async]") {
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task: assignment frees the coroutine that was there", "[async]") {
+TEST_CASE("task: assignment destroys the previous coroutine", "[async]") {
   leat_test::counts counts;
   auto t = keep(tracked(counts, 1));
   t = keep(tracked(counts, 2));
@@ -162,7 +162,7 @@ TEST_CASE("task: assignment frees the coroutine that was there", "[async]") {
 static_assert(!std::is_constructible_v<bool, task<bool>>,
               "a forgotten co_await must not compile as a condition");
 
-TEST_CASE("task: it is empty when made by default or moved from", "[async]") {
+TEST_CASE("task: is empty after default construction and after a move", "[async]") {
   task<int> t;
   CHECK_FALSE(t.valid());
   task<int> full = give(1);
@@ -172,20 +172,20 @@ TEST_CASE("task: it is empty when made by default or moved from", "[async]") {
   CHECK_FALSE(full.valid());  // NOLINT(bugprone-use-after-move)
 }
 
-TEST_CASE("task: to assign one to itself changes nothing", "[async]") {
+TEST_CASE("task: self-assignment has no effect", "[async]") {
   task<int> t = give(1);
   task<int>& same = t;
   t = std::move(same);
   CHECK(t.valid());
 }
 
-TEST_CASE("task: to await an empty one ends the process with a sentence", "[async]") {
+TEST_CASE("task: co_await on an empty task ends the process with a message", "[async]") {
   const std::string said = leat_test::abort_message(
       [] { leat::sync_wait([]() -> task<void> { co_await task<void>(); }()); });
   CHECK(said.find("co_await on an empty task") != said.npos);
 }
 
-TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[async]") {
+TEST_CASE("task: spawn() of an empty task ends the process with a message", "[async]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
     leat::task_group group;
@@ -194,7 +194,8 @@ TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[asyn
   CHECK(said.find("spawn() of an empty task") != said.npos);
 }
 
-LEAT_TEST("task: locals die before the awaiter goes on, arguments with the await", "[async]") {
+LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with the await",
+          "[async]") {
   leat_test::counts counts;
   const auto body = [](tracked argument, leat_test::counts& c) -> task<int> {
     const tracked local(c, 2);
@@ -246,7 +247,7 @@ task<void> descend_and_fail(int depth) {
   co_await descend_and_fail(depth - 1);
 }
 
-LEAT_TEST("task: an exception rises through 1,000 tasks", "[async]") {
+LEAT_TEST("task: an exception propagates through 1,000 tasks", "[async]") {
   std::string what;
   try {
     co_await descend_and_fail(1000);
@@ -256,7 +257,7 @@ LEAT_TEST("task: an exception rises through 1,000 tasks", "[async]") {
   CHECK(what == "bottom");
 }
 
-LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and go on", "[async]") {
+LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and resume", "[async]") {
   struct deep {
     static task<int> wait(int depth, leat_test::manual_event& event) {
       if (depth > 0) co_return co_await wait(depth - 1, event) + 1;
@@ -309,13 +310,13 @@ task<int> give_later(int n, leat_test::manual_event& event) {
   co_return n;
 }
 
-LEAT_TEST("task: a foreign coroutine can await one", "[async]") {
+LEAT_TEST("task: a foreign coroutine can await a task", "[async]") {
   const foreign f = add_one(give(1));
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine waits for one that waits", "[async]") {
+LEAT_TEST("task: a foreign coroutine can await a task that waits", "[async]") {
   leat_test::manual_event event;
   const foreign f = add_one(give_later(1, event));
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
@@ -325,13 +326,13 @@ LEAT_TEST("task: a foreign coroutine waits for one that waits", "[async]") {
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine gets the exception", "[async]") {
+LEAT_TEST("task: a foreign coroutine receives the exception", "[async]") {
   const foreign f = add_one(fail());
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK_THROWS_AS(std::rethrow_exception(f.handle.promise().error), std::runtime_error);
 }
 
-LEAT_TEST("task: a foreign awaitable can be awaited in one", "[async]") {
+LEAT_TEST("task: can await a foreign awaitable", "[async]") {
   struct at_once {
     bool await_ready() const noexcept { return true; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -350,8 +351,7 @@ struct on_another_thread {
   int await_resume() const noexcept { return 5; }
 };
 
-TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task resumes on its own scheduler",
-          "[async]") {
+TEST_CASE("task: resumes on its own scheduler after a foreign awaitable", "[async]") {
   std::jthread thread;
   const auto ask = [](std::jthread& t) -> task<bool> {
     leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -366,7 +366,7 @@ TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task resumes on
   CHECK(leat::sync_wait(ask(thread)));
 }
 
-LEAT_TEST("task: foreign awaitables suspend in three ways", "[async]") {
+LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables", "[async]") {
   struct resumes_itself {  // within the call
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const { h.resume(); }
@@ -409,7 +409,7 @@ LEAT_TEST("task: foreign awaitables suspend in three ways", "[async]") {
   CHECK(self.waiting() == nullptr);
 }
 
-LEAT_TEST("task: a foreign wait stands in the dump", "[async]") {
+LEAT_TEST("task: a dump lists a foreign wait", "[async]") {
   struct keeps {
     std::coroutine_handle<>* kept;
     bool await_ready() const noexcept { return false; }
@@ -426,7 +426,7 @@ LEAT_TEST("task: a foreign wait stands in the dump", "[async]") {
   CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
-TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[async]") {
+TEST_CASE("task: co_await outside a scheduler ends the process with a message", "[async]") {
   const std::string said = leat_test::abort_message([] { const foreign f = add_one(give(1)); });
   CHECK(said.find("outside a scheduler") != said.npos);
 }

@@ -28,7 +28,7 @@ LEAT_TEST("this_task: a spawned task has a context of its own", "[async]") {
   CHECK(other != &co_await this_task::get_context());
 }
 
-LEAT_TEST("context: tells what was fixed at the spawn", "[async]") {
+LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]") {
   struct seen {
     std::string name;
     leat::scheduler* sched = nullptr;
@@ -66,11 +66,11 @@ LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
         std::vector<std::string>{"a name that is longer than any small buffer, and then some", ""});
 }
 
-LEAT_TEST("context: a running task waits for nothing", "[async]") {
+LEAT_TEST("context: a running task has no wait", "[async]") {
   CHECK((co_await this_task::get_context()).waiting() == nullptr);
 }
 
-LEAT_TEST("this_task: get_scheduler is the scheduler that runs", "[async]") {
+LEAT_TEST("this_task: get_scheduler() returns the running scheduler", "[async]") {
   CHECK(&co_await this_task::get_scheduler() == leat::scheduler::current());
 }
 

@@ -20,7 +20,7 @@ struct idle_timer : timer {
   idle_timer() noexcept : timer([](timer&) noexcept {}) {}
 };
 
-TEST_CASE("timer_heap: gives the earliest first", "[async]") {
+TEST_CASE("timer_heap: returns the earliest timer first", "[async]") {
   timer_heap heap;
   idle_timer a, b, c;
   heap.add(b, at(2));
@@ -33,7 +33,8 @@ TEST_CASE("timer_heap: gives the earliest first", "[async]") {
   CHECK(heap.pop_due(at(5)) == nullptr);
 }
 
-TEST_CASE("timer_heap: timers of one point in time come in the order they were set", "[async]") {
+TEST_CASE("timer_heap: timers for the same time expire in the order in which they were set",
+          "[async]") {
   timer_heap heap;
   std::vector<std::unique_ptr<idle_timer>> timers;
   for (int i = 0; i < 20; ++i) {
@@ -51,11 +52,11 @@ TEST_CASE("timer_heap: a timer is due at its time, not before", "[async]") {
   CHECK(heap.pop_due(at(10)) == &t);
 }
 
-TEST_CASE("timer_heap: without timers the earliest time never comes", "[async]") {
+TEST_CASE("timer_heap: without timers, the earliest time is the maximum", "[async]") {
   CHECK(timer_heap().earliest() == leat::no_deadline);
 }
 
-TEST_CASE("timer_heap: a removed timer does not come, and can be set again", "[async]") {
+TEST_CASE("timer_heap: a removed timer does not expire and can be set again", "[async]") {
   timer_heap heap;
   idle_timer t;
   heap.add(t, at(1));

@@ -37,7 +37,7 @@ leat_test::foreign_coroutine choose(std::stop_token token, std::size_t& index) {
   index = done.index();
 }
 
-LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[async]") {
+LEAT_TEST("wait_for_stop: ends with a request before or during the wait", "[async]") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     if (before) source.request_stop();
@@ -75,7 +75,8 @@ LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[async]") {
   }
 }
 
-LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwhile", "[async]") {
+LEAT_TEST("wait_for_stop: a foreign coroutine can wait and be destroyed during the wait",
+          "[async]") {
   std::stop_source source;
   bool stopped = false;
   bool never = false;
@@ -90,7 +91,7 @@ LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwh
   f.handle.destroy();
 }
 
-LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[async]") {
+LEAT_TEST("with_stop: its token cancels a foreign coroutine", "[async]") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     std::string what;
@@ -104,7 +105,7 @@ LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[async]")
   }
 }
 
-LEAT_TEST("with_stop: an operation that ends first gives its result", "[async]") {
+LEAT_TEST("with_stop: returns the result of an operation that completes first", "[async]") {
   std::stop_source source;
   co_await leat::with_stop(leat::sleep_for(1s), source.get_token());
   source.request_stop();
@@ -134,7 +135,7 @@ LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no c
   CHECK(index == 9);
 }
 
-TEST_CASE("wait_for_stop: a stop of another thread", "[async]") {
+TEST_CASE("wait_for_stop: a stop on another thread ends the wait", "[async]") {
   for (int i = 0; i < 200; ++i) {
     leat::runtime rt;
     std::stop_source source;

@@ -27,7 +27,7 @@ TEST_CASE("work_list: first in, first out", "[async]") {
   CHECK(list.empty());
 }
 
-TEST_CASE("work_list: is used again once it was empty", "[async]") {
+TEST_CASE("work_list: can be used again after it was empty", "[async]") {
   std::array<work_item, 2> items;
   work_list list;
   list.push_back(items[0]);
@@ -36,7 +36,7 @@ TEST_CASE("work_list: is used again once it was empty", "[async]") {
   CHECK(drain(list) == std::vector<const work_item*>{&items[1]});
 }
 
-TEST_CASE("work_list: append() moves the others behind its own", "[async]") {
+TEST_CASE("work_list: append() moves the items of another list to the end", "[async]") {
   std::array<work_item, 4> items;
   work_list one;
   work_list two;
@@ -53,7 +53,7 @@ TEST_CASE("work_list: append() moves the others behind its own", "[async]") {
   CHECK(drain(one) == std::vector<const work_item*>{&items[0], &items[1], &items[2], &items[3]});
 }
 
-TEST_CASE("work_list: moved from, it is empty", "[async]") {
+TEST_CASE("work_list: is empty after a move", "[async]") {
   work_item item;
   work_list one;
   one.push_back(item);

@@ -94,7 +94,7 @@ TEST_CASE("braced: functions and pointers in braces arrive in a coroutine", "[ba
   }());
 }
 
-TEST_CASE("braced: a function that is no coroutine can move and assign options", "[base]") {
+TEST_CASE("braced: a plain function can move and assign options", "[base]") {
   leat::sync_wait([]() -> task<> {
     const options same = co_await moved({.name = "s", .names = {"a", long_text}});
     CHECK(same.name == "s");
@@ -105,7 +105,7 @@ TEST_CASE("braced: a function that is no coroutine can move and assign options",
   }());
 }
 
-TEST_CASE("braced: an exception while options are made destroys what there is, once", "[base]") {
+TEST_CASE("braced: an exception during construction destroys each member once", "[base]") {
   leat::sync_wait([]() -> task<> {
     const auto fail = []() -> std::string { throw std::runtime_error("no name"); };
     bool thrown = false;

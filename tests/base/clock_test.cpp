@@ -37,8 +37,7 @@ TEST_CASE("deadline_after: adds, and never overflows", "[base]") {
   CHECK(deadline_after(no_deadline - 1ns, 1ns) == no_deadline);
 }
 
-TEST_CASE("saturated: what nanoseconds cannot tell is the longest they can, or the shortest",
-          "[base]") {
+TEST_CASE("saturated: limits a value to the range of nanoseconds", "[base]") {
   using std::chrono::hours;
   using std::chrono::seconds;
   STATIC_REQUIRE(leat::saturated(seconds::max()) == duration::max());
@@ -54,7 +53,7 @@ TEST_CASE("saturated: what nanoseconds cannot tell is the longest they can, or t
   STATIC_REQUIRE(leat::saturated(far(7s)) == time_point(7s));
 }
 
-TEST_CASE("time_span: takes any unit, and no fraction of a nanosecond", "[base]") {
+TEST_CASE("time_span: accepts any unit except fractions of a nanosecond", "[base]") {
   constexpr leat::time_span span = std::chrono::hours::max();
   STATIC_REQUIRE(span == duration::max());
   STATIC_REQUIRE(leat::time_span(5s) == 5s);
@@ -64,7 +63,7 @@ TEST_CASE("time_span: takes any unit, and no fraction of a nanosecond", "[base]"
   STATIC_REQUIRE(*maybe == duration::max());
 }
 
-LEAT_TEST("time: no limit is too long, in whatever unit", "[base]") {
+LEAT_TEST("time: accepts any limit in any unit", "[base]") {
   using far = std::chrono::time_point<std::chrono::steady_clock, std::chrono::seconds>;
   leat::task_group sleepers;
   int ended = 0;
@@ -91,7 +90,7 @@ LEAT_TEST("time: no limit is too long, in whatever unit", "[base]") {
   co_await sleepers.join();
 }
 
-TEST_CASE("scheduler: the clock on the wall is the system's, and the process this one", "[base]") {
+TEST_CASE("scheduler: has the system clock and the id of the process", "[base]") {
   leat::sync_wait([]() -> leat::task<> {
     const leat::scheduler& here = co_await leat::this_task::get_scheduler();
     const leat::wall_time_point before = std::chrono::system_clock::now();
@@ -103,7 +102,7 @@ TEST_CASE("scheduler: the clock on the wall is the system's, and the process thi
   }());
 }
 
-LEAT_TEST("virtual_scheduler: its clock on the wall goes with its time, and jumps alone",
+LEAT_TEST("virtual_scheduler: the wall clock advances with its time and can jump by itself",
           "[base]") {
   auto& here =
       static_cast<leat::sim::virtual_scheduler&>(co_await leat::this_task::get_scheduler());

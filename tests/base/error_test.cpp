@@ -14,7 +14,7 @@ namespace error_test {
 using leat::errc;
 using leat::make_error_code;
 
-TEST_CASE("errc: the codes are those of TensorFlow's status", "[base]") {
+TEST_CASE("errc: has the codes of TensorFlow's status", "[base]") {
   CHECK(static_cast<int>(errc::cancelled) == 1);
   CHECK(static_cast<int>(errc::invalid_argument) == 3);
   CHECK(static_cast<int>(errc::aborted) == 10);
@@ -23,7 +23,7 @@ TEST_CASE("errc: the codes are those of TensorFlow's status", "[base]") {
   CHECK(static_cast<int>(errc::unauthenticated) == 16);
 }
 
-TEST_CASE("errc: a code carries its number, its category and a sentence", "[base]") {
+TEST_CASE("errc: a code has its number, category and message", "[base]") {
   const std::error_code ec = make_error_code(errc::data_loss);
   CHECK(ec.value() == 15);
   CHECK(std::string(ec.category().name()) == "leat");
@@ -49,14 +49,14 @@ TEST_CASE("errc: a code equals its own condition and no other", "[base]") {
   }
 }
 
-TEST_CASE("errc: cancelled is one thing in every spelling", "[base]") {
+TEST_CASE("errc: all codes of a cancellation are equal", "[base]") {
   CHECK(make_error_code(errc::cancelled) == errc::cancelled);
   CHECK(make_error_code(asio::error::operation_aborted) == errc::cancelled);
   CHECK(std::error_code(ECANCELED, std::generic_category()) == errc::cancelled);
   CHECK(std::error_code(ECANCELED, std::system_category()) == errc::cancelled);
 }
 
-TEST_CASE("errc: what the kernel and Asio report has a meaning here", "[base]") {
+TEST_CASE("errc: maps codes of the kernel and Asio", "[base]") {
   const auto kernel = [](int value) { return std::error_code(value, std::system_category()); };
   CHECK(kernel(ENOENT) == errc::not_found);
   CHECK(kernel(EACCES) == errc::permission_denied);
@@ -65,19 +65,19 @@ TEST_CASE("errc: what the kernel and Asio report has a meaning here", "[base]") 
   CHECK(make_error_code(asio::error::timed_out) == errc::deadline_exceeded);
 }
 
-TEST_CASE("errc: other failures are not taken for a cancellation", "[base]") {
+TEST_CASE("errc: other failures are not equal to cancelled", "[base]") {
   CHECK(std::error_code(ENOENT, std::system_category()) != errc::cancelled);
   CHECK(make_error_code(asio::error::eof) != errc::cancelled);
   CHECK(make_error_code(errc::aborted) != errc::cancelled);
 }
 
-TEST_CASE("errc: success is no error", "[base]") {
+TEST_CASE("errc: success is not an error", "[base]") {
   for (int condition = 1; condition <= 16; ++condition) {
     CHECK(std::error_code() != static_cast<errc>(condition));
   }
 }
 
-TEST_CASE("errc: code that knows nothing of leat may ask for std::errc", "[base]") {
+TEST_CASE("errc: is comparable with std::errc", "[base]") {
   CHECK(leat::make_error_code(errc::cancelled) == std::errc::operation_canceled);
   CHECK(leat::make_error_code(errc::not_found) == std::errc::no_such_file_or_directory);
   CHECK(leat::make_error_code(errc::deadline_exceeded) == std::errc::timed_out);
@@ -85,7 +85,7 @@ TEST_CASE("errc: code that knows nothing of leat may ask for std::errc", "[base]
   CHECK(leat::make_error_code(errc::cancelled) == errc::cancelled);
 }
 
-TEST_CASE("errc: a foreign number is unknown, whatever it is", "[base]") {
+TEST_CASE("errc: every unknown number is `unknown`", "[base]") {
   struct foreign_category final : std::error_category {
     const char* name() const noexcept override { return "foreign"; }
     std::string message(int) const override { return "foreign"; }
@@ -95,7 +95,7 @@ TEST_CASE("errc: a foreign number is unknown, whatever it is", "[base]") {
   CHECK(std::error_code(ECANCELED, foreign) != errc::cancelled);
 }
 
-TEST_CASE("failure: what() begins with the sentence and ends with the meaning", "[base]") {
+TEST_CASE("failure: what() is the message followed by the text of the code", "[base]") {
   const leat::failure f(errc::data_loss, "a.tfrecord, record 3 at offset 48");
   CHECK(std::string(f.what()) == "a.tfrecord, record 3 at offset 48: data loss");
   CHECK(f.code() == errc::data_loss);
@@ -107,7 +107,7 @@ TEST_CASE("failure: keeps a code of another category", "[base]") {
   CHECK(f.code() == errc::not_found);
 }
 
-TEST_CASE("to_error_code: what an exception comes to as a code", "[base]") {
+TEST_CASE("to_error_code: maps exceptions to codes", "[base]") {
   CHECK_FALSE(leat::to_error_code(nullptr));
   const leat::failure f(errc::data_loss, "a.tfrecord");
   CHECK(leat::to_error_code(std::make_exception_ptr(f)) == errc::data_loss);

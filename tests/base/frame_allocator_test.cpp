@@ -16,7 +16,7 @@ using leat::detail::free_frame;
 
 constexpr bool recycles = !LEAT_ASAN && !LEAT_TSAN;
 
-TEST_CASE("frame_allocator: a block that was freed is given out again", "[base]") {
+TEST_CASE("frame_allocator: reuses a freed block", "[base]") {
   if (!recycles) return;
   void* const first = allocate_frame(200);
   free_frame(first, 200);
@@ -72,7 +72,7 @@ TEST_CASE("frame_allocator: a block may be freed on another thread", "[base]") {
   }).join();
 }
 
-TEST_CASE("frame_allocator: what is freed while a thread ends does not stay behind", "[base]") {
+TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak", "[base]") {
   // The destructor runs after those of thread-local objects that were made later.
   struct late {
     void* block = nullptr;
@@ -85,8 +85,7 @@ TEST_CASE("frame_allocator: what is freed while a thread ends does not stay behi
   }).join();                               // the leak checker is the judge
 }
 
-TEST_CASE("frame_allocator: many blocks at once are more than it keeps, and all are freed",
-          "[base]") {
+TEST_CASE("frame_allocator: frees all blocks beyond those that it keeps", "[base]") {
   std::vector<void*> blocks;
   for (int i = 0; i < 10'000; ++i) blocks.push_back(allocate_frame(1000));
   CHECK(std::set<void*>(blocks.begin(), blocks.end()).size() == blocks.size());

@@ -64,7 +64,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[b
   }
 }
 
-TEST_CASE("frame_slabs: all but one are let go of, which serves any class next", "[base]") {
+TEST_CASE("frame_slabs: releases all slabs but one, which serves any class", "[base]") {
   const std::size_t before = frame_slabs::count();
   const std::vector<block*> small = take(3, 6 * slab_size / 64);
   CHECK(frame_slabs::count() >= before + 4);
@@ -77,7 +77,7 @@ TEST_CASE("frame_slabs: all but one are let go of, which serves any class next",
   CHECK(frame_slabs::count() == left);
 }
 
-TEST_CASE("frame_slabs: what is free in a slab is given out before there is another", "[base]") {
+TEST_CASE("frame_slabs: uses free blocks of a slab before it adds another slab", "[base]") {
   std::vector<block*> blocks = take(3, 3 * slab_size / 64);
   std::set<block*> free;
   std::vector<block*> back;
@@ -107,7 +107,7 @@ TEST_CASE("frame_slabs: a batch may contain blocks from operator new", "[base]")
   CHECK(return_blocks(blocks) == 7);  // the leak checker is the judge of the rest
 }
 
-TEST_CASE("frame_slabs: threads take and give back at once", "[base]") {
+TEST_CASE("frame_slabs: threads can allocate and free at the same time", "[base]") {
   const auto work = [](unsigned seed) {
     std::minstd_rand random(seed);
     std::vector<std::pair<std::size_t, std::vector<block*>>> mine;
@@ -142,7 +142,8 @@ TEST_CASE("frame_slabs: threads take and give back at once", "[base]") {
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[base]") {
+TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of its parent do",
+          "[base]") {
   std::atomic<bool> over{false};
   std::jthread busy([&] {
     while (!over) return_blocks(take(5, 3));
@@ -159,7 +160,7 @@ TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use
 
 // From here on through the lists of threads, which are not used under a sanitizer.
 
-TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left behind", "[base]") {
+TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([&] {
@@ -176,7 +177,7 @@ TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left beh
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: few frames take no slab", "[base]") {
+TEST_CASE("frame_slabs: few frames need no slab", "[base]") {
   if (sanitized) return;
   std::jthread([] {
     const std::size_t before = frame_slabs::count();
@@ -189,7 +190,7 @@ TEST_CASE("frame_slabs: few frames take no slab", "[base]") {
   }).join();
 }
 
-TEST_CASE("frame_slabs: what one thread allocates another one frees", "[base]") {
+TEST_CASE("frame_slabs: a thread can free blocks of another thread", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::vector<void*> frames;
@@ -202,7 +203,7 @@ TEST_CASE("frame_slabs: what one thread allocates another one frees", "[base]") 
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: a thread that has many small frames makes room for large ones", "[base]") {
+TEST_CASE("frame_slabs: freed small frames make space for large ones", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {
@@ -219,8 +220,7 @@ TEST_CASE("frame_slabs: a thread that has many small frames makes room for large
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: where there is no memory an allocation throws and nothing is lost",
-          "[base]") {
+TEST_CASE("frame_slabs: throws bad_alloc without memory and loses nothing", "[base]") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {

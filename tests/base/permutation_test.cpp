@@ -47,7 +47,7 @@ std::size_t rank_of(const numbers& order) {
   return rank;
 }
 
-TEST_CASE("permutation: the same orders with every compiler", "[base]") {
+TEST_CASE("permutation: has the same orders with every compiler", "[base]") {
   CHECK(all_of(permutation(10, 1)) == numbers{8, 2, 7, 5, 9, 6, 1, 0, 4, 3});
   CHECK(all_of(permutation(10, 1, 1)) == numbers{9, 7, 2, 1, 8, 3, 4, 5, 0, 6});
   CHECK(all_of(permutation(5, 42, 7)) == numbers{0, 4, 2, 3, 1});
@@ -59,7 +59,7 @@ TEST_CASE("permutation: the same orders with every compiler", "[base]") {
         numbers{6923560018808747039, 5627781543044655727, 5688753410794917537});
 }
 
-TEST_CASE("permutation: each number once, for every size to 2000, and back", "[base]") {
+TEST_CASE("permutation: contains each number once and inverts it, for sizes up to 2000", "[base]") {
   for (std::uint64_t n = 0; n <= leat_test::scaled_count(2000); ++n) {
     for (const std::uint64_t seed : {0U, 77U}) {
       const permutation order(n, seed, n + seed);
@@ -76,7 +76,7 @@ TEST_CASE("permutation: each number once, for every size to 2000, and back", "[b
   }
 }
 
-TEST_CASE("permutation: there and back, for large sizes", "[base]") {
+TEST_CASE("permutation: inverts each number, for large sizes", "[base]") {
   leat::random_engine random(5);
   for (unsigned bits = 11; bits <= 63; ++bits) {
     const std::uint64_t power = std::uint64_t{1} << bits;
@@ -92,7 +92,7 @@ TEST_CASE("permutation: there and back, for large sizes", "[base]") {
   }
 }
 
-TEST_CASE("permutation: up to five numbers, each order is as likely", "[base]") {
+TEST_CASE("permutation: all orders of up to five numbers are equally likely", "[base]") {
   std::size_t orders = 1;
   for (std::uint64_t n = 2; n <= 5; ++n) {
     orders *= static_cast<std::size_t>(n);
@@ -107,7 +107,7 @@ TEST_CASE("permutation: up to five numbers, each order is as likely", "[base]") 
   }
 }
 
-TEST_CASE("permutation: every number comes at every place as often, over the epochs", "[base]") {
+TEST_CASE("permutation: each number is equally likely at each position over the epochs", "[base]") {
   for (const std::uint64_t n : {7U, 12U, 33U, 100U, 256U, 300U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * size);
@@ -122,7 +122,7 @@ TEST_CASE("permutation: every number comes at every place as often, over the epo
   }
 }
 
-TEST_CASE("permutation: two neighbours come at every pair of places as often", "[base]") {
+TEST_CASE("permutation: two neighbours are equally likely at each pair of positions", "[base]") {
   for (const std::uint64_t n : {6U, 9U, 17U, 40U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * (size - 1));
@@ -148,7 +148,7 @@ TEST_CASE("permutation: other epochs and other seeds have other orders", "[base]
   }
 }
 
-TEST_CASE("permutation: more than 2^63 numbers are refused", "[base]") {
+TEST_CASE("permutation: rejects more than 2^63 numbers", "[base]") {
   const std::string said =
       leat_test::refusal([] { return permutation(permutation::max_size + 1, 1); });
   CHECK(

@@ -35,7 +35,7 @@ order through_buffer(std::size_t n, std::size_t capacity) {
   return out;
 }
 
-TEST_CASE("measure_shuffle: orders whose figures are known", "[base]") {
+TEST_CASE("measure_shuffle: matches known figures", "[base]") {
   for (const std::size_t n : {0U, 1U, 2U, 1000U}) {
     CHECK(measure_shuffle(identity(n)).displacement == 0);
     CHECK(measure_shuffle(identity(n)).neighbours == 1);
@@ -79,7 +79,7 @@ TEST_CASE("measure_shuffle: a permutation is a random order, a buffer is not", "
   CHECK(std::abs(measure_shuffle(through_buffer(n, n)).displacement - 1) < 0.01);
 }
 
-TEST_CASE("measure_shuffle: a place that there is not", "[base]") {
+TEST_CASE("measure_shuffle: rejects a position outside the order", "[base]") {
   const std::string said = leat_test::refusal([] { return measure_shuffle(order{0, 2}); });
   CHECK(leat_test::contains(said, "measure_shuffle: order[1] is 2, must be less than the size, 2"));
 }

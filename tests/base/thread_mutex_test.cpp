@@ -48,7 +48,7 @@ TEST_CASE("thread_mutex: one thread at a time", "[base]") {
   CHECK(data.is(4 * rounds));
 }
 
-TEST_CASE("biased_mutex: its first thread enters alone, others share it later", "[base]") {
+TEST_CASE("biased_mutex: is biased to its first thread until another thread locks it", "[base]") {
   leat::detail::biased_mutex mutex;
   guarded data;
   const auto change = [&](long times) {
@@ -63,7 +63,7 @@ TEST_CASE("biased_mutex: its first thread enters alone, others share it later", 
   CHECK(data.is(3000));
 }
 
-TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[base]") {
+TEST_CASE("biased_mutex: a second thread waits while the first holds the lock", "[base]") {
   // The moment of the revocation is what counts: many of them.
   for (int round = 0; round < 300; ++round) {
     constexpr long rounds = 200;
@@ -84,7 +84,7 @@ TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[b
   }
 }
 
-TEST_CASE("parker: sleeps until it is woken, also when that was before", "[base]") {
+TEST_CASE("parker: sleeps until a wake-up, also an earlier one", "[base]") {
   leat::detail::parker parker;
   parker.unpark();
   parker.park();

@@ -6,7 +6,7 @@ using leat::world_rank;
 
 namespace world_rank_test {
 
-TEST_CASE("world_rank: the default is valid, and alone") {
+TEST_CASE("world_rank: the default is valid and is a world of one") {
   CHECK(world_rank{}.error().empty());
   CHECK(world_rank{} == world_rank{.rank = 0, .world_size = 1});
 }
@@ -24,7 +24,7 @@ TEST_CASE("world_rank: a world size is 1 to 2^32") {
         "world_size is 4294967297, must be 1 to 2^32");
 }
 
-TEST_CASE("world_rank: its text names both numbers") {
+TEST_CASE("world_rank: its text contains both numbers") {
   CHECK(world_rank{.rank = 2, .world_size = 8}.text() == "rank 2 of 8");
 }
 

@@ -81,7 +81,7 @@ task<> join_the_late(coordinator& c) {
   co_await c.join();
 }
 
-LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[coordination]") {
+LEAT_TEST("coordinator: stop_requested() and a polling wait see the stop [A1]", "[coordination]") {
   coordinator c;
   CHECK_FALSE(c.should_stop());
   CHECK_FALSE(co_await c.wait_for_stop(10ms));
@@ -90,7 +90,7 @@ LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[coordination]"
   CHECK(co_await c.wait_for_stop(10ms));
 }
 
-LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[coordination]") {
+LEAT_TEST("coordinator: the stop request of another task ends a wait [A2, D1]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(100ms, nullptr, c));
   CHECK_FALSE(co_await c.wait_for_stop(99ms));
@@ -100,7 +100,7 @@ LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[coord
 }
 
 // QD16
-LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which is no stop",
+LEAT_TEST("coordinator: join() waits for the normal end without a stop [A3, A4, A31, A36]",
           "[coordination]") {
   coordinator c;
   for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(nap(d));
@@ -112,7 +112,8 @@ LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which i
   CHECK(c.joined());
 }
 
-LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[coordination]") {
+LEAT_TEST("coordinator: join() names the stragglers after the grace period [A6, A8]",
+          "[coordination]") {
   for (const leat::duration grace : {leat::duration(1), leat::duration(1s)}) {
     coordinator c;
     c.spawn(report_after(0ms, nullptr, c));
@@ -126,7 +127,7 @@ LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[coordina
   }
 }
 
-LEAT_TEST("coordinator A9: who is late can be ignored", "[coordination]") {
+LEAT_TEST("coordinator: join() can ignore stragglers [A9]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(0ms, nullptr, c));
   c.spawn(deaf(), "t2");
@@ -137,7 +138,7 @@ LEAT_TEST("coordinator A9: who is late can be ignored", "[coordination]") {
   co_await join_the_late(c);
 }
 
-TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[coordination]") {
+TEST_CASE("coordinator: prints ignored stragglers to standard error [A9]", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       coordinator c;
@@ -156,7 +157,7 @@ TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "
   CHECK(said.find("returned\n") > told);
 }
 
-LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[coordination]") {
+LEAT_TEST("coordinator: throws the first error [A10]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   c.spawn([]() -> task<> {
@@ -170,8 +171,7 @@ LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[coordi
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not thrown",
-          "[coordination]") {
+LEAT_TEST("coordinator: a clean error stops and is not thrown [A12, A13]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, end_of_input(), c));
   const joined j = co_await join(c);
@@ -186,22 +186,21 @@ LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not throw
 }
 
 // QD26
-LEAT_TEST("coordinator A15: an empty list means that no error is clean", "[coordination]") {
+LEAT_TEST("coordinator: with an empty list no error is clean [A15]", "[coordination]") {
   coordinator c({.clean_stop_errors = {}});
   c.request_stop(end_of_input());
   const joined j = co_await join(c);
   CHECK(j.what.find("end of input") != j.what.npos);
 }
 
-LEAT_TEST("coordinator A16: an error derived from a clean one is clean", "[coordination]") {
+LEAT_TEST("coordinator: an error derived from a clean one is clean [A16]", "[coordination]") {
   coordinator c;
   c.request_stop(std::make_exception_ptr(derived_end()));
   const joined j = co_await join(c);
   CHECK(j.what.empty());
 }
 
-LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left",
-          "[coordination]") {
+LEAT_TEST("coordinator: clear_stop() removes the first error [A17]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   const joined first = co_await join(c);
@@ -214,7 +213,7 @@ LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left"
 }
 
 // QD19
-LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their reporter",
+LEAT_TEST("coordinator: after join(), errors are thrown to the caller of request_stop() [A18, A21]",
           "[coordination]") {
   coordinator c;
   co_await c.join();
@@ -224,7 +223,8 @@ LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their repor
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[coordination]") {
+LEAT_TEST("coordinator: after clear_stop(), errors are recorded again [A20, A38]",
+          "[coordination]") {
   coordinator c;
   co_await c.join();
   c.clear_stop();
@@ -235,7 +235,7 @@ LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[co
 }
 
 // QD11
-LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[coordination]") {
+LEAT_TEST("coordinator: errors after a clean stop are secondary [A23]", "[coordination]") {
   coordinator c;
   c.request_stop(end_of_input());
   c.request_stop(error("late"));
@@ -244,7 +244,7 @@ LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[coordin
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "[coordination]") {
+LEAT_TEST("coordinator: throws the recorded error on every call [A24, A25, D6]", "[coordination]") {
   coordinator c;
   c.request_stop(error("a"));
   c.request_stop(error("b"));
@@ -257,7 +257,8 @@ LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "
   }
 }
 
-LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[coordination]") {
+LEAT_TEST("coordinator: throws a recorded error rather than stragglers_error [A27]",
+          "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop(error("boom"));
@@ -267,7 +268,7 @@ LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[co
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator A29: a grace below nothing is none", "[coordination]") {
+LEAT_TEST("coordinator: a negative grace period is zero [A29]", "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop();
@@ -277,7 +278,8 @@ LEAT_TEST("coordinator A29: a grace below nothing is none", "[coordination]") {
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "[coordination]") {
+LEAT_TEST("coordinator: join() throws an error that occurs while it waits [A30]",
+          "[coordination]") {
   coordinator c;
   c.spawn(nap(10h));
   c.spawn(report_after(200ms, error("late"), c));
@@ -286,7 +288,7 @@ LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "
   CHECK(j.after == 200ms);
 }
 
-LEAT_TEST("coordinator A33: stop_on_exception of a body that ends well requests nothing",
+LEAT_TEST("coordinator: stop_on_exception() of a successful body requests no stop [A33]",
           "[coordination]") {
   coordinator c;
   CHECK(c.stop_on_exception([] {}));
@@ -294,7 +296,7 @@ LEAT_TEST("coordinator A33: stop_on_exception of a body that ends well requests 
   CHECK_FALSE(c.should_stop());
 }
 
-LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", "[coordination]") {
+LEAT_TEST("coordinator: an exception in stop_on_exception() requests a stop", "[coordination]") {
   for (const bool waits : {false, true}) {
     coordinator c;
     if (waits) {
@@ -313,7 +315,8 @@ LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", 
   }
 }
 
-LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[coordination]") {
+LEAT_TEST("coordinator: a clean error in stop_on_exception() requests a stop and is not thrown",
+          "[coordination]") {
   coordinator c;
   CHECK_FALSE(c.stop_on_exception([] { std::rethrow_exception(end_of_input()); }));
   CHECK(c.should_stop());
@@ -321,7 +324,7 @@ LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[coor
   CHECK(j.what.empty());
 }
 
-LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[coordination]") {
+LEAT_TEST("coordinator: a body that the stop cancels is not an error", "[coordination]") {
   coordinator c;
   leat::fifo_queue<int> q(1);
   c.spawn([](coordinator& coord, leat::fifo_queue<int>& queue) -> task<> {
@@ -334,7 +337,8 @@ LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[co
   CHECK(c.secondary_errors().empty());
 }
 
-LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", "[coordination]") {
+LEAT_TEST("coordinator: stop_on_exception() throws the error after join() [A34]",
+          "[coordination]") {
   coordinator c;
   co_await c.join();
   CHECK_THROWS_WITH(c.stop_on_exception([] { throw std::runtime_error("k"); }), "k");
@@ -345,7 +349,7 @@ LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", 
                     "k");
 }
 
-LEAT_TEST("coordinator A37: a wait of no time or less polls", "[coordination]") {
+LEAT_TEST("coordinator: a wait with a limit of zero or less polls [A37]", "[coordination]") {
   coordinator c;
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -354,7 +358,7 @@ LEAT_TEST("coordinator A37: a wait of no time or less polls", "[coordination]") 
   CHECK(sched.now() == begin);
 }
 
-TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[coordination]") {
+TEST_CASE("coordinator: any number of tasks and threads can wait for the stop", "[coordination]") {
   leat::runtime rt({.threads = 2});
   coordinator c;
   std::vector<std::jthread> threads;
@@ -373,7 +377,8 @@ TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[co
   CHECK(woken == 8);
 }
 
-LEAT_TEST("coordinator: a task spawned while join waits is waited for", "[coordination]") {  // QD18
+LEAT_TEST("coordinator: join() waits for a task that is spawned while it waits",
+          "[coordination]") {  // QD18
   coordinator c;
   c.spawn([](coordinator& coord) -> task<> {
     co_await leat::sleep_for(1ms);

@@ -55,7 +55,8 @@ task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) 
   co_return what;
 }
 
-LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[coordination]") {
+LEAT_TEST("with_coordinator: the tasks and threads of the body have ended when it returns",
+          "[coordination]") {
   int ended = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
     for (int i = 0; i < 3; ++i) {
@@ -69,7 +70,8 @@ LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[coordi
   CHECK(ended == 3);
 }
 
-LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "[coordination]") {
+LEAT_TEST("with_coordinator: an error of the body stops the tasks and is thrown",
+          "[coordination]") {
   bool stopped = false;
   std::string what;
   try {
@@ -108,7 +110,8 @@ LEAT_TEST("with_coordinator: an error of a task stops the body", "[coordination]
   CHECK(what.find("task") == 0);
 }
 
-LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[coordination]") {
+LEAT_TEST("with_coordinator: waits for stragglers and then throws stragglers_error",
+          "[coordination]") {
   bool ended = false;
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -138,7 +141,7 @@ LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[coor
   CHECK(what.find("slow") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[coordination]") {
+LEAT_TEST("coordinator: a new one has no stop request", "[coordination]") {
   leat::coordinator c;
   CHECK_FALSE(c.should_stop());
   const bool stopped = co_await c.wait_for_stop(10ms);
@@ -162,7 +165,7 @@ LEAT_TEST("coordinator: wait_for_stop ends with the request", "[coordination]") 
   co_await c.join();
 }
 
-LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[coordination]") {
+LEAT_TEST("coordinator: join() waits for the normal end without a stop", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   const auto begin = s.now();
@@ -174,7 +177,7 @@ LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[coo
   CHECK(c.joined());
 }
 
-LEAT_TEST("coordinator: the first error stops the others and is thrown", "[coordination]") {
+LEAT_TEST("coordinator: the first error stops the other tasks and is thrown", "[coordination]") {
   leat::coordinator c;
   c.spawn(nap(10h));
   c.spawn(fail_after(10ms, "First"));
@@ -185,7 +188,7 @@ LEAT_TEST("coordinator: the first error stops the others and is thrown", "[coord
   CHECK(again == "First");
 }
 
-LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[coordination]") {
+LEAT_TEST("coordinator: a clean error is a stop without an error", "[coordination]") {
   leat::coordinator c;
   c.spawn(end_of_input());
   c.spawn(nap(10h));
@@ -194,14 +197,14 @@ LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[coordinatio
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator: an empty list of clean types means none", "[coordination]") {
+LEAT_TEST("coordinator: without clean types, every error is thrown", "[coordination]") {
   leat::coordinator c({.clean_stop_errors = {}});
   c.spawn(end_of_input());
   const std::string what = co_await joined(c);
   CHECK(what.find("no more") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: the first request decides, later errors are secondary", "[coordination]") {
+LEAT_TEST("coordinator: errors after the first request are secondary", "[coordination]") {
   leat::coordinator c;
   c.request_stop();
   c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
@@ -210,7 +213,7 @@ LEAT_TEST("coordinator: the first request decides, later errors are secondary", 
   CHECK(c.secondary_errors().size() == 1);
 }
 
-TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[coordination]") {
+TEST_CASE("coordinator: prints unread secondary errors once", "[coordination]") {
   const auto said_by = [](bool read) {
     return leat_test::abort_message([read] {
       leat::sim::run([](bool ask) -> task<> {
@@ -229,7 +232,8 @@ TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[coo
   CHECK(said_by(false) == "leat: coordinator 'c': unreported secondary error: late\nthe end\n");
 }
 
-LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[coordination]") {
+LEAT_TEST("coordinator: an error after join() is thrown to the caller of request_stop()",
+          "[coordination]") {
   leat::coordinator c;
   co_await c.join();
   CHECK_THROWS_AS(c.request_stop(std::make_exception_ptr(std::runtime_error("late"))),
@@ -239,7 +243,7 @@ LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[coordi
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator: clear_stop makes it as new", "[coordination]") {
+LEAT_TEST("coordinator: clear_stop() resets it", "[coordination]") {
   leat::coordinator c;
   c.spawn(fail_after(1ms, "First"));
   std::string what = co_await joined(c);
@@ -252,7 +256,8 @@ LEAT_TEST("coordinator: clear_stop makes it as new", "[coordination]") {
   CHECK(what == "Second");
 }
 
-LEAT_TEST("coordinator: a late join names who is late, where and on what", "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error names each straggler with its wait and location",
+          "[coordination]") {
   leat::coordinator c({.name = "training"});
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
@@ -288,7 +293,7 @@ LEAT_TEST("coordinator: a recorded error hides stragglers", "[coordination]") {
   CHECK(again == "boom");
 }
 
-LEAT_TEST("coordinator: beside a recorded error the stragglers are secondary", "[coordination]") {
+LEAT_TEST("coordinator: stragglers are secondary if an error is recorded", "[coordination]") {
   leat::coordinator c;
   c.spawn(stubborn(10s), "late one");
   c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
@@ -310,7 +315,7 @@ task<> rethrow(std::exception_ptr error) {
   std::rethrow_exception(error);
 }
 
-LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[coordination]") {
+LEAT_TEST("coordinator: keeps one failure once if several tasks throw it", "[coordination]") {
   leat::coordinator c;
   const auto shared = std::make_exception_ptr(std::runtime_error("shared"));
   for (int i = 0; i < 3; ++i) c.spawn(rethrow(shared));
@@ -321,7 +326,7 @@ LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[c
 }
 
 // With a real thread, so on real time.
-TEST_CASE("coordinator: one that is made in a task is stopped with it", "[coordination]") {
+TEST_CASE("coordinator: one created in a task is stopped with the task", "[coordination]") {
   struct inside {
     static task<> run(bool& seen, bool& thread_stopped) {
       leat::coordinator c;
@@ -350,7 +355,8 @@ TEST_CASE("coordinator: one that is made in a task is stopped with it", "[coordi
   CHECK(thread_stopped);
 }
 
-LEAT_TEST("coordinator: a task of its own cannot join it", "[coordination]") {
+LEAT_TEST("coordinator: join() in one of its own tasks throws failed_precondition",
+          "[coordination]") {
   leat::coordinator c({.name = "ring"});
   std::string what;
   c.spawn([](leat::coordinator& mine, std::string& said) -> task<> {
@@ -372,7 +378,7 @@ LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[coordination]") {
   CHECK(q.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[coordination]") {
+LEAT_TEST("coordinator: the recorded error can be thrown several times", "[coordination]") {
   leat::coordinator c;
   CHECK_NOTHROW(c.raise_requested_exception());
   c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
@@ -402,7 +408,7 @@ LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[
   CHECK_FALSE(c.should_stop());
 }
 
-LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[coordination]") {
+LEAT_TEST("coordinator: `cancelled` without a stop request is an error", "[coordination]") {
   leat::coordinator c;
   c.spawn([]() -> task<> {
     co_await leat::this_task::yield();
@@ -412,7 +418,7 @@ LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[coo
   CHECK(what.find("by itself") != std::string::npos);
 }
 
-LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[coordination]") {
+LEAT_TEST("coordinator: ignores `cancelled` from tasks after a stop", "[coordination]") {
   leat::coordinator c;
   c.spawn(nap(10h));
   c.spawn(nap(10h));
@@ -435,8 +441,7 @@ TEST_CASE("coordinator: the same error requested twice after the first is kept o
   CHECK(c.secondary_errors().empty());
 }
 
-LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary",
-          "[coordination]") {
+LEAT_TEST("coordinator: a clean error and the recorded error are not secondary", "[coordination]") {
   leat::coordinator c;
   const auto first = std::make_exception_ptr(std::runtime_error("first"));
   c.request_stop(first);
@@ -448,7 +453,7 @@ LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary"
   CHECK(what == "first");
 }
 
-LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[coordination]") {
+LEAT_TEST("coordinator: a clean error after join() is not thrown", "[coordination]") {
   leat::coordinator c;
   co_await c.join();
   CHECK_NOTHROW(
@@ -457,7 +462,7 @@ LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[coo
 }
 
 // QD17
-LEAT_TEST("coordinator: the grace begins when the stop is requested", "[coordination]") {
+LEAT_TEST("coordinator: the grace period starts at the stop request", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
@@ -469,7 +474,8 @@ LEAT_TEST("coordinator: the grace begins when the stop is requested", "[coordina
   co_await c.join({.grace = 20s});
 }
 
-LEAT_TEST("coordinator: tasks that end within the grace are not late", "[coordination]") {
+LEAT_TEST("coordinator: tasks that end within the grace period are not stragglers",
+          "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(5s));
@@ -480,9 +486,8 @@ LEAT_TEST("coordinator: tasks that end within the grace are not late", "[coordin
   CHECK(s.now() - begin == 5s);
 }
 
-TEST_CASE(
-    "coordinator: to coordinator::spawn() outside a scheduler ends the process with a sentence",
-    "[coordination]") {
+TEST_CASE("coordinator: spawn() outside a scheduler ends the process with a message",
+          "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::coordinator c;
     c.spawn(nap(1ms));

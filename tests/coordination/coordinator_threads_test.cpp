@@ -28,7 +28,7 @@ namespace coordinator_threads_test {
 using namespace std::chrono_literals;
 using leat::errc;
 
-TEST_CASE("coordinator: threads are joined, their errors count", "[coordination]") {
+TEST_CASE("coordinator: joins threads and throws their errors", "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> stopped{false};
   c.start_thread("waiter", [&](const std::stop_token& stop) {
@@ -41,7 +41,7 @@ TEST_CASE("coordinator: threads are joined, their errors count", "[coordination]
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: the body of a thread may do without the stop token", "[coordination]") {
+TEST_CASE("coordinator: the function of a thread may have no stop token", "[coordination]") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   std::atomic<bool> stopped{false};
@@ -57,8 +57,7 @@ TEST_CASE("coordinator: the body of a thread may do without the stop token", "[c
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined",
-          "[coordination]") {
+TEST_CASE("coordinator: stops and joins a registered thread", "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.register_thread(std::jthread([&](const std::stop_token& stop) {
@@ -71,7 +70,7 @@ TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joine
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: a thread that is late is named", "[coordination]") {
+TEST_CASE("coordinator: stragglers_error names a thread", "[coordination]") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("slow worker", [&](const std::stop_token&) {
@@ -83,7 +82,7 @@ TEST_CASE("coordinator: a thread that is late is named", "[coordination]") {
   c.wait_join();
 }
 
-TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "[coordination]") {
+TEST_CASE("coordinator: block_for_stop() ends with the stop or at its limit", "[coordination]") {
   leat::coordinator c;
   CHECK_FALSE(c.block_for_stop(1ms));
   c.start_thread("stopper", [&c](const std::stop_token&) { c.request_stop(); });
@@ -91,7 +90,7 @@ TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "
   c.wait_join();
 }
 
-TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", "[coordination]") {
+TEST_CASE("coordinator: wait_join() waits for the normal end without a stop", "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.start_thread("short", [&](const std::stop_token&) { ended = true; });
@@ -101,7 +100,7 @@ TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", 
   CHECK(c.joined());
 }
 
-TEST_CASE("coordinator: a late join names the threads that live, and only these",
+TEST_CASE("coordinator: stragglers_error names only threads that are still running",
           "[coordination]") {
   std::atomic<bool> go{false};
   std::atomic<bool> quick_ended{false};
@@ -129,7 +128,7 @@ TEST_CASE("coordinator: a late join names the threads that live, and only these"
   c.wait_join();
 }
 
-TEST_CASE("coordinator: a thread's error after the join is secondary, not lost", "[coordination]") {
+TEST_CASE("coordinator: an error of a thread after join() is secondary", "[coordination]") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("late", [&](const std::stop_token&) {
@@ -159,8 +158,7 @@ TEST_CASE("coordinator: a thread that is registered after the stop is stopped at
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: a registered thread is not stopped before the others are",
-          "[coordination]") {
+TEST_CASE("coordinator: a registered thread is stopped with the others", "[coordination]") {
   leat::coordinator c;
   std::jthread worker([](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::yield();
@@ -173,14 +171,14 @@ TEST_CASE("coordinator: a registered thread is not stopped before the others are
   c.wait_join();
 }
 
-TEST_CASE("coordinator: a thread that nobody started can be registered", "[coordination]") {
+TEST_CASE("coordinator: an empty std::jthread can be registered", "[coordination]") {
   leat::coordinator c;
   c.register_thread(std::jthread(), "none");
   c.wait_join();
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: a thread without a body is refused", "[coordination]") {
+TEST_CASE("coordinator: rejects a thread without a function", "[coordination]") {
   leat::coordinator c;
   CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no function"));
   c.request_stop();
@@ -204,7 +202,8 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "
   }
 }
 
-TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[coordination]") {
+TEST_CASE("coordinator: join() in one of its own threads throws failed_precondition",
+          "[coordination]") {
   leat::coordinator c({.name = "ring"});
   const bool stopped = GENERATE(false, true);
   std::string said;
@@ -221,8 +220,7 @@ TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[c
   CHECK(said.find("coordinator 'ring': join() in one of its own threads would never return") == 0);
 }
 
-TEST_CASE("coordinator: its end stops the threads that are left, and joins them",
-          "[coordination]") {
+TEST_CASE("coordinator: its destructor stops and joins the remaining threads", "[coordination]") {
   std::atomic<bool> ended{false};
   {
     leat::coordinator c;
@@ -234,7 +232,7 @@ TEST_CASE("coordinator: its end stops the threads that are left, and joins them"
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[coordination]") {
+TEST_CASE("coordinator: accepts any limit and grace period in any unit", "[coordination]") {
   leat::coordinator c;
   std::atomic<int> stopped{0};
   c.start_thread("waits", [&](const std::stop_token&) {
@@ -260,7 +258,7 @@ TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[
   CHECK(stopped == 2);
 }
 
-TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of the next round",
+TEST_CASE("coordinator: `cancelled` from a remaining thread is ignored after clear_stop()",
           "[coordination]") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
@@ -285,7 +283,7 @@ TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of 
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: another error of a thread left behind stops the next round",
+TEST_CASE("coordinator: another error of a remaining thread stops again after clear_stop()",
           "[coordination]") {
   leat::coordinator c;
   std::atomic<bool> cleared{false};
@@ -301,7 +299,7 @@ TEST_CASE("coordinator: another error of a thread left behind stops the next rou
   CHECK(c.should_stop());
 }
 
-TEST_CASE("coordinator: the callback of a thread registered after a stop may call it",
+TEST_CASE("coordinator: the stop callback of a thread registered after a stop may call it",
           "[coordination]") {
   leat::coordinator coord;
   coord.request_stop();
@@ -322,7 +320,7 @@ TEST_CASE("coordinator: the callback of a thread registered after a stop may cal
   CHECK(called == 1);
 }
 
-TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[coordination]") {
+TEST_CASE("coordinator: a stop reaches threads that stop callbacks register", "[coordination]") {
   leat::coordinator coord;
   std::atomic<int> ended{0};
   const auto until_stopped = [&](const std::stop_token& stop) {
@@ -339,7 +337,7 @@ TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[c
   CHECK(ended == 2);
 }
 
-TEST_CASE("coordinator: a thread that cannot be started is named, with what to do",
+TEST_CASE("coordinator: the error for a thread that cannot be started names it and a remedy",
           "[coordination]") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
   const std::string said = leat_test::abort_message([] {
@@ -361,7 +359,8 @@ TEST_CASE("coordinator: a thread that cannot be started is named, with what to d
   CHECK(said.find("coordinator 'svc': thread 'exporter' cannot be started: raise") == 0);
 }
 
-TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[coordination]") {
+TEST_CASE("coordinator: wait_join() with stop_after stops tasks that do not end",
+          "[coordination]") {
   leat::coordinator coord;
   coord.start_thread("poller", [](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

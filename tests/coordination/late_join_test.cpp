@@ -31,7 +31,7 @@ using leat_test::dump;
 
 const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for an expression
 
-TEST_CASE("coordinator: a late join tells what threads block on", "[coordination]") {
+TEST_CASE("coordinator: stragglers_error has the blocking waits of threads", "[coordination]") {
   std::atomic<bool> go{false};
   coordinator other({.name = "other"});
   other.start_thread("busy", [&](const std::stop_token&) {
@@ -75,7 +75,7 @@ std::string popping(const std::string& task, const std::string& queue) {
          "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
 }
 
-LEAT_TEST("coordinator: a late join prints the chain and the groups of a straggler",
+LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a straggler",
           "[coordination]") {
   fifo_queue<int> q(3, "never");
   coordinator c({.name = "training"});
@@ -97,7 +97,7 @@ LEAT_TEST("coordinator: a late join prints the chain and the groups of a straggl
   CHECK(std::regex_search(what, told));
 }
 
-LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits",
+LEAT_TEST("coordinator: stragglers_error has the wait of the stop_loop of a looper",
           "[coordination]") {
   fifo_queue<int> q(3, "answers");
   coordinator c({.name = "training"});
@@ -114,7 +114,7 @@ LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits"
   CHECK(std::regex_search(what, std::regex(popping("stop_loop", "answers"))));
 }
 
-LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits",
+LEAT_TEST("coordinator: stragglers_error has the wait of the cancel_op of a runner",
           "[coordination]") {
   fifo_queue<int> q(3, "answers"), fed(1, "fed");
   leat::queue_runner_options options;
@@ -135,7 +135,8 @@ LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits"
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 
-LEAT_TEST("coordinator: a group that has outlived its maker makes no join late", "[coordination]") {
+LEAT_TEST("coordinator: a group that outlives the task that created it is not a straggler",
+          "[coordination]") {
   fifo_queue<int> q(3, "never");
   std::optional<task_group> left_behind;
   std::string of_nobody, of_one;
@@ -170,7 +171,7 @@ task<void> third_call(task_group*& made) {
 task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
-LEAT_TEST("coordinator: a late join prints the await chain of a straggler", "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error has the await chain of a straggler", "[coordination]") {
   coordinator c({.name = "training"});
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");

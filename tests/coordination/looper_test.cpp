@@ -99,7 +99,7 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
 }
 
 // B2
-LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks around them",
+LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_loop",
           "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -111,7 +111,7 @@ LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks arou
   CHECK(seen.stops == milliseconds{200ms});
 }
 
-LEAT_TEST("looper: the schedule begins when start_loop is over", "[coordination]") {
+LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -123,7 +123,7 @@ LEAT_TEST("looper: the schedule begins when start_loop is over", "[coordination]
 }
 
 // QD25; case 41 of a supervisor.
-LEAT_TEST("looper: what was missed is caught up back to back", "[coordination]") {
+LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -133,7 +133,7 @@ LEAT_TEST("looper: what was missed is caught up back to back", "[coordination]")
 }
 
 // QD25; case 41.
-LEAT_TEST("looper: or what was missed is left out", "[coordination]") {
+LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -145,7 +145,7 @@ LEAT_TEST("looper: or what was missed is left out", "[coordination]") {
   CHECK(seen.calls == milliseconds{0ms, 300ms, 400ms, 600ms, 700ms});
 }
 
-LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[coordination]") {
+LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -197,7 +197,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]"
 }
 
 // Case 42.
-LEAT_TEST("looper: an error of a clean type is a clean stop", "[coordination]") {
+LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -214,7 +214,7 @@ LEAT_TEST("looper: an error of a clean type is a clean stop", "[coordination]") 
 }
 
 // B6
-LEAT_TEST("looper: without an interval calls are back to back, and others have their turn",
+LEAT_TEST("looper: without an interval, calls follow at once and other tasks run in between",
           "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -231,7 +231,7 @@ LEAT_TEST("looper: without an interval calls are back to back, and others have t
 }
 
 // B7: that the owner is a coordinator, or a group, is a matter of types.
-TEST_CASE("looper: no body and a negative interval are refused at once", "[coordination]") {
+TEST_CASE("looper: rejects an empty body and a negative interval", "[coordination]") {
   const auto code_of = [](auto make) {
     try {
       static_cast<void>(make());
@@ -247,7 +247,7 @@ TEST_CASE("looper: no body and a negative interval are refused at once", "[coord
 }
 
 // B8: to make one and to spawn it is one step; the coordinator knows it before it has run.
-LEAT_TEST("looper: the coordinator knows it from spawn on", "[coordination]") {
+LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
   {
@@ -271,7 +271,7 @@ LEAT_TEST("looper: the coordinator knows it from spawn on", "[coordination]") {
 }
 
 // Case 43.
-LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[coordination]") {
+LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -284,7 +284,7 @@ LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[coordin
 }
 
 // B10
-LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[coordination]") {
+LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -296,8 +296,7 @@ LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[coor
   CHECK(seen.stops == milliseconds{1000ms});
 }
 
-LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all the same",
-          "[coordination]") {
+LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -332,7 +331,7 @@ LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
   CHECK(seen.stops == milliseconds{2500ms});
 }
 
-LEAT_TEST("looper: no interval is too long, in whatever unit", "[coordination]") {
+LEAT_TEST("looper: accepts any interval in any unit", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
   const auto call = [&calls]() -> task<> {

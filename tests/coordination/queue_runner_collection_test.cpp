@@ -76,7 +76,7 @@ LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result
 }
 
 // C26
-TEST_CASE("queue_runner_collection: an empty list is warned of", "[coordination]") {
+TEST_CASE("queue_runner_collection: start() prints a warning for an empty list", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::coordinator coord;
@@ -106,7 +106,7 @@ LEAT_TEST("queue_runner_collection: a runner that was added twice is started onc
 }
 
 // C28
-TEST_CASE("queue_runner_collection: shows those in a scope", "[coordination]") {
+TEST_CASE("queue_runner_collection: lists the runners of a scope", "[coordination]") {
   counting in("scope/queue");
   counting out("scopes/queue");
   leat::queue_runner_collection all;
@@ -119,8 +119,7 @@ TEST_CASE("queue_runner_collection: shows those in a scope", "[coordination]") {
   CHECK(all.runners().size() == 2);
 }
 
-TEST_CASE("queue_runner_collection: with one that has no operation none is started",
-          "[coordination]") {
+TEST_CASE("queue_runner_collection: starts none if one has no operation", "[coordination]") {
   leat::sim::virtual_scheduler s;
   counting good("good");
   leat::fifo_queue<int> q(1, "bad");
@@ -136,7 +135,8 @@ TEST_CASE("queue_runner_collection: with one that has no operation none is start
 }
 
 // C25
-TEST_CASE("queue_runner_collection: outside a scheduler one has to be named", "[coordination]") {
+TEST_CASE("queue_runner_collection: start() outside a scheduler needs a scheduler",
+          "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     counting a("a");
     leat::queue_runner_collection all;

@@ -56,7 +56,7 @@ TEST_CASE("queue_runner_def: the bytes are those of the protobuf message", "[coo
 }
 
 // C29
-TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors kept",
+TEST_CASE("queue_runner_def: is restored from its bytes with the order of the errors",
           "[coordination]") {
   const queue_runner_def def = round_trip_definition();
   CHECK(queue_runner_def::from_bytes(def.to_bytes()) == def);
@@ -68,7 +68,7 @@ TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors 
         queue_runner_def{.queue_closed_errors = {errc::out_of_range}});
 }
 
-TEST_CASE("queue_runner_def: reads errors one by one and packed, and what it knows in any order",
+TEST_CASE("queue_runner_def: reads unpacked and packed errors, and fields in any order",
           "[coordination]") {
   const auto def = queue_runner_def::from_bytes(from_hex("280b2a020104280a0a01610a0162"));
   CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range, errc::cancelled,
@@ -76,7 +76,7 @@ TEST_CASE("queue_runner_def: reads errors one by one and packed, and what it kno
   CHECK(def.queue_name == "b");  // the last one counts
 }
 
-TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[coordination]") {
+TEST_CASE("queue_runner_def: skips unknown fields of every wire type", "[coordination]") {
   const std::string known = from_hex("0a0161");
   for (const char* unknown : {
            "3096ffffffffffffffff01",  // a number in field 6
@@ -94,15 +94,14 @@ TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[co
   }
 }
 
-TEST_CASE("queue_runner_def: without field 5, as in old files, it has the default after parsing",
-          "[coordination]") {
+TEST_CASE("queue_runner_def: has the default errors if field 5 is missing", "[coordination]") {
   const queue_runner_def old{.queue_name = "queue", .enqueue_op_names = {"enqueue"}};
   const auto def = queue_runner_def::from_bytes(old.to_bytes());
   CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range});
   CHECK(queue_runner_def::from_bytes(def.to_bytes()) == def);
 }
 
-TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the field",
+TEST_CASE("queue_runner_def: rejects corrupt bytes with the offset of the field",
           "[coordination]") {
   CHECK(damage_in(from_hex("0a05717565")).find("at offset 0") != std::string::npos);
   const struct {
@@ -137,7 +136,8 @@ TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the fi
   CHECK(damage_in(deep.substr(1, 200)).empty());
 }
 
-TEST_CASE("queue_runner_def: names are UTF-8, in and out", "[coordination]") {
+TEST_CASE("queue_runner_def: rejects names that are not UTF-8 in both directions",
+          "[coordination]") {
   queue_runner_def def = round_trip_definition();
   for (const std::string& bad : {"\x80"s, "\xC1\x81"s, "\xE0\x9F\x80"s, "\xED\xA0\x80"s,
                                  "\xF0\x8F\x80\x80"s, "\xF4\x90\x80\x80"s, "\xF5\x80\x80\x80"s,
@@ -177,7 +177,7 @@ TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "
 }
 
 // C29
-TEST_CASE("queue_runner: becomes a definition, and a runner again", "[coordination]") {
+TEST_CASE("queue_runner: converts to a definition and back", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   names.add_queue(queue);
@@ -194,7 +194,8 @@ TEST_CASE("queue_runner: becomes a definition, and a runner again", "[coordinati
 }
 
 // D7
-LEAT_TEST("queue_runner: made of a definition it runs what the names stand for", "[coordination]") {
+LEAT_TEST("queue_runner: created from a definition, it runs the named operations",
+          "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   int counter = 0;
@@ -216,7 +217,7 @@ LEAT_TEST("queue_runner: made of a definition it runs what the names stand for",
 }
 
 // D9, D14, C21, C22
-TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "[coordination]") {
+TEST_CASE("queue_runner: rejects an unusable definition and names the reason", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
   names.add_queue(queue);
@@ -251,7 +252,7 @@ TEST_CASE("queue_runner: a definition that cannot be run is refused, by name", "
   CHECK(has(said(errc::invalid_argument, def), "no queue name: set queue_name"));
 }
 
-TEST_CASE("queue_runner_resolver: a name stands for one thing", "[coordination]") {
+TEST_CASE("queue_runner_resolver: rejects a name that is already registered", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::fifo_queue<int> nameless(2);
   leat::queue_runner_resolver names;

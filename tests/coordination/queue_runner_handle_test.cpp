@@ -22,8 +22,7 @@ using leat_test::error_texts;
 task<> nothing() { co_return; }
 
 // C1
-LEAT_TEST("queue_runner_handle: an operation runs until its input ends; no error is kept",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: the end of the input is not an error", "[coordination]") {
   number_queue q(10, "q");
   int n = 0;
   leat::queue_runner runner(q);
@@ -42,10 +41,8 @@ LEAT_TEST("queue_runner_handle: an operation runs until its input ends; no error
 }
 
 // C2, C3
-LEAT_TEST(
-    "queue_runner_handle: several operations end each in its time, and the close_op runs once, "
-    "last",
-    "[coordination]") {
+LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation has ended",
+          "[coordination]") {
   number_queue q(10);
   int a = 0;
   int b = 0;
@@ -67,10 +64,8 @@ LEAT_TEST(
 }
 
 // C4
-LEAT_TEST(
-    "queue_runner_handle: an operation that fails ends alone; all errors are kept, the first "
-    "thrown",
-    "[coordination]") {
+LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws the first",
+          "[coordination]") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -85,7 +80,7 @@ LEAT_TEST(
 }
 
 // C5
-LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on",
+LEAT_TEST("queue_runner_handle: an operation between two queues passes on the end",
           "[coordination]") {
   number_queue q0(3);
   number_queue q1(30);
@@ -106,8 +101,7 @@ LEAT_TEST("queue_runner_handle: an operation between two queues hands the end on
 
 // C9: a session there is a start here; the one who closes when it is stopped is a task where there
 // is a cancel_op.
-LEAT_TEST("queue_runner_handle: each start has as many tasks, also those of a coordinator",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[coordination]") {
   for (const bool own_cancel : {false, true}) {
     number_queue q(3);
     int n = 0;
@@ -135,7 +129,8 @@ LEAT_TEST("queue_runner_handle: each start has as many tasks, also those of a co
 }
 
 // C10, QD14
-LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[coordination]") {
+LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_precondition",
+          "[coordination]") {
   number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
@@ -158,7 +153,7 @@ LEAT_TEST("queue_runner_handle: a second start while it runs is told so", "[coor
 }
 
 // C15
-LEAT_TEST("queue_runner_handle: cancelled is an error unless it was said to mean the end",
+LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_errors contains it",
           "[coordination]") {
   number_queue q(3);
   leat::queue_runner runner(q);
@@ -173,7 +168,7 @@ LEAT_TEST("queue_runner_handle: cancelled is an error unless it was said to mean
 }
 
 // C16
-LEAT_TEST("queue_runner_handle: several errors may mean the end", "[coordination]") {
+LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors", "[coordination]") {
   number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
@@ -190,8 +185,7 @@ LEAT_TEST("queue_runner_handle: several errors may mean the end", "[coordination
 
 // C20, QD29
 LEAT_TEST(
-    "queue_runner_handle: a close_op that fails is kept behind the others, and the queue passes it "
-    "on",
+    "queue_runner_handle: an error of the close_op follows the others, and the queue throws it",
     "[coordination]") {
   for (const bool with_error : {false, true}) {
     number_queue q(3);
@@ -213,8 +207,7 @@ LEAT_TEST(
 
 // QD13
 LEAT_TEST(
-    "queue_runner_handle: when the last producer dies of an error the queue drains and then tells "
-    "it",
+    "queue_runner_handle: if the last producer fails, the queue drains and then throws the error",
     "[coordination]") {
   number_queue q(10);
   int n = 0;
@@ -233,7 +226,8 @@ LEAT_TEST(
 
 // QD13
 LEAT_TEST(
-    "queue_runner_handle: the last error runs the cancel_op, an end behind an error the close_op",
+    "queue_runner_handle: runs the cancel_op after a last error, the close_op after a normal last "
+    "end",
     "[coordination]") {
   for (const bool last_fails : {true, false}) {
     number_queue q(3);
@@ -279,7 +273,7 @@ LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[coordination
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner_handle: a record of a start outlives its runner", "[coordination]") {
+LEAT_TEST("queue_runner_handle: may outlive its runner", "[coordination]") {
   leat::queue_runner_handle handle;
   leat::task_group group;
   {

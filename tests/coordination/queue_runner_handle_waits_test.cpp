@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 // D11
 LEAT_TEST(
-    "queue_runner_handle: who waits for the first enqueues has a time limit, and the tasks go on",
+    "queue_runner_handle: a timeout of the wait for the first enqueues leaves the tasks running",
     "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
@@ -47,7 +47,7 @@ LEAT_TEST(
   co_await handle.wait_for_first_enqueue(0ms);
 }
 
-LEAT_TEST("queue_runner_handle: no limit for the first enqueues is too long, in whatever unit",
+LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any unit",
           "[coordination]") {
   number_queue q(30);
   int n = 0;
@@ -64,8 +64,9 @@ LEAT_TEST("queue_runner_handle: no limit for the first enqueues is too long, in 
   co_await group.join();
 }
 
-LEAT_TEST("queue_runner_handle: the first enqueues are over when each operation has run once",
-          "[coordination]") {
+LEAT_TEST(
+    "queue_runner_handle: the wait for the first enqueues ends when each operation has run once",
+    "[coordination]") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -89,7 +90,7 @@ LEAT_TEST("queue_runner_handle: the first enqueues are over when each operation 
 }
 
 LEAT_TEST(
-    "queue_runner_handle: an operation that fails at its first try is told, a later error is not",
+    "queue_runner_handle: the wait for the first enqueues reports an error of a first run only",
     "[coordination]") {
   number_queue q(30);
   leat::task_group group;
@@ -114,7 +115,7 @@ LEAT_TEST(
   CHECK(n == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop", "[coordination]") {
+LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues", "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
@@ -134,7 +135,7 @@ LEAT_TEST("queue_runner_handle: a wait for the first enqueues ends with a stop",
 }
 
 // D12: what closing the session does to the operations there, failing a queue does here.
-LEAT_TEST("queue_runner_handle: join waits until the operations end, and says of what",
+LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error",
           "[coordination]") {
   number_queue q0(3);
   number_queue q1(3);
@@ -182,7 +183,7 @@ LEAT_TEST(
   CHECK(q1.size() == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and once",
+LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not cancel it",
           "[coordination]") {
   number_queue q(1);
   int n = 0;
@@ -203,7 +204,7 @@ LEAT_TEST("queue_runner_handle: a stop runs the cancel_op, out of its reach and 
   CHECK_FALSE(q.is_closed());
 }
 
-LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue, and is told",
+LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue and is reported",
           "[coordination]") {
   number_queue q(1);
   int n = 0;
@@ -236,7 +237,7 @@ LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[coor
   CHECK(q.is_closed());
 }
 
-TEST_CASE("queue_runner_handle: an OS thread starts, waits and joins", "[coordination]") {
+TEST_CASE("queue_runner_handle: an OS thread can start, wait and join", "[coordination]") {
   leat::runtime threads({.threads = 1});
   number_queue q(100);
   int n = 0;

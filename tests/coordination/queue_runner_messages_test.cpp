@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 const std::string never_started = ", with a queue_runner that was never started";
 
-LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[coordination]") {
+LEAT_TEST("queue_runner: a wait on its queue reports that it was never started", "[coordination]") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner runner(q);
@@ -51,8 +51,7 @@ LEAT_TEST("queue_runner: who waits for one that was never started is told so", "
   co_await consumers.join();
 }
 
-LEAT_TEST("queue_runner: of two, one that was never started is told though the other has run",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a wait reports a second runner that was never started", "[coordination]") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner one(q);
@@ -73,7 +72,7 @@ LEAT_TEST("queue_runner: of two, one that was never started is told though the o
   co_await consumers.join();
 }
 
-LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[coordination]") {
+LEAT_TEST("queue_runner: a wait does not report a destroyed runner", "[coordination]") {
   number_queue q(4, "lines");
   leat::task_group consumers;
   consumers.spawn(pop(q));
@@ -93,7 +92,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
   co_await consumers.join();
 }
 
-TEST_CASE("queue_runner: a queue that is destroyed before it ends the process with a sentence",
+TEST_CASE("queue_runner: destroying its queue first ends the process with a message",
           "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     auto q = std::make_unique<number_queue>(4, "lines");
@@ -103,7 +102,7 @@ TEST_CASE("queue_runner: a queue that is destroyed before it ends the process wi
   CHECK(said.find("queue destroyed before a queue_runner that fills it") != said.npos);
 }
 
-TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",
+TEST_CASE("queue_runner: a simulation that is stuck without a start reports the missing start",
           "[coordination]") {
   std::string what;
   number_queue q(4, "lines");
@@ -116,7 +115,7 @@ TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentenc
   CHECK(what.find("pop from queue 'lines' (0 of 4)" + never_started) != what.npos);
 }
 
-TEST_CASE("dump: a thread of a coordinator waits for a queue_runner that was never started",
+TEST_CASE("dump: reports that a thread waits for a queue_runner that was never started",
           "[coordination]") {
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
@@ -172,13 +171,13 @@ task<bool> fail_or(number_queue& q, int i) {
   }("disk full");
 }
 
-TEST_CASE("queue_runner: where one of 256 fails, one error is told", "[coordination]") {
+TEST_CASE("queue_runner: reports one error if one of 256 operations fails", "[coordination]") {
   CHECK(said_by_256(&fail_or<&push_one_item>) == "thrown: disk full\n");
   CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
 }
 
 // QD31
-TEST_CASE("queue_runner: an orderly end is silent", "[coordination]") {
+TEST_CASE("queue_runner: prints nothing after a normal end", "[coordination]") {
   CHECK(said_by_256(&push_one_item) == "thrown: \n");
   CHECK(said_by_256(&push_a_run) == "thrown: \n");
   CHECK(said_by_256([](number_queue&, int) -> task<bool> { co_return false; }) == "thrown: \n");
@@ -224,7 +223,7 @@ LEAT_TEST("queue_runner: a partial push passes on the failure that caused it", "
   CHECK(popped == "disk full");
 }
 
-TEST_CASE("coordinator: threads whose waits end with the stop have not failed", "[coordination]") {
+TEST_CASE("coordinator: ignores `cancelled` from threads after a stop", "[coordination]") {
   number_queue q(1, "lines");
   leat::coordinator coord;
   for (int i = 0; i < 4; ++i) {
@@ -241,8 +240,7 @@ TEST_CASE("coordinator: threads whose waits end with the stop have not failed", 
 }
 
 // D4
-LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown",
-          "[coordination]") {
+LEAT_TEST("queue_runner: throws the only error that is not clean", "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
   for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {

@@ -52,7 +52,7 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
 }
 
 // C2, D5, QD12, QD27, QD28
-LEAT_TEST("queue_runner: the last producer to end closes the queue", "[coordination]") {
+LEAT_TEST("queue_runner: closes the queue when the last producer ends", "[coordination]") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
   counter b{q, 30};
@@ -70,7 +70,8 @@ LEAT_TEST("queue_runner: the last producer to end closes the queue", "[coordinat
   CHECK_FALSE(coord.should_stop());
 }
 
-LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[coordination]") {
+LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation normally",
+          "[coordination]") {
   leat::fifo_queue<int> q(4);
   int calls = 0;
   leat::queue_runner runner(q);
@@ -83,7 +84,7 @@ LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[
 }
 
 // C7, C19
-LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why",
+LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its error",
           "[coordination]") {
   leat::fifo_queue<int> q(4);
   counter a{q, 1000};
@@ -139,7 +140,8 @@ LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordin
 }
 
 // C21, C22
-TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[coordination]") {
+TEST_CASE("queue_runner: rejects a start without operations and empty queue_closed_errors",
+          "[coordination]") {
   leat::fifo_queue<int> q(2);
   leat::queue_runner runner(q);
   leat::coordinator coord;
@@ -152,7 +154,7 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[coor
 }
 
 // C25
-TEST_CASE("queue_runner: misuse ends the process with a sentence", "[coordination]") {
+TEST_CASE("queue_runner: misuse ends the process with a message", "[coordination]") {
   const std::string outside = leat_test::abort_message([] {
     leat::fifo_queue<int> q(2);
     leat::queue_runner runner(q);
@@ -173,8 +175,7 @@ TEST_CASE("queue_runner: misuse ends the process with a sentence", "[coordinatio
   CHECK(late.find("queue_runner::add() while it is running") != late.npos);
 }
 
-TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on the given one",
-          "[coordination]") {
+TEST_CASE("queue_runner: runs an operation on its own scheduler if it has one", "[coordination]") {
   leat::sim::virtual_scheduler given;
   leat::sim::virtual_scheduler own;
   std::vector<leat::scheduler*> ran;
@@ -204,8 +205,7 @@ TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on t
   CHECK(runner.running_producers() == 0);
 }
 
-LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a stop after its destruction does not reach its queue", "[coordination]") {
   leat::fifo_queue<int> q(2);
   leat::coordinator coord;
   {
@@ -249,7 +249,8 @@ task<std::string> end_beside_failure(Owner& owner) {
   co_return end;
 }
 
-LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[coordination]") {
+LEAT_TEST("queue_runner: its queue fails with the error of another task of its owner",
+          "[coordination]") {
   leat::coordinator coord;
   leat::task_group group;
   const std::string coordinated = co_await end_beside_failure(coord);
@@ -258,7 +259,7 @@ LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[
   CHECK(grouped == coordinated);
 }
 
-LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue",
+LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its queue",
           "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
@@ -282,7 +283,7 @@ LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue"
   CHECK(cancelled);
 }
 
-LEAT_TEST("queue_runner: no operation begins after the stop", "[coordination]") {
+LEAT_TEST("queue_runner: starts no operation after a stop", "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
   leat::queue_runner runner(q);
@@ -304,8 +305,7 @@ LEAT_TEST("queue_runner: no operation begins after the stop", "[coordination]") 
 }
 
 // C6
-LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_op",
-          "[coordination]") {
+LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op", "[coordination]") {
   leat::fifo_queue<int> q(4, "q");
   counter a{q, 3};
   int cancelled = 0;
@@ -329,8 +329,9 @@ LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_
 }
 
 // C19
-LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the full queue",
-          "[coordination]") {
+LEAT_TEST(
+    "queue_runner: an error runs the cancel_op while another operation waits in the full queue",
+    "[coordination]") {
   leat::fifo_queue<int> q(1);
   counter a{q, 1000};
   int cancelled = 0;
@@ -372,7 +373,7 @@ LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", 
 }
 
 // QD12
-LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator be joined",
+LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the coordinator",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 3};
@@ -395,7 +396,7 @@ LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator
 }
 
 // C20, QD29
-LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the queue passes it on",
+LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue throws it",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
@@ -412,7 +413,7 @@ LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the que
   CHECK_THROWS_WITH(co_await q.pop(), "close");
 }
 
-LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[coordination]") {
+LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error", "[coordination]") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
   leat::queue_runner_options options;
@@ -431,7 +432,7 @@ LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[coord
 }
 
 // C35
-LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner can start again",
+LEAT_TEST("queue_runner: keeps an error after an early join, and can start again",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
   bool fails = true;
@@ -462,7 +463,7 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
 }
 
 // D2, D3
-LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[coordination]") {
+LEAT_TEST("queue_runner: one stop ends two runners", "[coordination]") {
   leat::fifo_queue<int> first(1);
   leat::fifo_queue<int> second(1);
   counter a{first, 1000};

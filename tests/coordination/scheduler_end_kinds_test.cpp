@@ -141,7 +141,7 @@ struct own_weight {
   std::size_t operator()(std::int64_t n) const noexcept { return static_cast<std::size_t>(n); }
 };
 
-TEMPLATE_TEST_CASE("queue and scheduler: a push that waits for a memory budget gives it back",
+TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use the memory budget",
                    "[coordination]", asio_loop, embedded_loop) {
   leat::memory_budget ram(10, "ram");
   using queue = leat::fifo_queue<std::int64_t, own_weight>;

@@ -230,7 +230,7 @@ struct prioritized_tensors {
 using queues_of_all =
     std::tuple<fifo, shuffled, prioritized, padded, shuffled_tensors, prioritized_tensors>;
 
-TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and doubles nothing", "[coordination]",
+TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and duplicates no item", "[coordination]",
                         queues_of_all) {
   at_each_point([] { return TestType::make(2); }, [](auto& p, auto&) { p.stop(); },
                 [](auto& p, bool in_time) {
@@ -239,7 +239,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and doubles nothing", 
                 });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a stop of one task at any point leaves the others to go on",
+TEMPLATE_LIST_TEST_CASE("queue: a stop of one task at any point lets the others continue",
                         "[coordination]", queues_of_all) {
   for (std::size_t stopped = 0; stopped < tasks; ++stopped) {
     at_each_point([] { return TestType::make(2); }, [&](auto& p, auto&) { p.stop_only(stopped); },
@@ -252,8 +252,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a stop of one task at any point leaves the other
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a failure at any point loses and doubles nothing", "[coordination]",
-                        queues_of_all) {
+TEMPLATE_LIST_TEST_CASE("queue: a failure at any point loses and duplicates no item",
+                        "[coordination]", queues_of_all) {
   const auto cause = std::make_exception_ptr(std::runtime_error("the disk is gone"));
   const auto is_cause = [&](const std::exception_ptr& error) {
     try {
@@ -280,7 +280,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a failure at any point loses and doubles nothing
 }
 
 // Two programs, whose queues share their memory.
-TEMPLATE_LIST_TEST_CASE("queue: with a shared budget a stop at any point loses nothing",
+TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses no item with a shared budget",
                         "[coordination]", weighed_queues) {
   const bool batches = !std::is_same_v<TestType, weighed_prioritized>;  // it refuses them
   for (std::size_t stopped = 0; stopped <= tasks; ++stopped) {  // one task, or in the end all
@@ -328,7 +328,7 @@ struct cleared_meanwhile {
   auto await_resume() { return operation.await_resume(); }
 };
 
-LEAT_TEST("stop: one that was seen counts, though it is taken back before the wait",
+LEAT_TEST("stop: a stop that a task has seen counts even if it is cleared before the wait",
           "[coordination]") {
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 3; ++i) REQUIRE(q.try_push(i));

@@ -81,13 +81,13 @@ const model::test two_w("biased_mutex: two threads, system-wide fence", 2,
 const model::test three("biased_mutex: three threads", 3, model::make<visitors<3, 2>, fence>);
 const model::test three_w("biased_mutex: three threads, system-wide fence", 3,
                           model::make<visitors<3, 2>, wide>);
-const model::test one("biased_mutex: the owner and who revokes", 2,
+const model::test one("biased_mutex: the owner against a revoking thread", 2,
                       model::make<revocation<2>, fence>, bounded);
-const model::test one_w("biased_mutex: the owner and who revokes, system-wide fence", 2,
+const model::test one_w("biased_mutex: the owner against a revoking thread, system-wide fence", 2,
                         model::make<revocation<2>, wide>, bounded);
-const model::test both("biased_mutex: the owner and two who revoke", 3,
+const model::test both("biased_mutex: the owner against two revoking threads", 3,
                        model::make<revocation<3>, fence>);
-const model::test both_w("biased_mutex: the owner and two who revoke, system-wide fence", 3,
-                         model::make<revocation<3>, wide>);
+const model::test both_w("biased_mutex: the owner against two revoking threads, system-wide fence",
+                         3, model::make<revocation<3>, wide>);
 
 }  // namespace biased_mutex_model

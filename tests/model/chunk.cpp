@@ -39,7 +39,7 @@ class reading final : public model::program {
   model::guarded<unsigned> content_;  // of the memory
 };
 
-const model::test test("chunk: two consumers let go of what the reader uses again", 3,
+const model::test test("chunk: two consumers release memory that the reader reuses", 3,
                        model::make<reading>);
 
 }  // namespace chunk_model

@@ -98,7 +98,7 @@ const model::test two_two_1("queue: 2 producers, 2 consumers, capacity 1", 4, ma
 const model::test two_two_2("queue: 2 producers, 2 consumers, capacity 2", 4, make_pipe<2, 2, 2>);
 const model::test open("queue: a push and a pop wake each other without a close", 2,
                        model::make<unclosed>);
-const model::test mixed("queue: try_push and try_pop beside the faces that wait", 3,
+const model::test mixed("queue: try_push and try_pop next to waiting operations", 3,
                         model::make<mixed_faces<1>>);
 
 }  // namespace queue_model

@@ -104,7 +104,7 @@ const model::test wakes("queue budget: a pop from one queue wakes a push to anot
                         model::make<across>);
 const model::test pipes("queue budget: two producers and consumers of two queues", 4,
                         model::make<two_pipes>);
-const model::test goes("queue budget: a queue that is destroyed makes room", 2,
+const model::test goes("queue budget: destroying a queue frees memory for a push", 2,
                        model::make<one_goes>, model::test::search::bounded);
 
 }  // namespace queue_budget_model

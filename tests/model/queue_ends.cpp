@@ -322,10 +322,11 @@ const model::test push("queue ends: cancel of a push against a pop", 3,
                        model::make<cancelled_push>);
 const model::test batch("queue ends: cancel of a batch that holds an item", 3,
                         model::make<cancelled_batch>);
-const model::test way("queue ends: cancel of a batch before a pop that waits", 3,
+const model::test way("queue ends: cancel of a batch before a waiting pop", 3,
                       model::make<batch_makes_way>);
-const model::test late("queue ends: the time of a pop against a push", 2, model::make<late_pop>);
-const model::test late_push("queue ends: the time of a run against pops", 2, model::make<late_run>);
+const model::test late("queue ends: timeout of a pop against a push", 2, model::make<late_pop>);
+const model::test late_push("queue ends: timeout of a push_many against pops", 2,
+                            model::make<late_run>);
 const model::test close("queue ends: close against a push and a pop", 3,
                         model::make<ended<end::close>>);
 const model::test close_now("queue ends: close_and_cancel against a push and a pop", 3,

@@ -96,6 +96,6 @@ const model::test two("scheduler: two threads post and run", 2, model::make<burs
 const model::test two_short("scheduler: two threads post and run, one item a turn", 2,
                             model::make<bursts<2, 1>>, model::test::search::bounded);
 const model::test three("scheduler: three threads post and run", 3, model::make<bursts<3, 100>>);
-const model::test driven("scheduler: two threads post to one that sleeps", 3, model::make<sleepy>);
+const model::test driven("scheduler: two threads post to a sleeping one", 3, model::make<sleepy>);
 
 }  // namespace scheduler_model

@@ -223,7 +223,7 @@ const model::test two_pops("select: pops of two queues into which two threads pu
 const model::test stop("select: pops of two queues against a stop", 3, model::make<stopped>);
 const model::test two_pushes("select: pushes into two queues from which two threads pop", 3,
                              model::make<pushes>);
-const model::test runs("select: a run within a limit against a stop", 3, model::make<run>);
-const model::test batches("select: a batch beside a pop", 3, model::make<batch>);
+const model::test runs("select: a push_many with a limit against a stop", 3, model::make<run>);
+const model::test batches("select: a batch next to a pop", 3, model::make<batch>);
 
 }  // namespace select_model

@@ -24,7 +24,7 @@ list steps(int first, int last, int step) {
 }
 list tens(int count) { return steps(10, 10 * count, 10); }
 
-LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[queue]") {
+LEAT_TEST("fifo_queue: items leave in the order of entry and are counted [E1, E2, E3]", "[queue]") {
   queue q(10);
   CHECK(q.size() == 0);
   for (const int i : {10, 20, 30}) co_await q.push(i);
@@ -40,14 +40,14 @@ LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[
   }
 }
 
-LEAT_TEST("fifo_queue E4: one push of many after the other", "[queue]") {
+LEAT_TEST("fifo_queue: consecutive calls of push_many keep the order [E4]", "[queue]") {
   queue q(10);
   list items = tens(4);
   for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
   CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
 }
 
-LEAT_TEST("fifo_queue E5, E6: pushes and pops of no items", "[queue]") {
+LEAT_TEST("fifo_queue: pushes and pops of zero items succeed [E5, E6]", "[queue]") {
   queue q(10);
   CHECK(co_await q.push_many({}) == 0);
   for (int i = 0; i < 2; ++i) {
@@ -58,7 +58,7 @@ LEAT_TEST("fifo_queue E5, E6: pushes and pops of no items", "[queue]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue E8, E9: batches are contiguous sequences of the stored items", "[queue]") {
+LEAT_TEST("fifo_queue: batches are contiguous sequences of the stored items [E8, E9]", "[queue]") {
   queue q(10);
   for (const bool up_to : {false, true}) {
     fill(q, tens(10));
@@ -73,7 +73,7 @@ LEAT_TEST("fifo_queue E8, E9: batches are contiguous sequences of the stored ite
   }
 }
 
-LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[queue]") {
+LEAT_TEST("fifo_queue: stored items drain after the close [E19]", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   CHECK(q.close());
@@ -81,7 +81,7 @@ LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[queue]") {
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[queue]") {
+LEAT_TEST("fifo_queue: a waiting pop returns empty at the close [E20, E21]", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -95,7 +95,8 @@ LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[que
   CHECK(pops[4]->empty);
 }
 
-LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends empty", "[queue]") {
+LEAT_TEST("fifo_queue: a batch that cannot be filled returns empty [E22, E23, E26, E28]",
+          "[queue]") {
   for (const std::size_t count : {4U, 3U}) {
     queue q(10);
     fill(q, tens(4));
@@ -121,7 +122,7 @@ LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends emp
   CHECK(up_to.empty);
 }
 
-LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[queue]") {
+LEAT_TEST("fifo_queue: pop_up_to returns the remaining items at the close [E25]", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -135,7 +136,7 @@ LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[queue]") {
   CHECK(second.items == list{40});
 }
 
-LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[queue]") {
+LEAT_TEST("fifo_queue: a closed queue rejects a push [E29]", "[queue]") {
   queue q(10);
   fill(q, {7});
   q.close();
@@ -145,7 +146,7 @@ LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[queue]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[queue]") {
+LEAT_TEST("fifo_queue: a push_many of zero items does not wait [E31]", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -156,7 +157,7 @@ LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[queue]") {
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[queue]") {
+LEAT_TEST("fifo_queue: items of waiting pushes follow the stored items [E32, E33]", "[queue]") {
   queue q(4);
   fill(q, tens(4));
   actors a(q);
@@ -172,7 +173,7 @@ LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[queue]") {
+LEAT_TEST("fifo_queue: a close takes effect after the waiting push [E34]", "[queue]") {
   queue q(4);
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -191,7 +192,7 @@ LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[q
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one before it",
+LEAT_TEST("fifo_queue: a push after a waiting close ends after the push before it [E36]",
           "[queue]") {
   queue q(1);
   fill(q, {1});
@@ -219,7 +220,7 @@ LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one b
 
 // There a close is a wait, which fails when it is overtaken. Here it is a word that is taken at
 // once: who closed has its answer, and the queue is closed as it was told to be. QD8
-LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not", "[queue]") {
+LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close [QD8]", "[queue]") {
   queue q(1);
   fill(q, {1});
   actors a(q);
@@ -240,7 +241,7 @@ LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not"
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue E38: a push of many that a close ends keeps the items added", "[queue]") {
+LEAT_TEST("fifo_queue: a push_many that a close ends keeps the added items [E38]", "[queue]") {
   queue q(4);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -254,7 +255,8 @@ LEAT_TEST("fifo_queue E38: a push of many that a close ends keeps the items adde
   CHECK(batch == list{1, 2, 3, 50});
 }
 
-LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is room", "[queue]") {
+LEAT_TEST("fifo_queue: a push_many of more than the capacity enters as space becomes free [E40]",
+          "[queue]") {
   queue q(5);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 10, 1));
@@ -273,7 +275,8 @@ LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is ro
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come", "[queue]") {
+LEAT_TEST("fifo_queue: a batch of more than the capacity takes items as they arrive [E41]",
+          "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(4);
@@ -288,7 +291,8 @@ LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come"
 }
 
 // QD30
-LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "[queue]") {
+LEAT_TEST("fifo_queue: a pop after a waiting batch waits until the batch is filled [E44]",
+          "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(3);
@@ -304,7 +308,7 @@ LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other", "[queue]") {
+LEAT_TEST("fifo_queue: a close completes waiting batches in order [E46]", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& first = a.pop_up_to(3);
@@ -320,7 +324,7 @@ LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other"
   CHECK(third.empty);
 }
 
-LEAT_TEST("fifo_queue E47: a later push does not split a push of many that waits", "[queue]") {
+LEAT_TEST("fifo_queue: a later push does not split a waiting push_many [E47]", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 5, 1));
@@ -336,7 +340,7 @@ LEAT_TEST("fifo_queue E47: a later push does not split a push of many that waits
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[queue]") {
+LEAT_TEST("fifo_queue: waiting pushes enter one by one, in order [E48]", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -351,7 +355,7 @@ LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[queue
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[queue]") {
+LEAT_TEST("fifo_queue: all waiting operations can be cancelled together [E49]", "[queue]") {
   queue empty(1);
   queue full(1);
   fill(full, {0});
@@ -366,7 +370,7 @@ LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[queue]")
   CHECK(drain(full) == list{0});
 }
 
-LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled pop removes no item [E50, E78]", "[queue]") {
   queue q(10);
   for (int i = 0; i < 2; ++i) {
     bool late = false;
@@ -388,7 +392,7 @@ LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[queue]"
 }
 
 // QD1
-LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled batch returns its items [E53]", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   bool late = false;
@@ -403,7 +407,7 @@ LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[qu
   CHECK(batch == list{1, 2, 3});
 }
 
-LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look", "[queue]") {
+LEAT_TEST("fifo_queue: an operation after a stop fails even if it need not wait [E54]", "[queue]") {
   for (const bool closed : {false, true}) {
     queue q(10);
     if (closed) q.close();
@@ -418,7 +422,7 @@ LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look",
 }
 
 // QD7
-LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[queue]") {
+LEAT_TEST("fifo_queue: all kinds of close can be repeated [E55]", "[queue]") {
   queue q(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -429,7 +433,7 @@ LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[queue]") {
 }
 
 // QD10
-LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", "[queue]") {
+LEAT_TEST("fifo_queue: items returned by a batch may exceed the capacity [E57]", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(6);
@@ -446,7 +450,7 @@ LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", 
 
 // The end is no error that could say so: how many there were, three for a batch of four, the queue
 // itself tells. QD9
-LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[queue]") {
+LEAT_TEST("fifo_queue: too few items for a batch stay in the queue [E60, E61]", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -462,7 +466,7 @@ LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[queue]") {
   CHECK(drain(q) == list{1, 2, 3});
 }
 
-TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[queue]") {
+TEST_CASE("fifo_queue: queues are independent, with equal names too [E72]", "[queue]") {
   queue q(2, "same");
   queue q2(2, "same");
   CHECK(q.try_push(1));
@@ -471,7 +475,7 @@ TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[queue]") {
   CHECK(q.try_pop() == 1);
 }
 
-TEST_CASE("fifo_queue E81: without a bound everything goes in at once", "[queue]") {
+TEST_CASE("fifo_queue: an unbounded queue accepts all items at once [E81]", "[queue]") {
   queue q(leat::unbounded);
   list items = numbers(100'000);
   CHECK(q.wait_push_many(items) == items.size());

@@ -15,7 +15,7 @@ namespace fifo_queue_streams_test {
 using queue = leat::fifo_queue<int>;
 using list = std::vector<int>;
 
-TEST_CASE("fifo_queue E62: what ten threads bring one by one comes out", "[queue]") {
+TEST_CASE("fifo_queue: items pushed by ten threads all leave [E62]", "[queue]") {
   queue q(10);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) threads.emplace_back([&q, p] { CHECK(q.wait_push(p % 7)); });
@@ -26,7 +26,7 @@ TEST_CASE("fifo_queue E62: what ten threads bring one by one comes out", "[queue
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("fifo_queue E63, E64: ten threads push many items, and ten pop batches", "[queue]") {
+TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches [E63, E64]", "[queue]") {
   queue q(1000);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) {
@@ -52,7 +52,7 @@ TEST_CASE("fifo_queue E63, E64: ten threads push many items, and ten pop batches
   CHECK(sorted(together) == numbers(1000));
 }
 
-TEST_CASE("fifo_queue E66: as many pops as pushes leave as many as before", "[queue]") {
+TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size [E66]", "[queue]") {
   queue q(50);
   fill(q, numbers(49));
   std::vector<std::jthread> threads;
@@ -68,7 +68,7 @@ TEST_CASE("fifo_queue E66: as many pops as pushes leave as many as before", "[qu
   CHECK(q.size() == 49);
 }
 
-LEAT_TEST("fifo_queue E67: single pushes and pushes of many items keep the order", "[queue]") {
+LEAT_TEST("fifo_queue: push and push_many keep the order [E67]", "[queue]") {
   queue q(10);
   leat::task_group g;
   g.spawn([](queue& to) -> task<> {
@@ -91,7 +91,7 @@ LEAT_TEST("fifo_queue E67: single pushes and pushes of many items keep the order
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("fifo_queue E68: single pops and batches of any size keep the order", "[queue]") {
+LEAT_TEST("fifo_queue: single pops and batches of any size keep the order [E68]", "[queue]") {
   queue q(10);
   leat::task_group g;
   g.spawn([](queue& to) -> task<> {

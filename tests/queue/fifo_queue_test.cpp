@@ -81,7 +81,7 @@ LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[queue]
   CHECK(batches == std::vector<std::vector<int>>{{1, 2, 3}, {4}});
 }
 
-LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled batch returns its items to the front", "[queue]") {
   leat::fifo_queue<int> q(10);
   std::vector<std::vector<int>> batches;
   leat::task_group g;
@@ -95,7 +95,7 @@ LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[qu
   CHECK(*all == std::vector<int>{1, 2, 3, 4});
 }
 
-LEAT_TEST("fifo_queue: without a bound everything fits", "[queue]") {
+LEAT_TEST("fifo_queue: an unbounded queue accepts every item", "[queue]") {
   leat::fifo_queue<int> q(leat::unbounded);
   std::vector<int> items(100'000, 1);
   const std::size_t in = co_await q.push_many(items);
@@ -104,7 +104,7 @@ LEAT_TEST("fifo_queue: without a bound everything fits", "[queue]") {
   q.close();
 }
 
-TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[queue]") {
+TEST_CASE("fifo_queue: blocking calls exchange items with tasks of another thread", "[queue]") {
   leat::fifo_queue<int> q(4);
   std::jthread producer([&] { leat::sync_wait(produce(q, 1000)); });
   int expected = 0;
@@ -116,7 +116,7 @@ TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[queue]") 
   CHECK(expected == 1000);
 }
 
-TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[queue]") {
+TEST_CASE("fifo_queue: a rejected wait_push does not move from its value", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   q.close();
   std::string value = "still here";
@@ -124,13 +124,12 @@ TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[q
   CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
-TEST_CASE("fifo_queue: to fail() of a queue without a cause ends the process with a sentence",
-          "[queue]") {
+TEST_CASE("fifo_queue: fail() without a cause ends the process with a message", "[queue]") {
   const std::string said = leat_test::abort_message([] { leat::fifo_queue<int>(1).fail(nullptr); });
   CHECK(said.find("fail() of a queue without a cause") != said.npos);
 }
 
-LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[queue]") {
+LEAT_TEST("fifo_queue: the error of push_many contains the text of any failure", "[queue]") {
   const auto told = [](std::exception_ptr cause) -> task<std::string> {
     leat::fifo_queue<int> q(1, "q");
     std::string what;
@@ -155,8 +154,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its wor
         done + "exception of an unknown type: unknown error");
 }
 
-LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in",
-          "[queue]") {
+LEAT_TEST("fifo_queue: push_many on a failing queue reports the number of added items", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::size_t in = 0;
   bool caused = false;
@@ -182,7 +180,7 @@ LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many w
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("fifo_queue: of bool", "[queue]") {
+LEAT_TEST("fifo_queue: can store bool", "[queue]") {
   leat::fifo_queue<bool> q(4);
   bool items[] = {true, false, true};
   co_await q.push_many(items);
@@ -196,7 +194,7 @@ LEAT_TEST("fifo_queue: of bool", "[queue]") {
   CHECK(*back == std::vector<bool>{true, false, true});
 }
 
-LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[queue]") {
+LEAT_TEST("fifo_queue: a batch too large for memory throws without effect", "[queue]") {
   leat::fifo_queue<int> q(4);
   leat::task_context& self = co_await leat::this_task::get_context();
   const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
@@ -216,7 +214,7 @@ LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves noth
   CHECK(item == 1);
 }
 
-LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[queue]") {
+LEAT_TEST("fifo_queue: batches that never wait let other tasks run", "[queue]") {
   leat::fifo_queue<int> q(64);
   int turns = 0;
   bool done = false;
@@ -237,7 +235,7 @@ LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[queue]
   CHECK(turns > 10);
 }
 
-TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its turn is caught",
+TEST_CASE("fifo_queue: destroying a coroutine between its pop and its turn ends the process",
           "[queue]") {
   // A coroutine of another kind; a leat task cannot be destroyed there.
   const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
@@ -254,8 +252,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
   CHECK(said.find("destroyed after its wait ended") != said.npos);
 }
 
-TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
-          "[queue]") {
+TEST_CASE("fifo_queue: destruction during a wait ends the process with a message", "[queue]") {
   const std::string pop = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
@@ -277,7 +274,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
   CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
 }
 
-TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[queue]") {
+TEST_CASE("fifo_queue: awaiting an operation twice ends the process with a message", "[queue]") {
   const auto pop_twice = [](bool with_items) {
     return leat_test::abort_message([&] {
       leat::sim::run([](bool there) -> task<> {

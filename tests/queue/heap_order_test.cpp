@@ -27,7 +27,7 @@ item take(heap& h) {
   return slot.take();
 }
 
-TEST_CASE("heap_order: gives what a stable sort gives, however stores and takes mix", "[queue]") {
+TEST_CASE("heap_order: matches a stable sort for any mix of pushes and pops", "[queue]") {
   leat::random_engine random(5);
   for (int round = 0; round < 300; ++round) {
     heap h{by_key{}};
@@ -51,7 +51,7 @@ TEST_CASE("heap_order: gives what a stable sort gives, however stores and takes 
   }
 }
 
-TEST_CASE("heap_order: what is given back comes before its equals again", "[queue]") {
+TEST_CASE("heap_order: a returned item precedes its equals again", "[queue]") {
   heap h{by_key{}};
   h.reserve(8);
   for (int i = 0; i < 4; ++i) h.store(item{1, i});

@@ -75,7 +75,7 @@ LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]")
   CHECK((*last)[1].shape() == shape{1, 4});
 }
 
-LEAT_TEST("padding_fifo_queue: so is one of up to as many, on an open queue", "[queue]") {  // G2
+LEAT_TEST("padding_fifo_queue: pop_up_to pads a batch on an open queue", "[queue]") {  // G2
   padding_fifo_queue q(10, growing());
   fill_with_growing(q);
   const batch five = co_await q.pop_up_to(5);
@@ -94,7 +94,7 @@ LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[qu
   }
 }
 
-TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[queue]") {  // G5
+TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") {  // G5
   // A component has one shape or none; to give too few of them cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
@@ -103,7 +103,7 @@ TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[queu
                  "capacity is 0"));  // E79
 }
 
-TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "[queue]") {  // G6
+TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]") {  // G6
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {any, 3}}});
   padding_fifo_queue q(10, spec, "q");
@@ -117,7 +117,8 @@ TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "
   CHECK(q.statistics().pushed == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: a close gives back what a batch held, in order", "[queue]") {  // G9
+LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order",
+          "[queue]") {  // G9
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
@@ -161,7 +162,8 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[qu
   CHECK((*two)[0] == tensor::of({2, 1, 1, 2, 1, 1, 2}, {1, 2, 0, 0, 3, 0, 4, 0}));
 }
 
-LEAT_TEST("padding_fifo_queue: the rest is false, or the empty string", "[queue]") {  // G13
+LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty string",
+          "[queue]") {  // G13
   const element_spec spec(
       {{.type = dtype::boolean, .shape = {any}}, {.type = dtype::string, .shape = {any}}});
   padding_fifo_queue q(10, spec);
@@ -183,13 +185,13 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queu
 }
 
 // For G15 see queue_registry.
-TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[queue]") {
+TEST_CASE("padding_fifo_queue: can be compared with another spec", "[queue]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));
   CHECK_FALSE(q.spec().is_compatible_with(spec_of(dtype::int32, {2, 2})));
 }
 
-LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[queue]") {  // G16
+LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[queue]") {  // G16
   padding_fifo_queue q(10, spec_of(dtype::int32, {any, 3}));
   CHECK(q.try_push(one(tensor(dtype::int32, {5, 3}))));
   const batch element = co_await q.pop();
@@ -199,7 +201,8 @@ LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[queue
 
 // ---- With all dimensions known: FIFOQueue with shapes (G3).
 
-LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "[queue]") {
+LEAT_TEST("padding_fifo_queue: returns an empty batch, and a batch from an empty queue",
+          "[queue]") {
   padding_fifo_queue q(10, scalars());
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
   CHECK(q.size() == 0);
@@ -215,7 +218,7 @@ LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[queue]") {
+LEAT_TEST("padding_fifo_queue: batches keep the order of entry", "[queue]") {
   for (const bool up_to : {false, true}) {  // E8, E9
     padding_fifo_queue q(10, scalars());
     CHECK(co_await q.push_many(run_of(10, 10)) == 10);
@@ -236,7 +239,7 @@ LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[queue]") {
   }
 }
 
-LEAT_TEST("padding_fifo_queue: components keep together", "[queue]") {  // E10
+LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[queue]") {  // E10
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::int32, .shape = {2}}});
   padding_fifo_queue q(10, spec);
@@ -258,7 +261,7 @@ LEAT_TEST("padding_fifo_queue: components keep together", "[queue]") {  // E10
   CHECK(element == tensor_tuple(tensor::scalar(8), ints(8, -8)));
 }
 
-TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[queue]") {  // E11
+TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {  // E11
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {3, 3}}});
   padding_fifo_queue q(10, spec);
@@ -268,7 +271,7 @@ TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[queue]") {  /
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[queue]") {  // E13
+TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue]") {  // E13
   const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
   padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
   CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
@@ -276,7 +279,7 @@ TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[q
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: another number or type of components is refused",
+TEST_CASE("padding_fifo_queue: rejects another number or type of components",
           "[queue]") {  // E15
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
@@ -306,7 +309,7 @@ LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without
   CHECK(q.try_push(one(ints(5, 6))));
 }
 
-TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[queue]") {
+TEST_CASE("padding_fifo_queue: rejects a max_weight of 0", "[queue]") {
   CHECK(contains(
       refusal([] {
         return padding_fifo_queue(scalars(), {.capacity = 1, .max_weight = 0, .name = "q"}).size();
@@ -327,7 +330,7 @@ tensor_tuple i_s_f(int i, const char* s, float f) {
       {{"i", tensor::scalar(i)}, {"s", tensor::scalar(s)}, {"f", tensor::scalar(f)}});
 }
 
-TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[queue]") {  // E16
+TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]") {  // E16
   padding_fifo_queue q(10, f_i_s());
   const tensor i = tensor::scalar(1);
   const tensor s = tensor::scalar("a");
@@ -341,7 +344,7 @@ TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[queue
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[queue]") {  // E17
+LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[queue]") {  // E17
   padding_fifo_queue q(10, f_i_s());
   const tensor_tuple kept = i_s_f(125, "cc", 30);
   co_await q.push(i_s_f(123, "aa", 10));
@@ -366,13 +369,13 @@ LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[qu
   CHECK((*third)["f"] == tensor::of<float>({2}, {40, 50}));
 }
 
-TEST_CASE("padding_fifo_queue: names are refused where the spec has none", "[queue]") {  // E18
+TEST_CASE("padding_fifo_queue: rejects names if the spec has none", "[queue]") {  // E18
   padding_fifo_queue q(10, scalars());
   CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
                  "the components have names, 'a', and should have none"));
 }
 
-TEST_CASE("padding_fifo_queue: a negative count is refused", "[queue]") {  // E80
+TEST_CASE("padding_fifo_queue: rejects a negative count", "[queue]") {  // E80
   padding_fifo_queue q(10, scalars());
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));

@@ -41,7 +41,7 @@ void check_entries(const std::vector<entry>& out, std::size_t count) {
   CHECK(times.size() == count);
 }
 
-TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending", "[queue]") {
+TEST_CASE("priority_queue: returns payloads by ascending priority [H1, H2]", "[queue]") {
   for (const bool concurrent : {false, true}) {
     entry_queue q(2000);
     std::vector<entry> out;
@@ -60,7 +60,7 @@ TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending
   }
 }
 
-TEST_CASE("priority_queue H3: ascending over all batches, and over single pops", "[queue]") {
+TEST_CASE("priority_queue: batches and single pops are ascending [H3]", "[queue]") {
   for (const bool batches : {true, false}) {
     entry_queue q(2000);
     std::vector<entry> in;
@@ -79,14 +79,14 @@ TEST_CASE("priority_queue H3: ascending over all batches, and over single pops",
   }
 }
 
-LEAT_TEST("priority_queue H4: the smallest first, negative ones too", "[queue]") {
+LEAT_TEST("priority_queue: returns the smallest first, including negative values [H4]", "[queue]") {
   queue q(100);
   fill(q, {3, -1, 0, -100});
   CHECK(co_await q.pop() == -100);
   CHECK(co_await q.pop() == -1);
 }
 
-LEAT_TEST("priority_queue H6: a batch at the head is served first", "[queue]") {
+LEAT_TEST("priority_queue: serves a batch at the head of the wait queue first [H6]", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(2);
@@ -102,8 +102,10 @@ LEAT_TEST("priority_queue H6: a batch at the head is served first", "[queue]") {
   CHECK(single.items == list{0});
 }
 
-LEAT_TEST("priority_queue H8, H10: closed, a batch of too few leaves them, a short one takes them",
-          "[queue]") {
+LEAT_TEST(
+    "priority_queue: after a close, pop_many leaves too few items and pop_up_to takes them [H8, "
+    "H10]",
+    "[queue]") {
   queue q(10);
   fill(q, {2, 3, 1});
   q.close();
@@ -121,8 +123,9 @@ LEAT_TEST("priority_queue H8, H10: closed, a batch of too few leaves them, a sho
   }
 }
 
-LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes later ones",
-          "[queue]") {
+LEAT_TEST(
+    "priority_queue: pop_up_to on an open queue waits for all items and takes later ones [H11]",
+    "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -136,7 +139,7 @@ LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes late
 }
 
 // QD20
-LEAT_TEST("priority_queue H12: of equal ones the first that came", "[queue]") {
+LEAT_TEST("priority_queue: equal items leave in the order of entry [H12]", "[queue]") {
   entry_queue q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(entry(7, std::to_string(i)));
   const auto all = co_await q.pop_many(5);
@@ -144,7 +147,7 @@ LEAT_TEST("priority_queue H12: of equal ones the first that came", "[queue]") {
 }
 
 // QD21
-LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[queue]") {
+LEAT_TEST("priority_queue: rejects a batch of more than the capacity [H14]", "[queue]") {
   queue q(3);
   bool refused = false;
   try {
@@ -155,7 +158,8 @@ LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[
   CHECK(refused);
 }
 
-TEST_CASE("priority_queue H16: forty producers and forty consumers of batches", "[queue]") {
+TEST_CASE("priority_queue: works with forty producers and forty consumers of batches [H16]",
+          "[queue]") {
   queue q(10);
   leat::random_engine random(3);
   std::vector<std::jthread> threads;

@@ -20,7 +20,7 @@ struct priority_less {
 };
 using jobs = leat::priority_queue<job, priority_less>;
 
-LEAT_TEST("priority_queue: the smallest comes first", "[queue]") {
+LEAT_TEST("priority_queue: returns the smallest item first", "[queue]") {
   leat::priority_queue<int> q(100);
   std::vector<int> in = {3, -1, 0, -100};
   co_await q.push_many(in);
@@ -29,14 +29,14 @@ LEAT_TEST("priority_queue: the smallest comes first", "[queue]") {
   q.close();
 }
 
-LEAT_TEST("priority_queue: of equal ones the first that came", "[queue]") {
+LEAT_TEST("priority_queue: equal items leave in the order of entry", "[queue]") {
   jobs q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(job{7, i});
   const auto all = co_await q.pop_many(5);
   for (int i = 0; i < 5; ++i) CHECK((*all)[static_cast<std::size_t>(i)].payload == i);
 }
 
-LEAT_TEST("priority_queue: a comparison of the user's own", "[queue]") {
+LEAT_TEST("priority_queue: accepts a user-defined comparison", "[queue]") {
   leat::priority_queue<int, std::greater<int>> q(10);
   std::vector<int> in = {1, 3, 2};
   co_await q.push_many(in);
@@ -63,7 +63,7 @@ LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[qu
   CHECK(out == expected);
 }
 
-LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind it", "[queue]") {
+LEAT_TEST("priority_queue: serves a waiting batch before a later single pop", "[queue]") {
   leat::priority_queue<int> q(10);
   outcome batch;
   outcome single;
@@ -85,7 +85,7 @@ LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind 
   CHECK(single.items == std::vector<int>{0});
 }
 
-LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[queue]") {
+LEAT_TEST("priority_queue: a batch has the smallest of the stored items", "[queue]") {
   leat::priority_queue<int> q(10);
   outcome batch;
   leat::task_group g;
@@ -101,7 +101,7 @@ LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[q
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once", "[queue]") {
+LEAT_TEST("priority_queue: rejects a batch of more than the capacity at once", "[queue]") {
   leat::priority_queue<int> q(3, "small");
   for (const bool up_to : {false, true}) {
     std::string what;
@@ -124,7 +124,7 @@ LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once"
   CHECK(batch_2 == std::vector<int>{1, 2, 3});
 }
 
-LEAT_TEST("priority_queue: closed, too few for a batch stay in, and pop_up_to takes them",
+LEAT_TEST("priority_queue: after a close, pop_many leaves too few items and pop_up_to takes them",
           "[queue]") {
   leat::priority_queue<int> q(10);
   std::vector<int> in = {3, 1, 2};
@@ -139,7 +139,7 @@ LEAT_TEST("priority_queue: closed, too few for a batch stay in, and pop_up_to ta
   CHECK_FALSE(end);
 }
 
-LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are there", "[queue]") {
+LEAT_TEST("priority_queue: pop_up_to on an open queue waits for all items", "[queue]") {
   leat::priority_queue<int> q(10);
   std::vector<int> in = {1, 2, 3};
   co_await q.push_many(in);
@@ -153,7 +153,7 @@ LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are t
   CHECK(batch.items == std::vector<int>{0, 1, 2, 3});
 }
 
-LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[queue]") {
+LEAT_TEST("priority_queue: a cancelled batch removes no item", "[queue]") {
   leat::priority_queue<int> q(4);
   std::vector<int> in = {4, 2, 3};
   co_await q.push_many(in);
@@ -169,8 +169,7 @@ LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[queue
   CHECK(batch_4 == std::vector<int>{2, 3, 4});
 }
 
-LEAT_TEST("priority_queue: what waits for room enters in order of arrival, and is sorted inside",
-          "[queue]") {
+LEAT_TEST("priority_queue: waiting pushes enter in order of arrival, then are sorted", "[queue]") {
   leat::priority_queue<int> q(2);
   outcome o;
   leat::task_group g;

@@ -176,7 +176,7 @@ task<> await_all(typename Combination::kind::queue& q, int& successes) {
 }
 constexpr int awaited_forms = 5;
 
-TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or not", "[queue]",
+TEMPLATE_LIST_TEST_CASE("no items: an awaited operation succeeds, also after a stop", "[queue]",
                         matrix) {
   for (const state s : all_states) {
     for (const bool stopped : {false, true}) {
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("no items: blocking, of a thread or with a limit that was stopped",
+TEMPLATE_LIST_TEST_CASE("no items: a blocking operation succeeds, also with a stopped limit",
                         "[queue]", matrix) {
   using kind = typename TestType::kind;
   using verb = typename TestType::verb;
@@ -230,7 +230,9 @@ TEMPLATE_LIST_TEST_CASE("no items: blocking, of a thread or with a limit that wa
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE(
+    "no items: an async operation with a cancelled token and a try operation succeed", "[queue]",
+    matrix) {
   using kind = typename TestType::kind;
   using verb = typename TestType::verb;
   for (const state s : all_states) {
@@ -254,8 +256,7 @@ TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "
   }
 }
 
-LEAT_TEST("no items: of several operations the one on none, in a task that was asked to stop",
-          "[queue]") {
+LEAT_TEST("no items: select performs the operation on zero items after a stop", "[queue]") {
   leat::fifo_queue<int> q(1);
   REQUIRE(q.try_push(1));
   std::size_t won = 0;

@@ -50,7 +50,7 @@ std::string refusal(queue_registry& shared, const element_spec& spec,
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-TEST_CASE("queue_registry: E69 queues of one name are one queue", "[queue]") {
+TEST_CASE("queue_registry: returns the same queue for the same name [E69]", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
   const auto q2 = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
@@ -64,7 +64,7 @@ TEST_CASE("queue_registry: E69 queues of one name are one queue", "[queue]") {
   CHECK(shared.size() == 1);
 }
 
-TEST_CASE("queue_registry: other names, registries and queues of one's own share nothing",
+TEST_CASE("queue_registry: other names, registries and unshared queues are independent",
           "[queue]") {
   queue_registry shared;
   queue_registry elsewhere;
@@ -80,7 +80,7 @@ TEST_CASE("queue_registry: other names, registries and queues of one's own share
   CHECK(q->try_pop() == 1);
 }
 
-TEST_CASE("queue_registry: E70 who asks for another queue of the name hears what differs",
+TEST_CASE("queue_registry: rejects another type or options and names the difference [E70]",
           "[queue]") {
   queue_registry shared;
   leat::memory_budget ram(100, "ram");
@@ -108,7 +108,8 @@ TEST_CASE("queue_registry: E70 who asks for another queue of the name hears what
   CHECK(ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: F17, F18 a shuffle queue is recognised by minimum and seed", "[queue]") {
+TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue [F17, F18]",
+          "[queue]") {
   queue_registry shared;
   const auto q = shared.get<shuffled_ints>(
       {.capacity = 10, .min_after_dequeue = 5, .seed = 98765432, .name = "q"});
@@ -127,15 +128,14 @@ TEST_CASE("queue_registry: F17, F18 a shuffle queue is recognised by minimum and
              "seed is random, not 1"));
 }
 
-TEST_CASE("queue_registry: a name is needed, and what no queue can be made of is refused",
-          "[queue]") {
+TEST_CASE("queue_registry: rejects an empty name and invalid options", "[queue]") {
   queue_registry shared;
   CHECK(says(refusal<fifo_of_int>(shared, {.capacity = 10}), "name is empty"));
   CHECK(says(refusal<fifo_of_int>(shared, {.name = "q"}), "capacity is 0"));
   CHECK(shared.size() == 0);
 }
 
-TEST_CASE("queue_registry: what is forgotten lives on with who holds it", "[queue]") {
+TEST_CASE("queue_registry: a forgotten queue lives as long as its shared pointers", "[queue]") {
   queue_registry shared;
   const auto old = shared.get<fifo_of_int>({.capacity = 1, .name = "q"});
   CHECK(old->try_push(1));
@@ -154,7 +154,7 @@ TEST_CASE("queue_registry: what is forgotten lives on with who holds it", "[queu
   CHECK(fresh->try_push(2));
 }
 
-TEST_CASE("queue_registry: comparison and weigher are passed on", "[queue]") {
+TEST_CASE("queue_registry: passes on the comparison and the weight function", "[queue]") {
   struct factor {
     std::size_t by = 1;
     std::size_t operator()(int item) const { return by * static_cast<std::size_t>(item); }
@@ -169,7 +169,7 @@ TEST_CASE("queue_registry: comparison and weigher are passed on", "[queue]") {
   CHECK(q->try_pop() == 3);
 }
 
-TEST_CASE("queue_registry: threads that ask at the same time get one queue", "[queue]") {
+TEST_CASE("queue_registry: threads that ask at the same time receive one queue", "[queue]") {
   queue_registry shared;
   std::vector<std::shared_ptr<fifo_of_int>> got(8);
   {
@@ -190,7 +190,7 @@ element_spec floats(leat::partial_shape shape) {
 }
 const auto no_rank = leat::partial_shape::unknown_rank();
 
-LEAT_TEST("queue_registry: queues of tensors of one name are one queue", "[queue]") {
+LEAT_TEST("queue_registry: returns the same tensor queue for the same name", "[queue]") {
   queue_registry shared;
   const element_spec numbers({{.type = dtype::int32, .shape = {any}}});
   const auto q = shared.get<padding_fifo_queue>(numbers, {.capacity = 10, .name = "rows"});
@@ -211,7 +211,7 @@ LEAT_TEST("queue_registry: queues of tensors of one name are one queue", "[queue
   CHECK(q != shared.get<padding_fifo_queue>(numbers, {.capacity = 20, .name = "rows"}));
 }
 
-TEST_CASE("queue_registry: E70 who asks for other tensors hears what differs", "[queue]") {
+TEST_CASE("queue_registry: rejects another spec and names the difference [E70]", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_tensors>(floats(no_rank), {.capacity = 10, .name = "q"});
   const auto other = [&](const element_spec& spec) {
@@ -238,8 +238,9 @@ TEST_CASE("queue_registry: E70 who asks for other tensors hears what differs", "
   CHECK(shared.size() == 2);
 }
 
-TEST_CASE("queue_registry: F17 a shuffle queue of tensors by minimum, seed, types and shapes",
-          "[queue]") {
+TEST_CASE(
+    "queue_registry: compares minimum size, seed, types and shapes of a tensor shuffle queue [F17]",
+    "[queue]") {
   queue_registry shared;
   const auto q = shared.get<shuffled_tensors>(
       floats({2}), {.capacity = 10, .min_after_dequeue = 5, .seed = 12, .name = "q"});
@@ -259,7 +260,7 @@ TEST_CASE("queue_registry: F17 a shuffle queue of tensors by minimum, seed, type
   CHECK(other(floats({2}), same).empty());
 }
 
-TEST_CASE("queue_registry: G15 a dimension that one of them does not know may be any", "[queue]") {
+TEST_CASE("queue_registry: an unknown dimension matches any other [G15]", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<padding_fifo_queue>(floats({any}), {.capacity = 10, .name = "q"});
   CHECK(q == shared.get<padding_fifo_queue>(floats({3}), {.capacity = 10, .name = "q"}));
@@ -271,7 +272,8 @@ TEST_CASE("queue_registry: G15 a dimension that one of them does not know may be
   CHECK(shared.size() == 1);
 }
 
-TEST_CASE("queue_registry: the kinds of queues of tensors, and queues without a spec", "[queue]") {
+TEST_CASE("queue_registry: distinguishes kinds of tensor queues and queues without a spec",
+          "[queue]") {
   queue_registry shared;
   const element_spec jobs({{.type = dtype::int64, .shape = {}}, {.type = dtype::string}});
   const leat::queue_options q{.capacity = 10, .name = "q"};
@@ -292,8 +294,8 @@ TEST_CASE("queue_registry: the kinds of queues of tensors, and queues without a 
   CHECK(shared.size() == 2);
 }
 
-TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limits of weight",
-                   "[queue]", padding_fifo_queue, tensor_priority_queue,
+TEMPLATE_TEST_CASE("queue_registry: compares the weight limits of a tensor queue", "[queue]",
+                   padding_fifo_queue, tensor_priority_queue,
                    (leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>)) {
   leat::memory_budget ram(1000, "ram");
   leat::memory_budget other_ram(1000, "ram");
@@ -321,7 +323,7 @@ TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limi
   CHECK(other_ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: queues of tensors with and without a weigher are not the same",
+TEST_CASE("queue_registry: distinguishes tensor queues with and without a weight function",
           "[queue]") {
   using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>;
   queue_registry shared;

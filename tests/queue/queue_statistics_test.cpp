@@ -35,7 +35,7 @@ task<std::string> cancelled(Operation operation) {
   co_return what;
 }
 
-TEST_CASE("queue_statistics: begin with nothing", "[queue]") {
+TEST_CASE("queue_statistics: start at zero", "[queue]") {
   const leat::queue_statistics s;
   CHECK(s.size == 0);
   CHECK(s.capacity == 0);
@@ -52,7 +52,7 @@ TEST_CASE("queue_statistics: begin with nothing", "[queue]") {
   CHECK_FALSE(s.closed);
 }
 
-LEAT_TEST("queue_statistics: an item that a waiting pop gets was in the queue", "[queue]") {
+LEAT_TEST("queue_statistics: count an item that goes to a waiting pop", "[queue]") {
   leat::fifo_queue<int> q(3);
   std::optional<int> got;
   leat::task_group g;
@@ -71,7 +71,7 @@ LEAT_TEST("queue_statistics: an item that a waiting pop gets was in the queue", 
   CHECK(s.size == 0);
 }
 
-TEST_CASE("queue_statistics: of a fresh queue", "[queue]") {
+TEST_CASE("queue_statistics: all counts of a new queue are zero", "[queue]") {
   const auto s = fifo::make(3).statistics();
   CHECK(s.size == 0);
   CHECK(s.capacity == 3);
@@ -86,8 +86,8 @@ TEST_CASE("queue_statistics: of a fresh queue", "[queue]") {
   CHECK_FALSE(s.closed);
 }
 
-TEMPLATE_TEST_CASE("queue_statistics: what a waiting batch holds has not come out", "[queue]", fifo,
-                   shuffled) {
+TEMPLATE_TEST_CASE("queue_statistics: do not count items of a waiting batch as popped", "[queue]",
+                   fifo, shuffled) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     for (int round = 1; round <= 2; ++round) {  // the second round finds no trace of the first
@@ -116,7 +116,7 @@ TEMPLATE_TEST_CASE("queue_statistics: what a waiting batch holds has not come ou
   });
 }
 
-TEMPLATE_TEST_CASE("queue_statistics: what a cancelled batch held has come back", "[queue]", fifo,
+TEMPLATE_TEST_CASE("queue_statistics: count items that a cancelled batch returns", "[queue]", fifo,
                    shuffled) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -143,8 +143,8 @@ TEMPLATE_TEST_CASE("queue_statistics: what a cancelled batch held has come back"
   });
 }
 
-TEMPLATE_TEST_CASE("queue_statistics: a batch that a close ends gives back what it held", "[queue]",
-                   fifo, shuffled) {
+TEMPLATE_TEST_CASE("queue_statistics: count items that a batch returns at a close", "[queue]", fifo,
+                   shuffled) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome o;
@@ -163,7 +163,8 @@ TEMPLATE_TEST_CASE("queue_statistics: a batch that a close ends gives back what 
   });
 }
 
-TEMPLATE_TEST_CASE("queue_statistics: a close that waits is no push", "[queue]", fifo, shuffled) {
+TEMPLATE_TEST_CASE("queue_statistics: do not count a waiting close as a push", "[queue]", fifo,
+                   shuffled) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     CHECK(co_await q.push(1));
@@ -187,7 +188,7 @@ TEMPLATE_TEST_CASE("queue_statistics: a close that waits is no push", "[queue]",
   });
 }
 
-LEAT_TEST("queue_statistics: operations that need not wait are no waits", "[queue]") {
+LEAT_TEST("queue_statistics: do not count operations that need not wait", "[queue]") {
   auto q = fifo::make(4);
   std::vector<int> two{1, 2};
   const std::size_t in = co_await q.push_many(two);
@@ -201,14 +202,14 @@ LEAT_TEST("queue_statistics: operations that need not wait are no waits", "[queu
   CHECK(s.popped == 2);
 }
 
-TEST_CASE("queue_statistics: the minimum is lifted by the close", "[queue]") {
+TEST_CASE("queue_statistics: have a minimum size of 0 after the close", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 4, .min_after_dequeue = 2, .seed = 1});
   CHECK(q.statistics().min_after_dequeue == 2);
   q.close();
   CHECK(q.statistics().min_after_dequeue == 0);
 }
 
-LEAT_TEST("queue: describe tells name, fill and whether it is closed", "[queue]") {
+LEAT_TEST("queue: describe() returns name, fill level and whether it is closed", "[queue]") {
   leat::fifo_queue<int> q(4, "lines");
   CHECK(co_await q.push(1));
   CHECK(described(q) == "queue 'lines' (1 of 4)");
@@ -218,7 +219,7 @@ LEAT_TEST("queue: describe tells name, fill and whether it is closed", "[queue]"
   CHECK(described(leat::fifo_queue<int>(leat::unbounded, "all")) == "queue 'all' (0)");
 }
 
-LEAT_TEST("queue: a cancelled operation tells on what it waited and how far it was", "[queue]") {
+LEAT_TEST("queue: the error of a cancelled operation names the queue and the progress", "[queue]") {
   leat::fifo_queue<int> q(2, "lines");
   const std::string pop = co_await cancelled([&q]() -> task<> { co_await q.pop(); });
   CHECK(pop.find("pop from queue 'lines' (0 of 2)") != pop.npos);
@@ -265,7 +266,7 @@ LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not parti
   }
 }
 
-LEAT_TEST("queue: a run of which one item is in is partial when the queue fails", "[queue]") {
+LEAT_TEST("queue: a push_many with one added item is partial if the queue fails", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::size_t in = 0;
   leat::task_group g;

@@ -26,14 +26,14 @@ list joined(const std::initializer_list<list>& parts) {
   return sorted(all);
 }
 
-LEAT_TEST("random_shuffle_queue F1: it is counted", "[queue]") {
+LEAT_TEST("random_shuffle_queue: counts its items [F1]", "[queue]") {
   queue q(options(10, 5));
   CHECK(q.size() == 0);
   co_await q.push(1);
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[queue]") {
+LEAT_TEST("random_shuffle_queue: every item leaves once [F2]", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(10));
   list out;
@@ -41,7 +41,7 @@ LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[queue]") {
   CHECK(sorted(out) == numbers(10));
 }
 
-LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[queue]") {
+LEAT_TEST("random_shuffle_queue: the minimum size ends with the close [F3, F4]", "[queue]") {
   for (const bool wait : {false, true}) {
     queue q(options(10, 2));
     fill(q, numbers(4));
@@ -62,7 +62,7 @@ LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[
   }
 }
 
-LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[queue]") {
+LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue [F5]", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(4));
   actors a(q);
@@ -76,7 +76,8 @@ LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[queue]") {
   CHECK(joined({first.items, drain(q)}) == numbers(4));
 }
 
-LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minimum", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum size [F7]",
+          "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(4));
   actors a(q);
@@ -89,7 +90,7 @@ LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minim
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue F9: the close completes a batch that the minimum held up",
+LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the minimum size [F9]",
           "[queue]") {
   queue q(options(10, 5));
   fill(q, numbers(7));
@@ -104,7 +105,8 @@ LEAT_TEST("random_shuffle_queue F9: the close completes a batch that the minimum
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen yet", "[queue]") {
+LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes [F10, F12, F13]",
+          "[queue]") {
   queue q(options(4, 0));
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -136,7 +138,7 @@ LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen
   CHECK(co_await runs.push_many(more) == 0);
 }
 
-LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[queue]") {
+LEAT_TEST("random_shuffle_queue: different seeds produce different orders [F14, F16]", "[queue]") {
   std::set<list> orders;
   for (const std::uint64_t seed : {1729U, 87'539'319U}) {
     queue q(options(10, 5, seed));
@@ -157,7 +159,7 @@ LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[que
   CHECK(unseeded.size() == 2);
 }
 
-TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects an invalid minimum size [F19]", "[queue]") {
   constexpr auto minus_one = static_cast<std::size_t>(-1);
   for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
     const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
@@ -171,7 +173,8 @@ TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[queue]") {
   CHECK(sorted(drain(q)) == numbers(100'000));
 }
 
-LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum size [F21]",
+          "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(3));
   co_await q.pop();
@@ -184,7 +187,7 @@ LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[q
   CHECK(second.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it held", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a cancelled batch returns its items [F23]", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(3));
   actors a(q);
@@ -197,7 +200,7 @@ LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it
   CHECK(sorted((co_await q.pop_many(3)).value()) == numbers(3));
 }
 
-TEST_CASE("random_shuffle_queue F24: each item is as likely as any other", "[queue]") {
+TEST_CASE("random_shuffle_queue: all items are equally likely [F24]", "[queue]") {
   std::map<int, int> times;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     queue q(options(10, 0, seed));

@@ -24,14 +24,14 @@ task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
   done = true;
 }
 
-TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects a minimum size at or above the capacity", "[queue]") {
   using queue = leat::random_shuffle_queue<int>;
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 4}), leat::failure);
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 9}), leat::failure);
   CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
 }
 
-TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects options without a capacity", "[queue]") {
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
                     Catch::Contains("capacity is 0: use 1 or more"));
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
@@ -42,7 +42,7 @@ TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[q
   CHECK(q.try_pop() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", "[queue]") {
+LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
   for (int i = 0; i < 3; ++i) co_await q.push(int{i});
   co_await q.pop();
@@ -73,13 +73,13 @@ task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
   co_return *co_await q.pop_many(5);
 }
 
-LEAT_TEST("random_shuffle_queue: the order does not depend on who waits", "[queue]") {
+LEAT_TEST("random_shuffle_queue: the order does not depend on waiting operations", "[queue]") {
   const auto waited = co_await drawn_after_the_first(true);
   const auto found = co_await drawn_after_the_first(false);
   CHECK(waited == found);
 }
 
-LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a close ends the minimum size", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
   for (int i = 0; i < 5; ++i) co_await q.push(int{i});
   CHECK_FALSE(q.try_pop());
@@ -92,7 +92,7 @@ LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[queue]") {
   CHECK_FALSE(end);
 }
 
-TEST_CASE("random_shuffle_queue: a seed decides the order", "[queue]") {
+TEST_CASE("random_shuffle_queue: a seed determines the order", "[queue]") {
   CHECK(drawn(1) == drawn(1));
   CHECK(drawn(1) != drawn(2));
   CHECK(drawn(1) == std::vector<int>{5, 6, 7, 3, 2});  // on every compiler and platform

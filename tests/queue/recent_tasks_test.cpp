@@ -9,14 +9,14 @@ namespace recent_tasks_test {
 using leat::task_id;
 using leat::detail::recent_tasks;
 
-TEST_CASE("recent_tasks: the latest comes first, each once", "[queue]") {
+TEST_CASE("recent_tasks: lists the latest first, each once", "[queue]") {
   recent_tasks r;
   CHECK(r.all().empty());
   for (const unsigned i : {1U, 2U, 3U, 1U}) r.remember({1, i});
   CHECK(r.all() == std::vector<task_id>{{1, 1}, {1, 3}, {1, 2}});
 }
 
-TEST_CASE("recent_tasks: two that take turns leave room for others", "[queue]") {
+TEST_CASE("recent_tasks: two alternating tasks do not displace others", "[queue]") {
   recent_tasks r;
   r.remember({1, 7});
   for (int i = 0; i < 100; ++i) r.remember({1, 1U + static_cast<unsigned>(i % 2)});
@@ -35,7 +35,7 @@ TEST_CASE("recent_tasks: the oldest is forgotten", "[queue]") {
   CHECK(r.all().back() == task_id{1, 4});
 }
 
-TEST_CASE("recent_tasks: nobody in particular is remembered too", "[queue]") {
+TEST_CASE("recent_tasks: remembers calls outside tasks", "[queue]") {
   recent_tasks r;
   r.remember({});
   CHECK(r.all() == std::vector<task_id>{task_id{}});

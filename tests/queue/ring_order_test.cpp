@@ -19,7 +19,7 @@ T taken(ring_order<T>& ring) {
   return slot.take();
 }
 
-TEST_CASE("ring_order: has room for what was reserved, rounded up to a power of two", "[queue]") {
+TEST_CASE("ring_order: reserves capacity rounded up to a power of two", "[queue]") {
   ring_order<int> ring;
   CHECK_FALSE(ring.has_free_slot());
   const std::size_t reserved[] = {1, 8, 9, 17};
@@ -33,7 +33,7 @@ TEST_CASE("ring_order: has room for what was reserved, rounded up to a power of 
   for (int i = 0; i < 32; ++i) CHECK(taken(ring) == i);
 }
 
-TEST_CASE("ring_order: goes round, and grows in the middle of a round", "[queue]") {
+TEST_CASE("ring_order: wraps around, and can grow while it is wrapped", "[queue]") {
   ring_order<int> ring;
   ring.reserve(8);
   int in = 0;
@@ -50,7 +50,7 @@ TEST_CASE("ring_order: goes round, and grows in the middle of a round", "[queue]
   for (; out < in; ++out) CHECK(taken(ring) == out);
 }
 
-TEST_CASE("ring_order: what is given back comes first", "[queue]") {
+TEST_CASE("ring_order: a returned item comes first", "[queue]") {
   ring_order<int> ring;
   ring.reserve(8);
   ring.store(1);
@@ -65,7 +65,7 @@ TEST_CASE("ring_order: what is given back comes first", "[queue]") {
   CHECK(taken(ring) == 2);
 }
 
-TEST_CASE("ring_order: every item is destroyed once, whichever way it goes", "[queue]") {
+TEST_CASE("ring_order: destroys every item once", "[queue]") {
   counts c;
   {
     ring_order<tracked> ring;
@@ -84,7 +84,7 @@ TEST_CASE("ring_order: every item is destroyed once, whichever way it goes", "[q
   CHECK(c.live == 0);
 }
 
-TEST_CASE("ring_order: more than there can be is refused, and changes nothing", "[queue]") {
+TEST_CASE("ring_order: rejects an impossible reservation without effect", "[queue]") {
   ring_order<int> ring;
   ring.reserve(8);
   ring.store(1);

@@ -14,7 +14,7 @@ int taken(shuffle_order<int>& pool) {
   return value;
 }
 
-TEST_CASE("shuffle_order: has room for what was reserved", "[queue]") {
+TEST_CASE("shuffle_order: reserves the requested capacity", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_FALSE(pool.has_free_slot());
   pool.reserve(3);
@@ -40,7 +40,7 @@ TEST_CASE("shuffle_order: doubles when it grows one by one", "[queue]") {
   CHECK(growths <= 11);
 }
 
-TEST_CASE("shuffle_order: gives each item once, those given back again", "[queue]") {
+TEST_CASE("shuffle_order: returns each item once, and returned items again", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   pool.reserve(4);
   for (int i = 0; i < 4; ++i) pool.store(int{i});
@@ -51,7 +51,7 @@ TEST_CASE("shuffle_order: gives each item once, those given back again", "[queue
   CHECK(seen == std::set<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("shuffle_order: more than there can be is refused", "[queue]") {
+TEST_CASE("shuffle_order: rejects an impossible reservation", "[queue]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_THROWS_AS(pool.reserve(SIZE_MAX), std::bad_alloc);
 }

@@ -42,8 +42,9 @@ tensor priorities(Values... values) {
 template <class Queue, class Value>
 concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value)); };
 
-LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first that came",
-          "[queue]") {
+LEAT_TEST(
+    "tensor_priority_queue: returns the smallest priority first, equal ones in the order of entry",
+    "[queue]") {
   tensor_priority_queue q(10, with_payload());
   tensor_tuple run(priorities(3, -1, 3, 0), texts("d", "a", "e", "b"));
   const std::size_t in = co_await q.push_many(std::move(run));
@@ -55,7 +56,7 @@ LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first th
   CHECK(rest == tensor_tuple(priorities(0, 1, 3, 3), texts("b", "c", "d", "e")));
 }
 
-TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[queue]") {  // H15
+TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", "[queue]") {  // H15
   tensor_priority_queue q(2000, with_payload());
   CHECK(contains(
       refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
@@ -72,7 +73,7 @@ TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[queue]"
 }
 
 TEST_CASE(
-    "tensor_priority_queue: without shapes there are no batches, and the priority is a scalar",
+    "tensor_priority_queue: without shapes it rejects batches and a priority that is not a scalar",
     "[queue]") {  // H17
   tensor_priority_queue q(10, element_spec({{.type = dtype::int64}, {.type = dtype::string}}));
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "batches need specified shapes"));
@@ -82,7 +83,7 @@ TEST_CASE(
   CHECK(q.wait_push(job(1, "a")));
 }
 
-TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[queue]") {
+TEST_CASE("tensor_priority_queue: rejects a spec without a priority", "[queue]") {
   for (const element_spec& spec : {scalars(), spec_of(dtype::int64, {any})}) {
     CHECK(contains(refusal([&] { return tensor_priority_queue(10, spec, "jobs").size(); }),
                    "queue 'jobs': the first component is the priority and must be an int64"));
@@ -106,8 +107,7 @@ LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[q
   CHECK(q.try_push(job(0, "b")));
 }
 
-TEST_CASE("tensor_priority_queue: with a budget there are no batches but those of a try",
-          "[queue]") {
+TEST_CASE("tensor_priority_queue: with a budget only try operations can pop batches", "[queue]") {
   leat::memory_budget ram(1000, "ram");
   tensor_priority_queue q(with_payload(), {.capacity = 10, .budget = &ram, .name = "q"});
   leat::padding_fifo_queue other(spec_of(dtype::int32, {any}),
@@ -125,7 +125,8 @@ TEST_CASE("tensor_priority_queue: with a budget there are no batches but those o
   CHECK(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
 }
 
-TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a priority", "[queue]") {
+TEST_CASE("tensor_priority_queue: a C++ type with an invalid priority does not compile",
+          "[queue]") {
   struct typed_job {
     std::int64_t priority;
     std::string payload;

@@ -56,7 +56,7 @@ tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
 // ---- The non-blocking form.
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room for", "[queue]",
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many adds as many elements as fit", "[queue]",
                         queues) {
   TestType q(scalars(), std::size_t{4});
   const tensor_tuple six = run_of(0, 6);
@@ -83,7 +83,8 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_many takes all or nothing", "[que
   CHECK(q.try_pop_many(0) == run_of(0, 0));
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes the available elements", "[queue]",
+                        queues) {
   TestType q(scalars(), std::size_t{8});
   CHECK_FALSE(q.try_pop_up_to(4));
   CHECK(q.try_push_many(run_of(0, 7)) == 7);
@@ -93,7 +94,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[que
   CHECK_FALSE(q.try_pop_up_to(1));
 }
 
-TEST_CASE("tensor_queue: try batches that can never be are refused", "[queue]") {
+TEST_CASE("tensor_queue: rejects try batches that can never succeed", "[queue]") {
   plain q(scalars(), std::size_t{4}, "q");
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.try_push_many(one(texts("a"))); }),
@@ -109,7 +110,7 @@ TEST_CASE("tensor_queue: try batches that can never be are refused", "[queue]") 
   CHECK(without.size() == 2);
 }
 
-TEST_CASE("tensor_queue: try_push_many by weight", "[queue]") {
+TEST_CASE("tensor_queue: try_push_many adds elements up to the weight limit", "[queue]") {
   weighed q(element_spec({{.type = dtype::int32, .shape = {any}}}),
             leat::queue_options{.capacity = 100, .max_weight = 20, .name = "q"});
   CHECK(q.try_push_many(one(tensor(dtype::int32, {4, 2}))) == 2);
@@ -122,7 +123,7 @@ TEST_CASE("tensor_queue: try_push_many by weight", "[queue]") {
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: a try that cannot be made a batch has taken nothing",
+TEMPLATE_LIST_TEST_CASE("tensor_queue: a try batch that cannot be stacked removes no element",
                         "[queue]", queues) {
   TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
   CHECK(q.try_push(tall()));
@@ -136,7 +137,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: a try that cannot be made a batch has tak
   CHECK(q.try_pop() == wide());
 }
 
-LEAT_TEST("tensor_queue: try batches never overtake a line", "[queue]") {
+LEAT_TEST("tensor_queue: try batches never overtake waiting operations", "[queue]") {
   plain q(scalars(), std::size_t{2});
   leat::task_group g;
   batch three;
@@ -177,7 +178,7 @@ struct seen {
   }
 };
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with callbacks", "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches work with callbacks", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   seen<batch> out;
@@ -219,7 +220,7 @@ asio::awaitable<void> pop_batches(Queue& q, std::vector<batch>& out) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with use_awaitable", "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches work with use_awaitable", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   std::vector<batch> out;
@@ -241,8 +242,8 @@ asio::awaitable<void> await_later(Queue& q, batch& out) {
   out = co_await std::move(pop);
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch keeps what it was given until it begins",
-                        "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch owns its elements until it starts", "[queue]",
+                        queues) {
   TestType q(scalars(), std::size_t{4});
   asio::io_context io;
   batch out;
@@ -251,7 +252,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch keeps what it was given un
   CHECK(out == run_of(0, 3));
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch can be cancelled", "[queue]", queues) {
   TestType q(scalars(), std::size_t{2});
   asio::io_context io;
   SECTION("that waits gives back what it held") {
@@ -291,7 +292,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[queue]", queu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be made is back in the queue",
+TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be stacked returns its elements",
                         "[queue]", queues) {
   TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
   CHECK(q.try_push(tall()));
@@ -311,7 +312,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be made is bac
   CHECK(q.try_pop() == wide());
 }
 
-TEST_CASE("tensor_queue: async batches that can never be are refused by the call", "[queue]") {
+TEST_CASE("tensor_queue: the call rejects async batches that can never succeed", "[queue]") {
   plain q(scalars(), std::size_t{4}, "q");
   asio::io_context io;
   seen<std::size_t> in;

@@ -65,7 +65,7 @@ task<> pop_batch(padding_fifo_queue& q, std::size_t count, batch& out) {
 
 // ---- Without shapes.
 
-LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches", "[queue]") {
+LEAT_TEST("tensor_queue: without shapes it accepts elements and empty batches", "[queue]") {
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U);
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
   CHECK(q.size() == 0);
@@ -77,21 +77,21 @@ LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches",
   CHECK(second == one(ints(1, 2)));
 }
 
-TEST_CASE("tensor_queue: a batch needs shapes, also one of none", "[queue]") {  // E7
+TEST_CASE("tensor_queue: a batch needs shapes, even if it is empty", "[queue]") {  // E7
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U, "q");
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }),
                  "queue 'q': batches need specified shapes"));
   CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "batches need specified shapes"));
 }
 
-TEST_CASE("tensor_queue: without shapes lengths are compared all the same", "[queue]") {  // E14
+TEST_CASE("tensor_queue: compares lengths even without shapes", "[queue]") {  // E14
   without_shapes q(element_spec({{.type = dtype::int32}, {.type = dtype::int32}}), 10U);
   CHECK(contains(refusal([&] { return q.wait_push_many(tensor_tuple(ints(1, 2), ints(1))); }),
                  "same size in dimension 0"));
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[queue]") {  // E15
+TEST_CASE("tensor_queue: an unsuitable C++ type does not compile", "[queue]") {  // E15
   using typed = leat::fifo_queue<std::pair<int, float>>;
   STATIC_REQUIRE(accepts<typed, std::pair<int, float>>);
   STATIC_REQUIRE_FALSE(accepts<typed, int>);
@@ -100,7 +100,7 @@ TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[que
 
 // ---- Around other orders.
 
-LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[queue]") {
+LEAT_TEST("tensor_queue: works with a random_shuffle_queue", "[queue]") {
   using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
   shuffled q(scalars(), leat::shuffle_options{.capacity = 100, .seed = 3, .name = "q"});
   CHECK(co_await q.push_many(run_of(0, 100)) == 100);
@@ -132,8 +132,7 @@ LEAT_TEST("tensor_queue: a push of many waits for space and stays contiguous", "
   CHECK(all == one(ints(0, 1, 2, 3, 4, 10, 11)));
 }
 
-LEAT_TEST("tensor_queue: a push of many that is cancelled halfway keeps the items added",
-          "[queue]") {
+LEAT_TEST("tensor_queue: a push_many that is cancelled halfway keeps the added items", "[queue]") {
   padding_fifo_queue q(2, scalars());
   std::size_t in = 0;
   leat::task_group g;
@@ -146,7 +145,7 @@ LEAT_TEST("tensor_queue: a push of many that is cancelled halfway keeps the item
   CHECK(left == run_of(0, 2));
 }
 
-LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[queue]") {
+LEAT_TEST("tensor_queue: a cancelled batch returns its elements to the front", "[queue]") {
   padding_fifo_queue q(4, spec_of(dtype::int32, {any}));
   batch out;
   leat::task_group g;
@@ -164,7 +163,7 @@ LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[queue
   CHECK(q.statistics().returned == 2);
 }
 
-LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[queue]") {
+LEAT_TEST("tensor_queue: a batch that loses a select removes no element", "[queue]") {
   padding_fifo_queue q(4, scalars());
   CHECK(q.try_push(one(1)));
   bool late = false;
@@ -181,7 +180,7 @@ LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[queue
   CHECK(*in_time == run_of(1, 2));
 }
 
-LEAT_TEST("tensor_queue: a push to a closed queue is refused and keeps its element", "[queue]") {
+LEAT_TEST("tensor_queue: a push to a closed queue returns false and does not move", "[queue]") {
   padding_fifo_queue q(4, scalars());
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -242,7 +241,7 @@ task<> pop_too_large(Queue& q, std::string& error) {
   }
 }
 
-LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again", "[queue]") {
+LEAT_TEST("tensor_queue: elements that cannot be stacked return to the front", "[queue]") {
   padding_fifo_queue q(3, spec_of(dtype::int32, {any, any}));
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
@@ -260,7 +259,7 @@ LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again
   CHECK(q.try_pop() == wide());
 }
 
-LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back fail the queue",
+LEAT_TEST("tensor_queue: elements that can neither be stacked nor returned fail the queue",
           "[queue]") {
   bool refuse = false;
   leat::tensor_queue<refusing_queue> q(spec_of(dtype::int32, {any, any}), 3U, refuse);
@@ -279,7 +278,7 @@ LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back f
 
 // ---- The other forms.
 
-TEST_CASE("tensor_queue: the non-blocking form", "[queue]") {
+TEST_CASE("tensor_queue: has the non-blocking form of each operation", "[queue]") {
   padding_fifo_queue q(1, scalars(), "one");
   const tensor_tuple first = one(1);
   CHECK(q.try_push(first));
@@ -293,7 +292,7 @@ TEST_CASE("tensor_queue: the non-blocking form", "[queue]") {
   CHECK(text.str() == "queue 'one' (0 of 1, weight 0)");
 }
 
-TEST_CASE("tensor_queue: the faces that block a thread", "[queue]") {
+TEST_CASE("tensor_queue: has the blocking form of each operation", "[queue]") {
   padding_fifo_queue q(3, scalars());
   std::jthread producer([&] {
     const tensor_tuple first = one(0);
@@ -308,7 +307,7 @@ TEST_CASE("tensor_queue: the faces that block a thread", "[queue]") {
   CHECK_FALSE(q.wait_pop_many(1));
 }
 
-TEST_CASE("tensor_queue: the faces for Asio", "[queue]") {
+TEST_CASE("tensor_queue: has the Asio form of each operation", "[queue]") {
   padding_fifo_queue q(1, scalars());
   asio::io_context io;
   batch out;

@@ -58,7 +58,8 @@ TEST_CASE("dump: a polled context may be destroyed as soon as its tasks have end
   });
 }
 
-TEST_CASE("dump: so may an embedded scheduler", "[stress]") {
+TEST_CASE("dump: a polled embedded scheduler may be destroyed as soon as its tasks have ended",
+          "[stress]") {
   dump_meanwhile([] {
     leat::embedded_scheduler scheduler;
     task_group group("embedded");

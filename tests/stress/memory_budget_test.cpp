@@ -48,7 +48,7 @@ task<> pop_batches(fifo& q, std::atomic<long>& sum) {
   }
 }
 
-TEST_CASE("memory_budget: tasks and threads on queues that share one", "[stress]") {
+TEST_CASE("memory_budget: tasks and threads can use queues with a shared budget", "[stress]") {
   leat::memory_budget ram(25, "ram");
   fifo a({.capacity = 8, .budget = &ram, .name = "a"});
   shuffled b({.capacity = 8, .min_after_dequeue = 4, .seed = 3, .name = "b", .budget = &ram});
@@ -100,7 +100,7 @@ task<> push_until_stopped(fifo& q, std::atomic<long>& sum) {
   }
 }
 
-TEST_CASE("memory_budget: producers of one queue are stopped, and those of another go on",
+TEST_CASE("memory_budget: stopping the producers of one queue lets those of another continue",
           "[stress]") {
   leat::memory_budget ram(10, "ram");
   fifo steady({.capacity = 8, .budget = &ram, .name = "steady"});
@@ -131,7 +131,8 @@ TEST_CASE("memory_budget: producers of one queue are stopped, and those of anoth
   CHECK(ram.statistics().peak <= 10);
 }
 
-TEST_CASE("memory_budget: queues come and go while others wait for their memory", "[stress]") {
+TEST_CASE("memory_budget: queues can be created and destroyed while others wait for memory",
+          "[stress]") {
   leat::memory_budget ram(10, "ram");
   fifo steady({.capacity = 8, .budget = &ram, .name = "steady"});
   std::jthread producer([&] {

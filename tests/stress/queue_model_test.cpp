@@ -67,7 +67,7 @@ bool explains(const history& all, order gives = order::entry, std::size_t min_af
   return queue_model::explainable(all, {gives, 2, min_after_dequeue});
 }
 
-TEST_CASE("linearizability: of operations that do not overlap the order is known", "[stress]") {
+TEST_CASE("linearizability: operations that do not overlap are ordered", "[stress]") {
   CHECK(explains({try_push({0, 1}, {1}, 1), popped(kind::try_pop_many, {2, 3}, 1, {1})}));
   CHECK_FALSE(explains({try_push({0, 1}, {1}, 1), popped(kind::try_pop_many, {2, 3}, 1, {})}));
   CHECK(explains({try_push({0, 3}, {1}, 1), popped(kind::try_pop_many, {1, 2}, 1, {})}));
@@ -83,7 +83,9 @@ TEST_CASE("linearizability: try_push_many adds as many items as fit", "[stress]"
   CHECK(explains({popped(kind::pop_many, {0, 9}, 1, {1}), try_push({1, 2}, {1, 2, 3}, 3)}));
 }
 
-TEST_CASE("linearizability: a batch that is tried is whole, or what is there", "[stress]") {
+TEST_CASE(
+    "linearizability: try_pop_many is complete or empty, try_pop_up_to takes the available items",
+    "[stress]") {
   const operation in = try_push({0, 1}, {1, 2}, 2);
   CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {1, 2})}));
   CHECK_FALSE(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}));
@@ -108,7 +110,7 @@ TEST_CASE("linearizability: a push of many is contiguous, and may exceed the cap
   CHECK_FALSE(explains({push({0, 1}, {1, 2, 3})}));  // came back before all were in
 }
 
-TEST_CASE("linearizability: a batch that waits takes as they come, or none", "[stress]") {
+TEST_CASE("linearizability: a waiting batch takes items in order, or none", "[stress]") {
   const auto meanwhile = [](kind what, span when, std::vector<int> items) {
     return history{popped(kind::pop_many, {0, 9}, 3, {1, 2, 3}), try_push({1, 2}, {1, 2}, 2),
                    popped(what, when, 1, std::move(items)), push({5, 6}, {3})};
@@ -126,7 +128,8 @@ TEST_CASE("linearizability: a batch that waits takes as they come, or none", "[s
   CHECK_FALSE(explains(size(1, {2, 1}), order::smallest));
 }
 
-TEST_CASE("linearizability: who waits ends when he can, or by a close", "[stress]") {
+TEST_CASE("linearizability: a waiting operation ends when it can complete, or by a close",
+          "[stress]") {
   const operation gave_up = popped(kind::pop_many, {0, 3}, 1, {});
   CHECK_FALSE(explains({gave_up, other(kind::close, {4, 5}, 1)}));
   CHECK(explains({gave_up, other(kind::close, {1, 2}, 1)}));
@@ -143,7 +146,7 @@ TEST_CASE("linearizability: who waits ends when he can, or by a close", "[stress
   CHECK_FALSE(explains({popped(kind::pop_up_to, {0, 5}, 2, {}), in, close}));
 }
 
-TEST_CASE("linearizability: a push that waits goes in before a close", "[stress]") {
+TEST_CASE("linearizability: a waiting push completes before a close", "[stress]") {
   const auto closed_meanwhile = [](operation waits) {
     return history{try_push({0, 1}, {1, 2}, 2), std::move(waits), other(kind::close, {5, 6}, 1),
                    popped(kind::try_pop_many, {7, 8}, 1, {1}), try_push({10, 11}, {4}, 0)};
@@ -157,7 +160,7 @@ TEST_CASE("linearizability: a push that waits goes in before a close", "[stress]
   CHECK_FALSE(explains({other(kind::close, {0, 1}, 1), other(kind::close, {2, 3}, 1)}));
 }
 
-TEST_CASE("linearizability: close_and_cancel ends pushes, and what is in stays in", "[stress]") {
+TEST_CASE("linearizability: close_and_cancel ends pushes and keeps the stored items", "[stress]") {
   const auto cancelled = [](operation waits, std::vector<int> left) {
     return history{try_push({0, 1}, {1}, 1), std::move(waits),
                    other(kind::close_and_cancel, {5, 6}),
@@ -170,7 +173,7 @@ TEST_CASE("linearizability: close_and_cancel ends pushes, and what is in stays i
   CHECK_FALSE(explains(cancelled(refused_push({2, 4}, {2, 3}), {1})));
 }
 
-TEST_CASE("linearizability: a stop ends a wait, and gives back what it held", "[stress]") {
+TEST_CASE("linearizability: a stop ends a wait and returns its items", "[stress]") {
   const operation stop = other(kind::stop, {3, 4});
   const operation in = try_push({1, 2}, {1}, 1);
   const operation stopped = cancelled_pop({0, 5}, 2);

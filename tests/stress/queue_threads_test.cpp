@@ -114,14 +114,15 @@ void all_faces(Queue& q) {
   CHECK(out.sorted() == numbers(0, 4 * each));
 }
 
-TEST_CASE("fifo_queue: all faces on one queue, on real threads", "[stress]") {
+TEST_CASE("fifo_queue: all forms of operations work on one queue with real threads", "[stress]") {
   for (const std::size_t capacity : {std::size_t{1}, std::size_t{5}, std::size_t{64}}) {
     leat::fifo_queue<int> q(capacity);
     all_faces(q);
   }
 }
 
-TEST_CASE("random_shuffle_queue: all faces on one queue, on real threads", "[stress]") {
+TEST_CASE("random_shuffle_queue: all forms of operations work on one queue with real threads",
+          "[stress]") {
   leat::random_shuffle_queue<int> q({.capacity = 32, .min_after_dequeue = 8, .seed = 3});
   all_faces(q);
 }
@@ -135,7 +136,7 @@ task<> pop_until_stopped(leat::fifo_queue<int>& q, ledger& out) {
   }
 }
 
-TEST_CASE("fifo_queue: consumers are stopped while items come, and nothing is lost", "[stress]") {
+TEST_CASE("fifo_queue: stopping consumers while items arrive loses no item", "[stress]") {
   constexpr int count = 20'000;
   leat::fifo_queue<int> q(16);
   ledger out;
@@ -171,7 +172,7 @@ task<> push_in_bursts(leat::fifo_queue<int>& q, int count) {
 }
 
 // An Asio program that cancels its pops at random: a cancelled pop took nothing.
-TEST_CASE("fifo_queue: asynchronous pops are cancelled while items come", "[stress]") {
+TEST_CASE("fifo_queue: cancelling async_pop while items arrive loses no item", "[stress]") {
   constexpr int count = 20'000;
   leat::fifo_queue<int> q(16);
   ledger out;

@@ -33,7 +33,7 @@ task<> stop_many(int count, std::vector<double>& milliseconds) {
       std::chrono::duration<double, std::milli>(clock_type::now() - begin).count());
 }
 
-TEST_CASE("stop: 10,000 suspended tasks end soon", "[stress]") {
+TEST_CASE("stop: ends 10,000 suspended tasks within the limit", "[stress]") {
 #if LEAT_ASAN || LEAT_TSAN
   constexpr int rounds = 3;
 #else

@@ -38,7 +38,7 @@ TEST_CASE("json_writer: separates members and elements, and nothing else", "[asy
   CHECK(out.str() == R"({"a":"x","b":[1,2,[]],"c":true,"d":null,"e":{}})");
 }
 
-TEST_CASE("json_writer: milliseconds have three digits behind the point", "[async]") {
+TEST_CASE("json_writer: writes milliseconds with three decimals", "[async]") {
   std::ostringstream out;
   leat::detail::json_writer json(out);
   json.begin_array().milliseconds(3204).milliseconds(7).milliseconds(-1050).end_array();
@@ -50,13 +50,13 @@ TEST_CASE("json_writer: escapes quotes, backslashes and control characters", "[a
   CHECK(written(std::string_view("\0", 1)) == R"("\u0000")");
 }
 
-TEST_CASE("json_writer: UTF-8 stays as it is", "[async]") {
+TEST_CASE("json_writer: copies valid UTF-8", "[async]") {
   for (const char* text : {"\u00e9", "\u20ac", "\U0001F600", "\u0800", "\uD7FF", "\U0010FFFF"}) {
     CHECK(written(text) == "\"" + std::string(text) + "\"");
   }
 }
 
-TEST_CASE("json_writer: a byte that is no part of UTF-8 is spelt out", "[async]") {
+TEST_CASE("json_writer: escapes a byte that is not valid UTF-8", "[async]") {
   CHECK(written("caf\xE9") == R"("caf\\xE9")");
   CHECK(written("\xC0\xAF") == R"("\\xC0\\xAF")");                    // overlong
   CHECK(written("\xE0\x80\x80") == R"("\\xE0\\x80\\x80")");           // overlong
@@ -85,7 +85,7 @@ json named(const json& array, const std::string& name) {
   return {};
 }
 
-TEST_CASE("json_writer: any byte in a name makes valid JSON", "[async]") {
+TEST_CASE("json_writer: writes valid JSON for any byte in a name", "[async]") {
   for (int first = 0; first < 256; ++first) {
     for (const int second : {0x00, 0x22, 0x61, 0x80, 0xA0, 0xBF, 0xE9}) {
       const std::string text{static_cast<char>(first), static_cast<char>(second)};
@@ -97,7 +97,7 @@ TEST_CASE("json_writer: any byte in a name makes valid JSON", "[async]") {
 task<void> read_file(manual_event& event) { co_await event.wait(); }
 task<void> run_reader(manual_event& event) { co_await read_file(event); }
 
-LEAT_TEST("dump: in JSON it tells scopes, tasks, waits and the chain", "[async]") {
+LEAT_TEST("dump: JSON lists scopes, tasks, waits and the await chain", "[async]") {
   manual_event event("data");
   task_group group("readers");
   group.spawn(run_reader(event), "reader 0");
@@ -128,7 +128,7 @@ LEAT_TEST("dump: in JSON it tells scopes, tasks, waits and the chain", "[async]"
   CHECK(reader.at("awaited_at").at(0).at("function") == "dump_json_test::run_reader");
 }
 
-LEAT_TEST("dump: in JSON a join names the scope by its id", "[async]") {
+LEAT_TEST("dump: JSON names the scope of a join by its id", "[async]") {
   manual_event event;
   task_group inner("inner"), outer("outer");
   inner.spawn(read_file(event));
@@ -144,7 +144,7 @@ LEAT_TEST("dump: in JSON a join names the scope by its id", "[async]") {
   CHECK(object.at("scope") == named(scopes, "inner").at("id"));
 }
 
-LEAT_TEST("dump: in JSON any name is told", "[async]") {
+LEAT_TEST("dump: JSON contains any name", "[async]") {
   manual_event event;
   const std::string wild = "a\"\\\n\x01\xE9 \u20ac";
   task_group group(wild);

@@ -72,7 +72,7 @@ task<void> compute(std::atomic<bool>& computing, const std::atomic<bool>& go) {
   co_return;
 }
 
-TEST_CASE("dump_on_request: a signal prints where everyone is, who is stuck too", "[async]") {
+TEST_CASE("dump_on_request: a signal prints all tasks, including deadlocked ones", "[async]") {
   leat::runtime rt({.threads = 2});
   std::atomic<bool> computing{false}, go{false};
   task_group group("work");
@@ -97,7 +97,7 @@ TEST_CASE("dump_on_request: a signal prints where everyone is, who is stuck too"
   CHECK(text.find("  sleeper: sleep for another ") != text.npos);
 }
 
-TEST_CASE("dump_on_request: it works while every scheduler is stuck, in JSON too", "[async]") {
+TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON", "[async]") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -119,7 +119,8 @@ TEST_CASE("dump_on_request: it works while every scheduler is stuck, in JSON too
 }
 
 // A scheduler that is stuck keeps a dump from ending as long as the test wants.
-TEST_CASE("dump_on_request: requests during a dump share the next one, none is lost", "[async]") {
+TEST_CASE("dump_on_request: requests during a dump share the next dump, and none is lost",
+          "[async]") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -140,7 +141,7 @@ TEST_CASE("dump_on_request: requests during a dump share the next one, none is l
   CHECK(d.written() <= 3);
 }
 
-TEST_CASE("dump_on_request: many threads ask by signal and call", "[async]") {
+TEST_CASE("dump_on_request: accepts requests by signal and by call from many threads", "[async]") {
   pipe_ends pipe;
   std::uint64_t dumps = 0;
   {
@@ -165,7 +166,7 @@ TEST_CASE("dump_on_request: many threads ask by signal and call", "[async]") {
   CHECK(count(pipe.read_all(), "leat dump ") >= dumps);
 }
 
-TEST_CASE("dump_on_request: objects come and go under a rain of signals", "[async]") {
+TEST_CASE("dump_on_request: objects can be created and destroyed while signals arrive", "[async]") {
   struct sigaction ignore{};
   struct sigaction before{};
   ignore.sa_handler = SIG_IGN;
@@ -188,7 +189,7 @@ TEST_CASE("dump_on_request: objects come and go under a rain of signals", "[asyn
 
 void other_handler(int) noexcept {}
 
-TEST_CASE("dump_on_request: the handler of before is put back, but not over a newer one",
+TEST_CASE("dump_on_request: restores the previous handler unless a newer one is installed",
           "[async]") {
   struct sigaction action{};
   struct sigaction before{};
@@ -209,7 +210,7 @@ TEST_CASE("dump_on_request: the handler of before is put back, but not over a ne
   CHECK(now.sa_handler == SIG_IGN);
 }
 
-TEST_CASE("dump_on_request: dumps are appended to a file, which may be moved away", "[async]") {
+TEST_CASE("dump_on_request: appends to a file and creates it again after it was moved", "[async]") {
   temp_dir dir;
   const std::string file = dir / "dumps";
   {
@@ -226,7 +227,7 @@ TEST_CASE("dump_on_request: dumps are appended to a file, which may be moved awa
   CHECK(count(temp_dir::read(file), "leat dump ") == 2);
 }
 
-TEST_CASE("dump_on_request: request keeps errno", "[async]") {
+TEST_CASE("dump_on_request: request() preserves errno", "[async]") {
   pipe_ends pipe;
   dump_on_request d({.descriptor = pipe.writing()});
   errno = ERANGE;
@@ -234,7 +235,7 @@ TEST_CASE("dump_on_request: request keeps errno", "[async]") {
   CHECK(errno == ERANGE);
 }
 
-TEST_CASE("dump_on_request: a pipe that nobody reads is no end of the program", "[async]") {
+TEST_CASE("dump_on_request: a pipe without a reader does not end the program", "[async]") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   ::close(ends[0]);
@@ -246,7 +247,7 @@ TEST_CASE("dump_on_request: a pipe that nobody reads is no end of the program", 
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[async]") {
+TEST_CASE("dump_on_request: stops writing to a full pipe after the time limit", "[async]") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const std::string page(4096, 'x');
@@ -259,7 +260,7 @@ TEST_CASE("dump_on_request: a full pipe is given up after the patience", "[async
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: what cannot be done is refused", "[async]") {
+TEST_CASE("dump_on_request: rejects an unusable file or signal", "[async]") {
   std::string said;
   const auto code_of = [&said](leat::dump_on_request_options options) {
     try {
@@ -282,7 +283,8 @@ TEST_CASE("dump_on_request: what cannot be done is refused", "[async]") {
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
 }
 
-TEST_CASE("dump_on_request: a thread that cannot be started is named, with what to do", "[async]") {
+TEST_CASE("dump_on_request: the error for a thread that cannot be started names it and a remedy",
+          "[async]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   const std::string said = leat_test::run_in_child([]() -> std::string {
     pthread_attr_t too_large;  // a stack that has no room in any address space

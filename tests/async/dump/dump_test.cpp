@@ -36,7 +36,8 @@ task<void> read_file(manual_event& event) { co_await event.wait(); }
 task<void> run_reader(manual_event& event) { co_await read_file(event); }
 task<void> sleep_a_minute() { co_await leat::sleep_for(1min); }
 
-LEAT_TEST("dump: tells name, verb, object, file and line, duration and the chain", "[async]") {
+LEAT_TEST("dump: prints name, verb, object, location, duration and await chain of a wait",
+          "[async]") {
   manual_event event("data");
   task_group group("readers");
   group.spawn(run_reader(event), "reader 0");
@@ -51,7 +52,7 @@ LEAT_TEST("dump: tells name, verb, object, file and line, duration and the chain
             R"(for 3\.204 s\n +awaited at dump_test\.cpp:\d+ in dump_test::run_reader\n)"));
 }
 
-LEAT_TEST("dump: a task without a name is called by the place of its spawn", "[async]") {
+LEAT_TEST("dump: names a task without a name by the location of its spawn", "[async]") {
   manual_event event;
   task_group group;
   group.spawn(read_file(event));
@@ -64,14 +65,14 @@ LEAT_TEST("dump: a task without a name is called by the place of its spawn", "[a
   CHECK(contains(text, "task spawned at dump_test.cpp:" + line));
 }
 
-LEAT_TEST("dump: a task that waits for nothing runs or is ready to", "[async]") {
+LEAT_TEST("dump: reports a task that does not wait as running or ready", "[async]") {
   const std::string text = dump();
   INFO(text);
   CHECK(contains(text, "running or ready to run"));
   co_return;
 }
 
-LEAT_TEST("dump: a sleeper tells how long it still sleeps", "[async]") {
+LEAT_TEST("dump: prints the remaining time of a sleep", "[async]") {
   task_group group;
   group.spawn(sleep_a_minute(), "sleeper");
   co_await leat::sleep_for(20s);
@@ -82,7 +83,7 @@ LEAT_TEST("dump: a sleeper tells how long it still sleeps", "[async]") {
   CHECK(matches(text, "sleeper: sleep for another 40000 ms, .*, for 20\\.000 s"));
 }
 
-LEAT_TEST("dump: a wait that has no more to say is a word", "[async]") {
+LEAT_TEST("dump: prints a wait without details as one word", "[async]") {
   task_group group;
   group.spawn([]() -> task<void> { co_await leat::this_task::yield(); }(), "polite");
   co_await leat::this_task::yield();
@@ -92,7 +93,7 @@ LEAT_TEST("dump: a wait that has no more to say is a word", "[async]") {
   CHECK(matches(text, "polite: yield, at dump_test\\.cpp:"));
 }
 
-LEAT_TEST("dump: a task that joins tells whom, and its place once", "[async]") {
+LEAT_TEST("dump: a join names its scope and prints the location once", "[async]") {
   manual_event event;
   task_group inner("inner"), outer;
   inner.spawn(read_file(event));
@@ -106,7 +107,7 @@ LEAT_TEST("dump: a task that joins tells whom, and its place once", "[async]") {
   CHECK_FALSE(matches(text, "joiner: [^\n]*\n *awaited"));
 }
 
-LEAT_TEST("dump: a group stands below the task that made it", "[async]") {
+LEAT_TEST("dump: lists a group below the task that created it", "[async]") {
   manual_event event;
   task_group outer("outer");
   outer.spawn(
@@ -126,7 +127,7 @@ LEAT_TEST("dump: a group stands below the task that made it", "[async]") {
                 "        task group 'inner', 1 task\n          leaf: "));
 }
 
-LEAT_TEST("dump: says that a stop was requested", "[async]") {
+LEAT_TEST("dump: reports a stop request", "[async]") {
   task_group group("ending");
   group.spawn(sleep_a_minute());
   group.request_stop();
@@ -135,7 +136,7 @@ LEAT_TEST("dump: says that a stop was requested", "[async]") {
   CHECK(contains(text, "task group 'ending', 1 task, stop requested"));
 }
 
-LEAT_TEST("dump: what has ended is not in it", "[async]") {
+LEAT_TEST("dump: omits tasks that have ended", "[async]") {
   {
     manual_event event;
     task_group group("finished");
@@ -146,14 +147,14 @@ LEAT_TEST("dump: what has ended is not in it", "[async]") {
   CHECK_FALSE(contains(dump(), "finished"));
 }
 
-LEAT_TEST("dump: the library's own coroutines are not in it", "[async]") {
+LEAT_TEST("dump: omits the coroutines of the library", "[async]") {
   const std::string text = dump();
   CHECK_FALSE(contains(text, "store_result"));
   CHECK_FALSE(contains(text, "task.hpp"));
   co_return;
 }
 
-LEAT_TEST("dump: a callable that was spawned is awaited nowhere", "[async]") {
+LEAT_TEST("dump: a spawned callable has no await location", "[async]") {
   manual_event event;
   task_group group;
   group.spawn([&]() -> task<void> { co_await event.wait(); });
@@ -166,7 +167,7 @@ LEAT_TEST("dump: a callable that was spawned is awaited nowhere", "[async]") {
   CHECK_FALSE(contains(text, "awaited at"));
 }
 
-TEST_CASE("dump: works from a thread that runs no scheduler", "[async]") {
+TEST_CASE("dump: works on a thread without a scheduler", "[async]") {
   leat::runtime rt({.threads = 2});
   task_group group("everywhere");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -183,7 +184,7 @@ TEST_CASE("dump: works from a thread that runs no scheduler", "[async]") {
   CHECK(contains(text, "task group 'everywhere', 2 tasks"));
 }
 
-TEST_CASE("dump: a task may dump while another thread does", "[async]") {
+TEST_CASE("dump: a task and another thread can dump at the same time", "[async]") {
   leat::runtime rt({.threads = 2});
   const auto dump_often = []() -> task<void> {
     for (int i = 0; i < 20; ++i) {
@@ -199,7 +200,7 @@ TEST_CASE("dump: a task may dump while another thread does", "[async]") {
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("dump: a scheduler that nobody runs is reported, not waited for", "[async]") {
+TEST_CASE("dump: reports a scheduler that is not running without waiting for it", "[async]") {
   asio::io_context io;
   task_group group("asleep");
   group.spawn_on(leat::get_scheduler(io), []() -> task<void> { co_return; }(), "waiter");
@@ -211,7 +212,7 @@ TEST_CASE("dump: a scheduler that nobody runs is reported, not waited for", "[as
   group.wait_join();
 }
 
-TEST_CASE("dump: a scheduler that answers after its scope has gone does no harm", "[async]") {
+TEST_CASE("dump: tolerates a scheduler that answers after its scope was destroyed", "[async]") {
   asio::io_context io;
   {
     task_group group;
@@ -226,7 +227,7 @@ TEST_CASE("dump: a scheduler that answers after its scope has gone does no harm"
   CHECK_FALSE(contains(out.str(), "task group"));
 }
 
-TEST_CASE("to_text: a place is file, line and function without decoration", "[async]") {
+TEST_CASE("to_text: prints a location as file, line and plain function name", "[async]") {
   const std::string text = leat::detail::to_text(std::source_location::current());
   CHECK(matches(text, "^dump_test\\.cpp:\\d+ in [\\w:]+$"));
 }

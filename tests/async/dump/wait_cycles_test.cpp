@@ -44,7 +44,7 @@ scope_state scope(std::uint64_t number, std::vector<task_state> tasks) {
   return s;
 }
 
-TEST_CASE("find_cycles: tasks that join each other's scope wait for each other", "[async]") {
+TEST_CASE("find_cycles: finds tasks that join each other's scope", "[async]") {
   const auto found = find_cycles(
       {scope(1, {joining({1, 1}, "a", 2)}), scope(2, {joining({2, 1}, "b", 1)})}, false);
   REQUIRE(found.size() == 1);
@@ -54,7 +54,7 @@ TEST_CASE("find_cycles: tasks that join each other's scope wait for each other",
         "these wait for each other: 'a' (join task group 'g') -> 'b' (join task group 'g') -> 'a'");
 }
 
-TEST_CASE("find_cycles: a join that a deadline ends is not certain", "[async]") {
+TEST_CASE("find_cycles: marks a cycle with a join that has a deadline as probable", "[async]") {
   const auto found = find_cycles(
       {scope(1, {joining({1, 1}, "a", 2, false)}), scope(2, {joining({2, 1}, "b", 1)})}, false);
   REQUIRE(found.size() == 1);
@@ -62,7 +62,7 @@ TEST_CASE("find_cycles: a join that a deadline ends is not certain", "[async]") 
   CHECK(found[0].text.find("these probably wait for each other: 'a'") == 0);
 }
 
-TEST_CASE("find_cycles: who joins waits for all, so one that is stuck suffices", "[async]") {
+TEST_CASE("find_cycles: a join is stuck if one of its tasks is stuck", "[async]") {
   const auto found = find_cycles({scope(1, {joining({1, 1}, "a", 2)}),
                                   scope(2, {running({2, 1}, "r"), joining({2, 2}, "b", 1)})},
                                  false);
@@ -70,8 +70,7 @@ TEST_CASE("find_cycles: who joins waits for all, so one that is stuck suffices",
   CHECK(found[0].tasks == std::vector<task_id>{{1, 1}, {2, 2}});
 }
 
-TEST_CASE("find_cycles: who pushes waits for any, so one that is not stuck prevents it",
-          "[async]") {
+TEST_CASE("find_cycles: a push is not stuck if one of the consumers is not stuck", "[async]") {
   const task_state a = pushing({1, 1}, "a", {{1, 2}, {1, 3}});
   const task_state b = pushing({1, 2}, "b", {{1, 1}});
   const auto with = [&](const task_state& third) {
@@ -83,20 +82,21 @@ TEST_CASE("find_cycles: who pushes waits for any, so one that is not stuck preve
   CHECK(with(running({1, 4}, "d")) == 1);            // c has ended: d has nothing to do with it
 }
 
-TEST_CASE("find_cycles: somebody who is no task may end the wait", "[async]") {
+TEST_CASE("find_cycles: a wait that code outside tasks may end is not in a cycle", "[async]") {
   const auto found = find_cycles(
       {scope(1, {pushing({1, 1}, "a", {{1, 2}, {}}), pushing({1, 2}, "b", {{1, 1}})})}, false);
   CHECK(found.empty());
 }
 
-TEST_CASE("find_cycles: whose scope was not asked may live", "[async]") {
+TEST_CASE("find_cycles: treats a task of a scope that was not asked as alive", "[async]") {
   const std::vector<scope_state> scopes{
       scope(1, {pushing({1, 1}, "a", {{1, 2}, {7, 1}}), pushing({1, 2}, "b", {{1, 1}})})};
   CHECK(find_cycles(scopes, true).empty());
   CHECK(find_cycles(scopes, false).size() == 1);  // all were asked: that scope has gone
 }
 
-TEST_CASE("find_cycles: who waits for a cycle is not in it, and two cycles are two", "[async]") {
+TEST_CASE("find_cycles: excludes tasks that wait for a cycle, and separates two cycles",
+          "[async]") {
   const auto found =
       find_cycles({scope(1, {joining({1, 1}, "waiter", 2)}),
                    scope(2, {pushing({2, 1}, "a", {{2, 2}}), pushing({2, 2}, "b", {{2, 1}}),
@@ -107,13 +107,13 @@ TEST_CASE("find_cycles: who waits for a cycle is not in it, and two cycles are t
   CHECK(found[1].tasks == std::vector<task_id>{{2, 3}, {2, 4}});
 }
 
-TEST_CASE("find_cycles: a task may wait for itself", "[async]") {
+TEST_CASE("find_cycles: finds a task that waits for itself", "[async]") {
   const auto found = find_cycles({scope(1, {pushing({1, 1}, "a", {{1, 1}})})}, false);
   REQUIRE(found.size() == 1);
   CHECK(found[0].text == "this probably waits for itself: 'a' (push to queue 'q' (4 of 4)) -> 'a'");
 }
 
-TEST_CASE("find_cycles: threads take part", "[async]") {
+TEST_CASE("find_cycles: includes threads", "[async]") {
   scope_state s = scope(1, {pushing({1, 1}, "a", {{1, 2}})});
   s.threads.push_back({{1, 2}, "t", false, pushing({}, "", {{1, 1}}).waiting});
   REQUIRE(find_cycles({s}, false).size() == 1);

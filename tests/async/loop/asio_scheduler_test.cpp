@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using leat::get_scheduler;
 using leat::task;
 
-TEST_CASE("asio_scheduler: a context has one scheduler, and gives it every time", "[async]") {
+TEST_CASE("asio_scheduler: get_scheduler() always returns the same scheduler for a context",
+          "[async]") {
   asio::io_context io;
   asio::io_context other;
   leat::scheduler& s = get_scheduler(io);
@@ -29,7 +30,7 @@ TEST_CASE("asio_scheduler: a context has one scheduler, and gives it every time"
   CHECK(&get_scheduler(other) != &s);
 }
 
-TEST_CASE("asio_scheduler: two threads that ask at the same time get the same one", "[async]") {
+TEST_CASE("asio_scheduler: get_scheduler() on two threads returns the same scheduler", "[async]") {
   for (int round = 0; round < 50; ++round) {
     asio::io_context io;
     std::atomic<int> ready{0};
@@ -47,21 +48,22 @@ TEST_CASE("asio_scheduler: two threads that ask at the same time get the same on
   }
 }
 
-TEST_CASE("asio_scheduler: the context of a scheduler, null for one of another kind", "[async]") {
+TEST_CASE("asio_scheduler: returns the context of a scheduler, or null for another type",
+          "[async]") {
   asio::io_context io;
   CHECK(leat::get_io_context(get_scheduler(io)) == &io);
   leat::sim::virtual_scheduler v;
   CHECK(leat::get_io_context(v) == nullptr);
 }
 
-TEST_CASE("asio_scheduler: its time of day is the system's", "[async]") {
+TEST_CASE("asio_scheduler: uses the system clock for the time of day", "[async]") {
   asio::io_context io;
   const auto before = std::chrono::system_clock::now() - 1h;  // somebody may set the clock
   CHECK(get_scheduler(io).wall_time() > before);
   CHECK(get_scheduler(io).wall_time() < before + 2h);
 }
 
-TEST_CASE("asio_scheduler: run does not return while a task lives", "[async]") {
+TEST_CASE("asio_scheduler: io_context::run() does not return while a task is alive", "[async]") {
   asio::io_context io;
   bool done = false;
   leat::task_group group;
@@ -118,7 +120,7 @@ TEST_CASE("asio_scheduler: rejects a turn of 0 items", "[async]") {
       Catch::StartsWith("asio_scheduler_options::max_items_per_turn is 0: use 1 or more"));
 }
 
-TEST_CASE("asio_scheduler: a turn is as long as the options say", "[async]") {
+TEST_CASE("asio_scheduler: max_items_per_turn limits a turn", "[async]") {
   asio::io_context io;
   leat::scheduler& s = get_scheduler(io, {.max_items_per_turn = 10});
   leat::task_group group;
@@ -169,7 +171,7 @@ TEST_CASE("asio_scheduler: no timer is lost when several threads run the context
   CHECK(done == 4);
 }
 
-TEST_CASE("asio_scheduler: a context may end before a timer that nobody waits for", "[async]") {
+TEST_CASE("asio_scheduler: a context can be destroyed before an unused timer expires", "[async]") {
   asio::io_context io;
   leat::task_group group;
   group.spawn_on(get_scheduler(io), []() -> task<void> { co_await leat::sleep_for(1h); }());

@@ -65,7 +65,7 @@ std::string error_message(const std::exception_ptr& error) {
   }
 }
 
-TEST_CASE("async_run: a callback gets the value", "[async]") {
+TEST_CASE("async_run: a callback receives the value", "[async]") {
   asio::io_context io;
   int got = 0;
   async_run(io, give(5), [&](std::exception_ptr error, int n) {
@@ -77,7 +77,7 @@ TEST_CASE("async_run: a callback gets the value", "[async]") {
   CHECK(got == 5);
 }
 
-TEST_CASE("async_run: a callback of a task of void gets the error alone", "[async]") {
+TEST_CASE("async_run: a callback for a task<void> receives only the error", "[async]") {
   asio::io_context io;
   bool called = false;
   async_run(io, nothing(), [&](std::exception_ptr error) { called = !error; });
@@ -85,7 +85,7 @@ TEST_CASE("async_run: a callback of a task of void gets the error alone", "[asyn
   CHECK(called);
 }
 
-TEST_CASE("async_run: a callback gets the error, with a default value", "[async]") {
+TEST_CASE("async_run: a callback receives an error with a default value", "[async]") {
   asio::io_context io;
   std::string what;
   int value = 1;
@@ -110,7 +110,7 @@ TEST_CASE("async_run: a result and a callback may be move-only", "[async]") {
   CHECK(got == 9);
 }
 
-TEST_CASE("async_run: a future gets the value, or the error", "[async]") {
+TEST_CASE("async_run: a future receives the value or the error", "[async]") {
   asio::io_context io;
   std::future<int> good = async_run(io, give(5), asio::use_future);
   std::future<int> bad = async_run(io, fail(), asio::use_future);
@@ -121,7 +121,7 @@ TEST_CASE("async_run: a future gets the value, or the error", "[async]") {
   CHECK_NOTHROW(none.get());
 }
 
-TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[async]") {
+TEST_CASE("async_run: an Asio coroutine can await a task and receives its error", "[async]") {
   asio::io_context io;
   const auto body = [&]() -> asio::awaitable<std::string> {
     const auto executor = co_await asio::this_coro::executor;
@@ -184,7 +184,7 @@ TEST_CASE("async_run: the task runs where the executor's context runs", "[async]
   for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
 }
 
-TEST_CASE("async_run: an executor of an io_context is known with other properties", "[async]") {
+TEST_CASE("async_run: accepts an executor of an io_context with other properties", "[async]") {
   asio::io_context io;
   const auto tracked = asio::require(io.get_executor(), asio::execution::outstanding_work.tracked);
   const auto posting = asio::require(io.get_executor(), asio::execution::blocking.never);
@@ -198,7 +198,8 @@ TEST_CASE("async_run: an executor of an io_context is known with other propertie
   CHECK(ended == 3);
 }
 
-TEST_CASE("async_run: an executor of no io_context is refused by name", "[async]") {
+TEST_CASE("async_run: an executor without an io_context ends the process with a message",
+          "[async]") {
   const std::string said = leat_test::abort_message([] {
     async_run(asio::any_io_executor(asio::system_executor()), give(1),
               [](std::exception_ptr, int) {});
@@ -229,7 +230,7 @@ TEST_CASE("async_run: without an associated executor the handler runs on the giv
   CHECK(inside);
 }
 
-TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[async]") {
+TEST_CASE("async_run: the handler runs outside the scheduler's turn", "[async]") {
   asio::io_context io;
   bool in_turn = true;
   async_run(io, nothing(), [&](std::exception_ptr) { in_turn = leat::scheduler::current(); });
@@ -237,7 +238,7 @@ TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[async]"
   CHECK_FALSE(in_turn);
 }
 
-TEST_CASE("async_run: its memory is the handler's allocator's, and free when the handler runs",
+TEST_CASE("async_run: uses the handler's allocator and frees the memory before the handler runs",
           "[async]") {
   asio::io_context io;
   int live = 0;
@@ -252,7 +253,7 @@ TEST_CASE("async_run: its memory is the handler's allocator's, and free when the
   CHECK(total == 1);  // the operation; the memory of its delivery is in it
 }
 
-TEST_CASE("async_run: each kind of cancellation is a stop request of the task", "[async]") {
+TEST_CASE("async_run: each type of cancellation requests a stop of the task", "[async]") {
   for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
                           asio::cancellation_type::total}) {
     asio::io_context io;
@@ -270,7 +271,7 @@ TEST_CASE("async_run: each kind of cancellation is a stop request of the task", 
   }
 }
 
-TEST_CASE("async_run: a task that is cancelled before it began ends as it likes", "[async]") {
+TEST_CASE("async_run: a task that is cancelled before it starts still runs", "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
@@ -282,7 +283,7 @@ TEST_CASE("async_run: a task that is cancelled before it began ends as it likes"
   CHECK(got == 3);
 }
 
-TEST_CASE("async_run: a cancellation after the end does nothing", "[async]") {
+TEST_CASE("async_run: a cancellation after completion has no effect", "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int calls = 0;
@@ -293,7 +294,7 @@ TEST_CASE("async_run: a cancellation after the end does nothing", "[async]") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("async_run: a cancellation between the task's end and the handler does nothing",
+TEST_CASE("async_run: a cancellation between the end of the task and its handler has no effect",
           "[async]") {
   asio::io_context io;
   asio::cancellation_signal signal;

@@ -25,8 +25,7 @@ using item = leat_test::function_item;
 using leat::embedded_scheduler;
 using leat::task;
 
-TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are too few",
-          "[async]") {
+TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction fails", "[async]") {
   const std::size_t before = leat_test::open_descriptors();
   {
     const embedded_scheduler s;
@@ -52,7 +51,7 @@ TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are t
   CHECK(leat_test::open_descriptors() == before);
 }
 
-TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever posted it", "[async]") {
+TEST_CASE("embedded_scheduler: can be destroyed as soon as a posted item has run", "[async]") {
   // The thread that posted it was still in wake(), with the scheduler gone.
   for (int round = 0; round < 500; ++round) {
     bool ran = false;
@@ -65,7 +64,7 @@ TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever poste
   }
 }
 
-TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() in a task ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     leat::task_group group;
@@ -78,7 +77,7 @@ TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[async]
   CHECK(said.find("run_ready() called from a task") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready(0) ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     s.run_ready(0);
@@ -86,7 +85,7 @@ TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[async]") 
   CHECK(said.find("run_ready(0)") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() on two threads at once ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     item i([&] { std::thread([&] { s.run_ready(); }).join(); });
@@ -96,13 +95,13 @@ TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[
   CHECK(said.find("run_ready() called by two threads at once") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() in a child of fork() ends the child", "[async]") {
   embedded_scheduler s;
   const std::string said = leat_test::abort_message([&] { s.run_ready(); });
   CHECK(said.find("a child of fork()") != said.npos);
 }
 
-TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: destruction in its own turn ends the process", "[async]") {
   const std::string said = leat_test::abort_message([] {
     auto s = std::make_unique<embedded_scheduler>();
     item i([&] { s.reset(); });

@@ -77,7 +77,7 @@ TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[asyn
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: readable from a post to the end of the turn that ran it",
+TEST_CASE("embedded_scheduler: is readable from a post until the end of the turn that runs it",
           "[async]") {
   embedded_scheduler s;
   for (int round = 0; round < 3; ++round) {
@@ -91,7 +91,7 @@ TEST_CASE("embedded_scheduler: readable from a post to the end of the turn that 
   }
 }
 
-TEST_CASE("embedded_scheduler: what a turn posts runs in it and leaves nothing readable",
+TEST_CASE("embedded_scheduler: items posted in a turn run in it and leave nothing readable",
           "[async]") {
   embedded_scheduler s;
   bool ran = false;
@@ -103,7 +103,7 @@ TEST_CASE("embedded_scheduler: what a turn posts runs in it and leaves nothing r
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: another thread makes it readable", "[async]") {
+TEST_CASE("embedded_scheduler: a post on another thread makes it readable", "[async]") {
   embedded_scheduler s;
   bool ran = false;
   item i([&] { ran = true; });
@@ -125,7 +125,7 @@ TEST_CASE("embedded_scheduler: a burst of posts is one write", "[async]") {
   CHECK(leat_test::eventfd_writes() == before + 1);
 }
 
-TEST_CASE("embedded_scheduler: readable when a timer is due and not before", "[async]") {
+TEST_CASE("embedded_scheduler: becomes readable when a timer is due", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, sleep(1h), "long");
@@ -165,7 +165,7 @@ TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[async
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a thousand timers in turn", "[async]") {
+TEST_CASE("embedded_scheduler: runs a thousand timers in order", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   int woken = 0;
@@ -180,7 +180,7 @@ TEST_CASE("embedded_scheduler: a thousand timers in turn", "[async]") {
 
 // ---- Edges.
 
-TEST_CASE("embedded_scheduler: edge triggered, one call for each event is enough", "[async]") {
+TEST_CASE("embedded_scheduler: with edge triggering, one call per event is enough", "[async]") {
   embedded_scheduler s;
   const edges watched(s);
   CHECK_FALSE(watched.next());
@@ -198,7 +198,7 @@ TEST_CASE("embedded_scheduler: edge triggered, one call for each event is enough
   CHECK_FALSE(watched.next());
 }
 
-TEST_CASE("embedded_scheduler: a timer is an edge, each time", "[async]") {
+TEST_CASE("embedded_scheduler: every timer triggers an edge", "[async]") {
   embedded_scheduler s;
   const edges watched(s);
   leat::task_group group;
@@ -241,7 +241,7 @@ TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[async]") 
 
 // ---- The limits of a turn.
 
-TEST_CASE("embedded_scheduler: a turn runs as many items as it may, the rest later", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready(n) runs at most n items and leaves the rest", "[async]") {
   embedded_scheduler s;
   counting_items posted(s, 10);
   CHECK(s.run_ready(4).more);
@@ -254,7 +254,7 @@ TEST_CASE("embedded_scheduler: a turn runs as many items as it may, the rest lat
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a turn ends when its time is over", "[async]") {
+TEST_CASE("embedded_scheduler: a turn ends at its time limit", "[async]") {
   embedded_scheduler s;
   int runs = 0;
   std::deque<item> items;
@@ -277,15 +277,14 @@ TEST_CASE("embedded_scheduler: a turn ends when its time is over", "[async]") {
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a turn whose time is over with its last item is the last one",
-          "[async]") {
+TEST_CASE("embedded_scheduler: is idle if the last item exceeds the time limit", "[async]") {
   embedded_scheduler s;
   counting_items posted(s, 4);
   CHECK_FALSE(s.run_ready(100, leat::duration::zero()).more);
   CHECK(posted.runs == 4);
 }
 
-TEST_CASE("embedded_scheduler: a task that never waits does not keep the loop", "[async]") {
+TEST_CASE("embedded_scheduler: a task that never waits does not block the loop", "[async]") {
   embedded_scheduler s;
   bool end = false;
   leat::task_group group;
@@ -299,7 +298,7 @@ TEST_CASE("embedded_scheduler: a task that never waits does not keep the loop", 
 
 // ---- What runs in it.
 
-TEST_CASE("embedded_scheduler: tasks, a group within a task, an error", "[async]") {
+TEST_CASE("embedded_scheduler: runs tasks and nested groups, and passes on an error", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, []() -> task<> {
@@ -316,7 +315,7 @@ TEST_CASE("embedded_scheduler: tasks, a group within a task, an error", "[async]
   CHECK_THROWS_WITH(group.wait_join(), Catch::Contains("broken"));
 }
 
-TEST_CASE("embedded_scheduler: a stop from another thread ends what waits", "[async]") {
+TEST_CASE("embedded_scheduler: a stop from another thread cancels waits", "[async]") {
   embedded_scheduler s;
   leat::task_group group;
   for (int i = 0; i < 10; ++i) group.spawn_on(s, sleep(1h));
@@ -371,7 +370,7 @@ TEST_CASE("embedded_scheduler: starts no thread", "[async]") {
   CHECK(threads() == before);
 }
 
-TEST_CASE("embedded_scheduler: two of them on one thread pass work to each other", "[async]") {
+TEST_CASE("embedded_scheduler: two on one thread exchange work", "[async]") {
   embedded_scheduler a, b;
   int runs = 0;
   std::optional<item> back;

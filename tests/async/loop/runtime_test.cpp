@@ -38,7 +38,7 @@ std::size_t threads_of_process() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-TEST_CASE("runtime: starts the threads it was asked for and no other", "[async]") {
+TEST_CASE("runtime: starts exactly the requested number of threads", "[async]") {
   const std::size_t before = threads_of_process();
   {
     runtime rt({.threads = 3});
@@ -51,7 +51,7 @@ TEST_CASE("runtime: starts the threads it was asked for and no other", "[async]"
   CHECK(threads_of_process() == before);
 }
 
-TEST_CASE("runtime: no threads are an error", "[async]") {
+TEST_CASE("runtime: rejects 0 threads", "[async]") {
   try {
     runtime rt({.threads = 0});
     FAIL("made");
@@ -88,7 +88,8 @@ std::string refusal_of_threads(bool room_for_one) {
   });
 }
 
-TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[async]") {
+TEST_CASE("runtime: the error for a thread that cannot be started names it and a remedy",
+          "[async]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   CHECK_THAT(refusal_of_threads(false),
              Catch::StartsWith("runtime: thread 1 of 2 cannot be started: raise"));
@@ -97,7 +98,7 @@ TEST_CASE("runtime: a thread that cannot be started is named, with what to do", 
              Catch::StartsWith("runtime: thread 2 of 2 cannot be started: raise"));
 }
 
-TEST_CASE("runtime: block_on gives the result or throws the error", "[async]") {
+TEST_CASE("runtime: block_on() returns the result or throws the error", "[async]") {
   runtime rt;
   CHECK(rt.block_on(give(7)) == 7);
   const auto fail = []() -> task<int> {
@@ -167,11 +168,11 @@ TEST_CASE("runtime: timers work on every thread", "[async]") {
   CHECK(woken == 20);
 }
 
-TEST_CASE("runtime: one that never ran a task ends at once", "[async]") {
+TEST_CASE("runtime: ends at once if it never ran a task", "[async]") {
   for (int i = 0; i < 20; ++i) runtime rt({.threads = 2});
 }
 
-TEST_CASE("runtime: its end waits for tasks that are about to end", "[async]") {
+TEST_CASE("runtime: its destructor waits for tasks that are about to end", "[async]") {
   leat::task_group group;
   bool done = false;
   {

@@ -269,7 +269,7 @@ TEST_CASE("stop_on_signal: guards on the threads of a runtime are stopped togeth
         }) == "2");
 }
 
-TEST_CASE("stop_on_signal: wrong signals and a missing scheduler are refused") {
+TEST_CASE("stop_on_signal: rejects invalid signals and a missing scheduler") {
   task_group group("g");
   using list = std::initializer_list<int>;
   CHECK_THROWS_WITH(stop_on_signal(group), Catch::Contains("no scheduler on this thread"));

@@ -16,7 +16,7 @@ using leat::task;
 
 task<int> give(int n) { co_return n; }
 
-TEST_CASE("sync_wait: gives the result", "[async]") { CHECK(sync_wait(give(3)) == 3); }
+TEST_CASE("sync_wait: returns the result", "[async]") { CHECK(sync_wait(give(3)) == 3); }
 
 TEST_CASE("sync_wait: a result may be a reference or move-only", "[async]") {
   int n = 1;
@@ -43,13 +43,13 @@ TEST_CASE("sync_wait: waits for a task that waits", "[async]") {
   CHECK(sync_wait(nap()) == 4);
 }
 
-TEST_CASE("sync_wait: one after the other on a thread", "[async]") {
+TEST_CASE("sync_wait: can be called several times on one thread", "[async]") {
   int sum = 0;
   for (int i = 0; i < 10; ++i) sum += sync_wait(give(i));
   CHECK(sum == 45);
 }
 
-TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sentence", "[async]") {
+TEST_CASE("sync_wait: a call on a scheduler thread ends the process with a message", "[async]") {
   const auto said = leat_test::abort_message([] {
     const auto outer = []() -> task<int> { co_return sync_wait(give(1)); };
     sync_wait(outer());

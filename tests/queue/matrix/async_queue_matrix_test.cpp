@@ -285,7 +285,7 @@ struct run {
   seen<verb> s;
 };
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token completes at once", "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
   // There is room, or there are items: for one of the batches of three the others come meanwhile.
@@ -303,7 +303,8 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[queue]"
   CHECK(verb::moved(r.s.result) == verb::moves);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token completes after a wait", "[queue]",
+                        matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
   r.start();
@@ -319,7 +320,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[qu
   CHECK(verb::moved(r.s.result) == verb::moves);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wait", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: a close ends the wait of every verb with every token", "[queue]",
                         matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
@@ -332,7 +333,8 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wa
   CHECK(verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token works on a closed queue", "[queue]",
+                        matrix) {
   run<TestType> r;
   r.q.close_and_cancel();
   r.start();
@@ -343,8 +345,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[q
   CHECK(TestType::verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen", "[queue]",
-                        matrix) {
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token reports a failure", "[queue]", matrix) {
   run<TestType> r;
   r.start();
   r.q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
@@ -354,7 +355,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen",
   CHECK(TestType::verb::moved(r.s.result) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token can be cancelled halfway", "[queue]",
                         matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
@@ -374,7 +375,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way"
   CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // what throws an error code has no result
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a total cancellation leaves no part",
+TEMPLATE_LIST_TEST_CASE("queue: a total cancellation never ends a verb partway, with every token",
                         "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;

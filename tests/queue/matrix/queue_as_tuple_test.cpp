@@ -45,7 +45,8 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   }
 };
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb completes at once and after a wait", "[queue]",
+                        matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const bool at_once : {true, false}) {
@@ -72,7 +73,8 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a closed queue is no error", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb returns no error on a closed queue", "[queue]",
+                        matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     operation<TestType> o;
@@ -94,8 +96,9 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a closed queue is no error", "[qu
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: cancelled by a stop, before and half way", "[queue]",
-                        matrix) {
+TEMPLATE_LIST_TEST_CASE(
+    "as_tuple: every verb returns cancelled after a stop, before the start and halfway", "[queue]",
+    matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const bool before : {true, false}) {
@@ -117,7 +120,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: cancelled by a stop, before and h
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a failed queue gives the code of its cause",
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb returns the code of the cause of a failed queue",
                         "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
@@ -138,8 +141,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: a failed queue gives the code of 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: in a coroutine that is none of leat's", "[queue]",
-                        matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb works in a foreign coroutine", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     operation<TestType> o;
@@ -155,7 +157,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: in a coroutine that is none of le
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: destroyed while it waits", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("as_tuple: every verb can be destroyed while it waits", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     operation<TestType> o;
@@ -173,7 +175,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: destroyed while it waits", "[queu
 
 // ---- What cannot begin, or cannot end.
 
-LEAT_TEST("as_tuple: what can never succeed is a code", "[queue]") {
+LEAT_TEST("as_tuple: an operation that can never succeed returns a code", "[queue]") {
   leat::priority_queue<int> q(2);
   const auto [ec, batch] = co_await leat::as_tuple(q.pop_many(3));
   CHECK(ec == errc::invalid_argument);
@@ -184,7 +186,7 @@ LEAT_TEST("as_tuple: what can never succeed is a code", "[queue]") {
   CHECK_FALSE(nothing);
 }
 
-LEAT_TEST("as_tuple: what never comes together is a code", "[queue]") {
+LEAT_TEST("as_tuple: a batch that is too heavy returns resource_exhausted", "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 5});
   CHECK(q.try_push(4));
   leat::task_group g;
@@ -204,7 +206,7 @@ LEAT_TEST("as_tuple: what never comes together is a code", "[queue]") {
   co_await g.join();
 }
 
-LEAT_TEST("as_tuple: elements of which no batch can be made are back in the queue", "[queue]") {
+LEAT_TEST("as_tuple: elements that cannot form a batch return to the queue", "[queue]") {
   leat::padding_fifo_queue q(2, spec_of(leat::dtype::int32, {any, any}));
   const std::int64_t huge = std::int64_t{1} << 40;
   const leat::shape tall_shape{huge, 0};
@@ -218,7 +220,7 @@ LEAT_TEST("as_tuple: elements of which no batch can be made are back in the queu
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("as_tuple: a failed queue whose cause is no failure", "[queue]") {
+LEAT_TEST("as_tuple: a queue that failed with another exception type returns its code", "[queue]") {
   leat::fifo_queue<int> q(1);
   q.fail(std::make_exception_ptr(std::logic_error("a bug")));
   const auto [ec, item] = co_await leat::as_tuple(q.pop());
@@ -228,7 +230,7 @@ LEAT_TEST("as_tuple: a failed queue whose cause is no failure", "[queue]") {
 
 // ---- Together with what else awaits.
 
-LEAT_TEST("as_tuple: a pop with a time limit, and one of two pops", "[queue]") {
+LEAT_TEST("as_tuple: works with with_timeout and select", "[queue]") {
   leat::fifo_queue<int> a(1);
   leat::fifo_queue<std::string> b(1);
   const auto [late, nothing] =
@@ -251,7 +253,7 @@ LEAT_TEST("as_tuple: a pop with a time limit, and one of two pops", "[queue]") {
   CHECK(failed == errc::data_loss);
 }
 
-LEAT_TEST("as_tuple: what can only be moved goes through", "[queue]") {
+LEAT_TEST("as_tuple: works with move-only items", "[queue]") {
   leat::fifo_queue<std::unique_ptr<int>> q(1);
   const auto [none, in] = co_await leat::as_tuple(q.push(std::make_unique<int>(3)));
   CHECK_FALSE(none);
@@ -262,7 +264,7 @@ LEAT_TEST("as_tuple: what can only be moved goes through", "[queue]") {
   CHECK(**item == 3);
 }
 
-LEAT_TEST("as_tuple: a push that was cancelled has not moved its value", "[queue]") {
+LEAT_TEST("as_tuple: a cancelled push does not move from its value", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   CHECK(q.try_push("first"));
   std::string value = "a value that is too long for a small string";

@@ -71,7 +71,8 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   std::stop_source stop;
 };
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb can end halfway or before it starts", "[queue]",
+                        matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const limit l : all_limits) {
@@ -93,7 +94,8 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[queue]
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb throws if a timeout or a stop ends it", "[queue]",
+                        matrix) {
   on_virtual_time([]() -> task<> {
     const bool half = TestType::verb::moves > 1;
     for (const bool stopped : {false, true}) {
@@ -109,8 +111,9 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[queue]", 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: the stop of its own task, before and half way",
-                        "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE(
+    "limits: a stop of its own task ends every verb, before the start and halfway", "[queue]",
+    matrix) {
   on_virtual_time([]() -> task<> {
     for (const limit l : all_limits) {
       for (const bool before : {true, false}) {
@@ -128,7 +131,7 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: the stop of its own task, before an
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("limits: every verb completes in time", "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
     for (const limit l : all_limits) {
@@ -148,7 +151,7 @@ TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[queue]", matrix) {
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb: a closed queue is no error, a failed one is",
+TEMPLATE_LIST_TEST_CASE("limits: every verb succeeds on a closed queue and throws on a failed one",
                         "[queue]", matrix) {
   on_virtual_time([]() -> task<> {
     using verb = typename TestType::verb;
@@ -189,7 +192,7 @@ task<> send(leat::fifo_queue<int>& q, std::vector<int> run, std::stop_token toke
   std::tie(ec, in) = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
 }
 
-LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is done", "[queue]") {
+LEAT_TEST("with_stop: a push_many whose last item enters after the stop is complete", "[queue]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   std::stop_source stop;
@@ -209,7 +212,7 @@ LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is don
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[queue]") {
+LEAT_TEST("with_stop: stopping a push_many lets the next push enter", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   std::size_t in = 0;
@@ -233,7 +236,7 @@ LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[
   CHECK(drain(q) == std::vector<int>{3, 5});
 }
 
-LEAT_TEST("with_stop: a close lets a push_many in that waits", "[queue]") {
+LEAT_TEST("with_stop: a close lets a waiting push_many complete", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::stop_source stop;
   std::size_t in = 0;
@@ -252,8 +255,7 @@ LEAT_TEST("with_stop: a close lets a push_many in that waits", "[queue]") {
   CHECK(in == 3);
 }
 
-LEAT_TEST("with_stop: behind a stop no item of a push_many goes in; an empty one is done",
-          "[queue]") {
+LEAT_TEST("with_stop: after a stop, push_many adds no item, and an empty one succeeds", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   stop.request_stop();
@@ -269,7 +271,7 @@ LEAT_TEST("with_stop: behind a stop no item of a push_many goes in; an empty one
   CHECK_FALSE(ec);
 }
 
-LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[queue]") {
+LEAT_TEST("with_timeout: a late push_many reports the number of added items", "[queue]") {
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
   std::string what;
@@ -286,7 +288,8 @@ LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[queue
   CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: timed out") == 0);
 }
 
-LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "[queue]") {
+LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as too heavy",
+          "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 5});
   std::vector<int> run = {2, 3, 1};
   const auto [late, in] = co_await leat::as_tuple(leat::with_timeout(q.push_many(run), 10ms));
@@ -308,7 +311,7 @@ LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not in", "[queue]") {
+LEAT_TEST("queue: a cancelled push_many of one item reports zero added items", "[queue]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   for (const bool limited : {false, true}) {

@@ -31,14 +31,14 @@
 
 namespace async_queue_test {
 
-TEST_CASE("fifo_queue: async_pop with use_future", "[queue]") {
+TEST_CASE("fifo_queue: async_pop works with use_future", "[queue]") {
   leat::fifo_queue<int> q(4);
   auto f = q.async_pop(asio::use_future);
   q.wait_push(7);
   CHECK(f.get() == 7);
 }
 
-TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[queue]") {
+TEST_CASE("fifo_queue: a cancelled async_pop completes with operation_aborted", "[queue]") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -52,7 +52,7 @@ TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[
   CHECK(result == leat::errc::cancelled);
 }
 
-TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation of type none has no effect", "[queue]") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -75,7 +75,7 @@ TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[queue]") {
   CHECK(found == 2);
 }
 
-TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[queue]") {
+TEST_CASE("fifo_queue: destroying a context first returns undelivered results", "[queue]") {
   leat::fifo_queue<int> q(4);
   const auto kept = std::make_shared<int>(0);
   {
@@ -87,7 +87,7 @@ TEST_CASE("fifo_queue: a context that ends first takes undelivered results with 
   CHECK(kept.use_count() == 1);
 }
 
-TEST_CASE("fifo_queue: async operations in asio::awaitable", "[queue]") {
+TEST_CASE("fifo_queue: async operations work in asio::awaitable", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<int> out;
@@ -127,7 +127,7 @@ TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", 
   CHECK(called);
 }
 
-TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation slot ends async_pop, which removes no item", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -144,7 +144,7 @@ TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation after the end of async_pop has no effect", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -162,7 +162,7 @@ TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing
   CHECK(calls == 1);
 }
 
-TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the handler runs",
+TEST_CASE("fifo_queue: async_pop uses the handler's allocator and frees before the handler runs",
           "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
@@ -180,8 +180,7 @@ TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the
   CHECK(total > 0);
 }
 
-TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler gives all back",
-          "[queue]") {
+TEST_CASE("fifo_queue: a cancellation between a pop and its handler returns the item", "[queue]") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -216,7 +215,7 @@ TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler g
   CHECK(q.statistics().returned == 5);
 }
 
-TEST_CASE("fifo_queue: an item that goes back serves who waits", "[queue]") {
+TEST_CASE("fifo_queue: a returned item wakes the next waiting pop", "[queue]") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -235,7 +234,7 @@ TEST_CASE("fifo_queue: an item that goes back serves who waits", "[queue]") {
   CHECK(got == 3);
 }
 
-TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwards", "[queue]") {
+TEST_CASE("fifo_queue: a completed async_push cannot be cancelled", "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -251,7 +250,7 @@ TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwa
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[queue]") {
+TEST_CASE("fifo_queue: Asio's pop || timer loses no item", "[queue]") {
   using namespace asio::experimental::awaitable_operators;
   leat::fifo_queue<int> q(16);
   asio::io_context io;
@@ -283,7 +282,8 @@ TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[queue]") {
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[queue]") {
+TEST_CASE("fifo_queue: async operations on a failed queue receive the code of the cause",
+          "[queue]") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<std::error_code> codes;

@@ -34,7 +34,7 @@ task<> add_up(leat::fifo_queue<int>& in, long& sum) {
   while (const auto i = co_await in.pop()) sum += *i;
 }
 
-TEST_CASE("embedded_scheduler: queues connect it with a runtime's thread", "[queue]") {
+TEST_CASE("embedded_scheduler: queues connect it with a thread of a runtime", "[queue]") {
   leat::runtime rt;
   leat::embedded_scheduler s;
   leat::fifo_queue<int> there(3), back(3);
@@ -48,7 +48,7 @@ TEST_CASE("embedded_scheduler: queues connect it with a runtime's thread", "[que
   CHECK(sum == long{count} * (count + 1) / 2);
 }
 
-TEST_CASE("embedded_scheduler: an OS thread feeds it with blocking calls", "[queue]") {
+TEST_CASE("embedded_scheduler: an OS thread can push items to it with blocking calls", "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   long sum = 0;
@@ -64,7 +64,7 @@ TEST_CASE("embedded_scheduler: an OS thread feeds it with blocking calls", "[que
   CHECK(sum == long{count} * (count + 1) / 2);
 }
 
-TEST_CASE("embedded_scheduler: the loop itself feeds it between two turns", "[queue]") {
+TEST_CASE("embedded_scheduler: the loop can push items between two turns", "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   long sum = 0;
@@ -83,7 +83,8 @@ TEST_CASE("embedded_scheduler: the loop itself feeds it between two turns", "[qu
   coord.wait_join();
 }
 
-TEST_CASE("embedded_scheduler: a coordinator stops its tasks, and a time limit ends", "[queue]") {
+TEST_CASE("embedded_scheduler: a coordinator stops its tasks, and a timeout ends a wait",
+          "[queue]") {
   leat::embedded_scheduler s;
   leat::fifo_queue<int> numbers(4);
   bool timed_out = false;

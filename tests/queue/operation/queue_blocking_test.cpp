@@ -80,7 +80,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
 
 // ---- A stop.
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop before it, and it is not tried", "[queue]",
+TEMPLATE_LIST_TEST_CASE("blocking: every verb throws cancelled at once after a stop", "[queue]",
                         matrix) {
   std::stop_source stop;
   stop.request_stop();
@@ -100,7 +100,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop before it, and it is not t
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop while it waits", "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE("blocking: a stop ends the wait of every verb", "[queue]", matrix) {
   for (const bool with_time : {false, true}) {
     operation<TestType> o;
     std::stop_source stop;
@@ -120,8 +120,9 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop while it waits", "[queue]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: done within its limits, and a stop after it",
-                        "[queue]", matrix) {
+TEMPLATE_LIST_TEST_CASE(
+    "blocking: every verb completes within its limits, and a later stop has no effect", "[queue]",
+    matrix) {
   using verb = typename operation<TestType>::verb;
   for (const bool at_once : {true, false}) {
     operation<TestType> o;
@@ -145,8 +146,8 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: done within its limits, and a sto
 
 // ---- A time.
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over, or runs out", "[queue]",
-                        matrix) {
+TEMPLATE_LIST_TEST_CASE("blocking: every verb throws at a deadline that has passed or passes",
+                        "[queue]", matrix) {
   for (const int which : {0, 1, 2, 3}) {
     for (const bool half : {false, true}) {
       if (half && operation<TestType>::verb::moves == 1) continue;
@@ -161,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over, or runs out"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over keeps nobody from what is there",
+TEMPLATE_LIST_TEST_CASE("blocking: every verb succeeds after its deadline if it need not wait",
                         "[queue]", matrix) {
   using verb = typename operation<TestType>::verb;
   operation<TestType> o;
@@ -176,7 +177,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over keeps nobody 
   }
 }
 
-TEST_CASE("blocking: without end is a limit too", "[queue]") {
+TEST_CASE("blocking: accepts a limit without end", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::optional<int> item;
   std::jthread thread([&] { item = q.wait_pop(leat::no_deadline); });
@@ -186,7 +187,7 @@ TEST_CASE("blocking: without end is a limit too", "[queue]") {
   CHECK(item == 3);
 }
 
-TEST_CASE("blocking: a span that nanoseconds cannot tell is for ever, or over", "[queue]") {
+TEST_CASE("blocking: a duration beyond nanoseconds is unlimited or has passed", "[queue]") {
   CHECK(leat::wait_limit(std::chrono::hours::max()).deadline() == leat::no_deadline);
   CHECK(leat::wait_limit(std::chrono::seconds::max()).deadline() == leat::no_deadline);
   CHECK(leat::wait_limit(std::chrono::nanoseconds::max()).deadline() == leat::no_deadline);
@@ -196,7 +197,7 @@ TEST_CASE("blocking: a span that nanoseconds cannot tell is for ever, or over", 
   CHECK(leat::wait_limit(std::chrono::hours(1)).deadline() >= now + std::chrono::hours(1));
 }
 
-TEST_CASE("blocking: ends of the queue are what they are within a limit", "[queue]") {
+TEST_CASE("blocking: a limit does not change the results at the end of a queue", "[queue]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.wait_push(1, 24h));
   q.close();
@@ -220,7 +221,7 @@ std::string told(Call call) {
   return {};
 }
 
-TEST_CASE("blocking: what ended it is told, and how much of a push of many is in", "[queue]") {
+TEST_CASE("blocking: the error names its cause and the added items of push_many", "[queue]") {
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
   CHECK(told([&] { q.wait_pop(is_over()); }) ==
@@ -235,7 +236,7 @@ TEST_CASE("blocking: what ended it is told, and how much of a push of many is in
         "push to queue 'q' (2 of 2): " + leat::make_error_code(errc::cancelled).message());
 }
 
-TEST_CASE("blocking: a push that ends early has not moved its item", "[queue]") {
+TEST_CASE("blocking: a push that times out does not move from its item", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   CHECK(q.wait_push("first"));
   std::string item = "an item that is too long for a small string";
@@ -249,7 +250,7 @@ TEST_CASE("blocking: a push that ends early has not moved its item", "[queue]") 
 
 // ---- Who waits behind.
 
-TEST_CASE("blocking: who waits behind one that was stopped is served", "[queue]") {
+TEST_CASE("blocking: cancelling the first waiter serves the next one", "[queue]") {
   leat::fifo_queue<int> q(4);
   CHECK(q.wait_push(1));
   std::stop_source stop;
@@ -268,7 +269,7 @@ TEST_CASE("blocking: who waits behind one that was stopped is served", "[queue]"
 
 // ---- Against each other: an item goes to one place, whoever is first.
 
-TEST_CASE("blocking: a stop and a time against an item: it is here or there", "[queue]") {
+TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose it", "[queue]") {
   for (int round = 0; round < 300; ++round) {
     leat::fifo_queue<int> q(1);
     std::optional<int> item;
@@ -292,7 +293,7 @@ TEST_CASE("blocking: a stop and a time against an item: it is here or there", "[
 
 // ---- A thread of a coordinator.
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: a coordinator's stop reaches its threads", "[queue]",
+TEMPLATE_LIST_TEST_CASE("blocking: a coordinator's stop ends every verb in its threads", "[queue]",
                         matrix) {
   for (const bool limited : {false, true}) {
     operation<TestType> o;
@@ -313,7 +314,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: a coordinator's stop reaches its 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("blocking: every verb: behind a coordinator's stop it is not tried",
+TEMPLATE_LIST_TEST_CASE("blocking: every verb throws cancelled at once after a coordinator's stop",
                         "[queue]", matrix) {
   operation<TestType> o;
   o.make_way();
@@ -328,7 +329,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb: behind a coordinator's stop it is
   CHECK(o.q.size() == before);
 }
 
-TEST_CASE("coordinator: a thread whose wait the stop has ended is no error", "[queue]") {
+TEST_CASE("coordinator: ignores `cancelled` from a thread after a stop", "[queue]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   c.start_thread("reader", [&](const std::stop_token&) {
@@ -341,7 +342,7 @@ TEST_CASE("coordinator: a thread whose wait the stop has ended is no error", "[q
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: the error of one thread ends the waits of the others", "[queue]") {
+TEST_CASE("coordinator: an error of one thread ends the waits of the others", "[queue]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   c.start_thread("reader", [&](const std::stop_token&) { q.wait_pop(); });
@@ -353,7 +354,7 @@ TEST_CASE("coordinator: the error of one thread ends the waits of the others", "
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: a thread that was started elsewhere waits with its own token", "[queue]") {
+TEST_CASE("coordinator: a registered thread waits with its own token", "[queue]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   std::error_code ec;
@@ -366,7 +367,7 @@ TEST_CASE("coordinator: a thread that was started elsewhere waits with its own t
   CHECK(ec == errc::cancelled);
 }
 
-TEST_CASE("coordinator: it does not reach a thread that is none of its own", "[queue]") {
+TEST_CASE("coordinator: its stop does not reach other threads", "[queue]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   std::optional<int> item;

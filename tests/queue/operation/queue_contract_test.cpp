@@ -11,11 +11,11 @@
 namespace queue_contract_test {
 
 // QD22
-TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: rejects a capacity of 0", "[queue]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: every item leaves once", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     for (int i = 0; i < 10; ++i) {
@@ -34,8 +34,8 @@ TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[queue]", all_queue
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push waits for room and enters as soon as there is some",
-                        "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push to a full queue waits until space is free", "[queue]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     std::vector<int> first = {0, 1};
@@ -56,8 +56,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a push waits for room and enters as soon as ther
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end empty", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: after a close, stored items drain and then pops return empty",
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     std::vector<int> items = numbers(4);
@@ -76,8 +76,8 @@ TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end e
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes nothing", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue returns false and does not move",
+                        "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     q.close();
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes no
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a second close returns false", "[queue]", all_queues) {
   auto q = TestType::make(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -98,8 +98,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[queue]", all_queues) 
   CHECK(q.is_closed());
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before it", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: close waits for earlier pushes", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -124,8 +123,7 @@ TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before i
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is refused", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push after a waiting close is rejected", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     CHECK(co_await q.push(1));
@@ -148,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is ref
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what is in",
+TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes and keeps the stored items",
                         "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -169,7 +167,7 @@ TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps 
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a waiting pop returns empty at the close", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome one;
@@ -188,7 +186,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[queue]
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: pop_many takes items as they come, also more than the capacity",
+TEMPLATE_LIST_TEST_CASE("queue: pop_many takes items as they arrive, also more than the capacity",
                         "[queue]", holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
@@ -231,7 +229,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a pop_many that cannot be filled leaves all item
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: pop_up_to returns the remaining items after the close", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -257,8 +255,7 @@ TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is close
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once in any state", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -273,7 +270,7 @@ TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many returns its items", "[queue]",
                         holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
@@ -294,7 +291,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many reports the number of added items", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(3);
@@ -312,7 +309,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move up",
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled operation has no effect and lets later ones advance",
                         "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -335,8 +332,8 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: an operation of a stopped task does not look at the queue",
-                        "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: an operation of a stopped task throws cancelled at once", "[queue]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     co_await q.push(1);
@@ -378,7 +375,8 @@ TEMPLATE_LIST_TEST_CASE("queue: fail lets items drain, then throws the cause", "
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake waiting operations", "[queue]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -399,7 +397,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[queue]"
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the waits", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: statistics count items in, items out and waits", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
@@ -422,7 +420,7 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the w
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double nothing", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and duplicate no item", "[queue]",
                         all_queues) {
   for (const std::size_t capacity : {std::size_t{1}, std::size_t{3}, std::size_t{64}}) {
     on_virtual_time([capacity]() -> task<> {
@@ -452,8 +450,8 @@ TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double not
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: results are the same when others have their turn in between",
-                        "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: results do not change if other tasks run in between", "[queue]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     for (int i = 0; i < 2000; ++i) {  // more than the budget of a turn
@@ -472,7 +470,7 @@ TEMPLATE_LIST_TEST_CASE("queue: results are the same when others have their turn
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: items that can only be moved go through", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: accepts move-only items", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     leat::fifo_queue<std::unique_ptr<int>> q(2);
     co_await q.push(std::make_unique<int>(3));

@@ -55,7 +55,7 @@ foreign_coroutine nap(bool& ended) {
   ended = true;
 }
 
-LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[queue]") {
+LEAT_TEST("queue: a foreign coroutine pops an available item at once", "[queue]") {
   leat::fifo_queue<int> q(2);
   CHECK(q.try_push(7));
   std::optional<int> item;
@@ -81,7 +81,7 @@ LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine waits for room", "[queue]") {
+LEAT_TEST("queue: a foreign coroutine can wait for free capacity", "[queue]") {
   leat::fifo_queue<int> q(1);
   int pushed = 0;
   const foreign_coroutine f = push_two(q, pushed);
@@ -93,7 +93,7 @@ LEAT_TEST("queue: a foreign coroutine waits for room", "[queue]") {
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "[queue]") {
+LEAT_TEST("queue: a waiting foreign coroutine receives the cause of a failure", "[queue]") {
   leat::fifo_queue<int> q(1);
   std::string what;
   const foreign_coroutine f = pop_until_error(q, what);
@@ -103,7 +103,7 @@ LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothing", "[queue]") {
+LEAT_TEST("queue: a stop token stops a foreign coroutine, which loses no item", "[queue]") {
   leat::fifo_queue<int> q(2);
   std::stop_source source;
   int sum = 0;
@@ -122,8 +122,7 @@ LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothin
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those behind",
-          "[queue]") {
+LEAT_TEST("queue: destroying a waiting coroutine lets later operations advance", "[queue]") {
   leat::fifo_queue<int> q(4);
   std::optional<int> never;
   bool ended = false;
@@ -140,7 +139,7 @@ LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those 
   CHECK_FALSE(ended);
 }
 
-LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[queue]") {
+LEAT_TEST("queue: destroying a waiting batch returns its items", "[queue]") {
   leat::fifo_queue<int> q(4);
   const foreign_coroutine f = pop_batch(q, 3);
   CHECK(q.try_push(1));
@@ -153,7 +152,7 @@ LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[q
   co_await settle();
 }
 
-LEAT_TEST("sleep: a foreign coroutine sleeps, and may be destroyed asleep", "[queue]") {
+LEAT_TEST("sleep: a foreign coroutine can sleep and be destroyed during the sleep", "[queue]") {
   bool ended = false;
   bool never = false;
   const foreign_coroutine f = nap(ended);

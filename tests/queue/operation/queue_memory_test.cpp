@@ -61,8 +61,7 @@ struct exact_queue : leat::basic_queue<int, exact_order> {
 
 constexpr std::size_t large = 1'000'000;  // not allocated at once
 
-TEST_CASE("queue: a small one has its room from the beginning, a large one takes it as needed",
-          "[queue]") {
+TEST_CASE("queue: a small queue allocates at construction, a large one as needed", "[queue]") {
   room at_once;
   exact_queue small(64 * 1024 / sizeof(int), at_once);
   CHECK(at_once.reserved == small.capacity());
@@ -71,7 +70,7 @@ TEST_CASE("queue: a small one has its room from the beginning, a large one takes
   CHECK(later.reserved == 0);
 }
 
-TEST_CASE("queue: single pushes make room for one item more", "[queue]") {
+TEST_CASE("queue: single pushes reserve memory for one more item", "[queue]") {
   room r;
   exact_queue q(large, r);
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -111,7 +110,7 @@ LEAT_TEST("queue: a push of more items than the capacity reserves memory for the
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[queue]") {
+LEAT_TEST("queue: a waiting batch reserves memory to return its items", "[queue]") {
   room r;
   exact_queue q(4, r);
   outcome batch;
@@ -135,7 +134,7 @@ LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[que
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: two batches that hold can both give back", "[queue]") {
+LEAT_TEST("queue: two waiting batches can both return their items", "[queue]") {
   room r;
   exact_queue q(2, r);
   outcome first;
@@ -155,7 +154,7 @@ LEAT_TEST("queue: two batches that hold can both give back", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: batches that have ended leave no claim to room", "[queue]") {
+LEAT_TEST("queue: completed batches leave no reservation", "[queue]") {
   room r;
   exact_queue q(4, r);
   for (int i = 0; i < 100; ++i) {
@@ -177,7 +176,7 @@ LEAT_TEST("queue: batches that have ended leave no claim to room", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: pushes that wait have room when it becomes free", "[queue]") {
+LEAT_TEST("queue: waiting pushes have memory when space becomes free", "[queue]") {
   room r;
   exact_queue q(20'000, r);
   auto most = numbers(19'999);
@@ -193,7 +192,7 @@ LEAT_TEST("queue: pushes that wait have room when it becomes free", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: without a bound a push asks for its own room only", "[queue]") {
+LEAT_TEST("queue: a push to an unbounded queue reserves memory for its own items only", "[queue]") {
   room r;
   exact_queue q(leat::unbounded, r);
   auto run = numbers(10);
@@ -204,7 +203,7 @@ LEAT_TEST("queue: without a bound a push asks for its own room only", "[queue]")
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: an operation without memory throws, and has not happened", "[queue]") {
+LEAT_TEST("queue: an operation without memory throws and has no effect", "[queue]") {
   room r{.refuse = true};
   exact_queue q(large, r);
   leat::task_context& self = co_await leat::this_task::get_context();
@@ -234,7 +233,7 @@ LEAT_TEST("queue: an operation without memory throws, and has not happened", "[q
   CHECK(r.reserved == 1);
 }
 
-TEST_CASE("queue: an async_push without memory ends with an error", "[queue]") {
+TEST_CASE("queue: an async_push without memory completes with an error", "[queue]") {
   room r{.refuse = true};
   exact_queue q(large, r);
   asio::io_context io;
@@ -249,7 +248,7 @@ TEST_CASE("queue: an async_push without memory ends with an error", "[queue]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue: a batch has all its room from the beginning", "[queue]") {
+LEAT_TEST("queue: a batch allocates its memory before it takes items", "[queue]") {
   leat::fifo_queue<int> q(8);
   auto five = numbers(5);
   co_await q.push_many(five);

@@ -12,7 +12,7 @@
 
 namespace queue_owned_items_test {
 
-TEMPLATE_LIST_TEST_CASE("queue: push_many and try_push_many take a list in braces", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: push_many and try_push_many accept a list in braces", "[queue]",
                         all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
@@ -25,8 +25,7 @@ TEMPLATE_LIST_TEST_CASE("queue: push_many and try_push_many take a list in brace
   });
 }
 
-LEAT_TEST("queue: push_many and try_push_many copy a constant range, and take over a vector",
-          "[queue]") {
+LEAT_TEST("queue: push_many and try_push_many copy a const range and move a vector", "[queue]") {
   leat::fifo_queue<std::string> q(8);
   const std::vector<std::string> constant{"a", "b"};
   CHECK(q.try_push_many(constant) == 2);
@@ -43,8 +42,7 @@ LEAT_TEST("queue: push_many and try_push_many copy a constant range, and take ov
   CHECK(all == "ababcdee");
 }
 
-LEAT_TEST("queue: push_many of a list waits for room, and a list may hold what only moves",
-          "[queue]") {
+LEAT_TEST("queue: push_many of a list waits, and accepts move-only items", "[queue]") {
   leat::fifo_queue<std::unique_ptr<int>> q(1);
   leat::task_group group;
   group.spawn([](auto& to) -> task<> {
@@ -57,13 +55,13 @@ LEAT_TEST("queue: push_many of a list waits for room, and a list may hold what o
   co_await group.join();
 }
 
-TEST_CASE("queue: an array of what an array converts to is a range, not an item", "[queue]") {
+TEST_CASE("queue: an array is a range even if arrays convert to an item", "[queue]") {
   leat::fifo_queue<bool> q(4);
   bool items[] = {false, true, false};
   CHECK(q.try_push_many(items) == 3);
 }
 
-TEST_CASE("random_shuffle_queue: can be made of a capacity alone", "[queue]") {
+TEST_CASE("random_shuffle_queue: can be constructed from a capacity alone", "[queue]") {
   leat::random_shuffle_queue<int> q(4);
   CHECK(q.capacity() == 4);
   leat::random_shuffle_queue<int> named(4, "mixed");

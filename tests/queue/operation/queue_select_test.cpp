@@ -17,7 +17,7 @@ namespace queue_select_test {
 
 using namespace std::chrono_literals;
 
-LEAT_TEST("select: of two queues the one that has something", "[queue]") {
+LEAT_TEST("select: chooses the queue that has an item", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<std::string> b(2, "b");
   co_await b.push("text");
@@ -33,7 +33,7 @@ LEAT_TEST("select: of two queues the one that has something", "[queue]") {
   CHECK(b.size() == 1);
 }
 
-LEAT_TEST("select: a waiting one takes the first item that comes, from one queue only", "[queue]") {
+LEAT_TEST("select: a waiting select takes the first item from one queue only", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
   leat::task_group group;
@@ -54,7 +54,7 @@ LEAT_TEST("select: a waiting one takes the first item that comes, from one queue
   CHECK(a.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("select: who waits behind one that has lost is served", "[queue]") {
+LEAT_TEST("select: an operation after a losing branch is served", "[queue]") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
   leat::task_group group;
@@ -69,7 +69,7 @@ LEAT_TEST("select: who waits behind one that has lost is served", "[queue]") {
   CHECK(behind.items == std::vector<int>{2});
 }
 
-LEAT_TEST("select: pushes, of which one goes in", "[queue]") {
+LEAT_TEST("select: performs one of several pushes", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await a.push(0);
@@ -88,7 +88,7 @@ LEAT_TEST("select: pushes, of which one goes in", "[queue]") {
   CHECK(b.try_pop() == 2);
 }
 
-LEAT_TEST("select: a close is an end that wins", "[queue]") {
+LEAT_TEST("select: a close of a queue wins", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> full(1, "full");
   co_await full.push(0);
@@ -113,7 +113,7 @@ LEAT_TEST("select: a close is an end that wins", "[queue]") {
   CHECK_FALSE(std::get<0>(closed));
 }
 
-LEAT_TEST("select: a queue that fails throws its cause", "[queue]") {
+LEAT_TEST("select: throws the cause of a failed queue", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::task_group group;
   group.spawn([](auto& x) -> task<> {
@@ -130,8 +130,7 @@ LEAT_TEST("select: a queue that fails throws its cause", "[queue]") {
   co_await group.join();
 }
 
-TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("with_timeout: a late pop removes no item", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     for (int i = 0; i < 2; ++i) {
@@ -150,8 +149,7 @@ TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it holds", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("with_timeout: a late batch returns its items", "[queue]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     std::vector<int> items = numbers(3);
@@ -187,7 +185,7 @@ auto try_to_pop(text_queue& q) { return leat::as_tuple(pop_soon(q)); }
 auto told_pop(text_queue& q) { return leat::as_tuple(q.pop()); }
 auto told_push(text_queue& q, const std::string& value) { return leat::as_tuple(q.push(value)); }
 
-LEAT_TEST("with_timeout: a function can return it, and a select, with any queue operation",
+LEAT_TEST("with_timeout: a function can return it or a select with any queue operation",
           "[queue]") {
   const std::string long_text(100, 'x');
   text_queue a(2, "a");
@@ -227,8 +225,7 @@ LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[queue]") {
   CHECK(q.try_pop() == std::string(100, 'x'));
 }
 
-LEAT_TEST("with_timeout: one that a function returns waits, and gives back what it held",
-          "[queue]") {
+LEAT_TEST("with_timeout: returned from a function, it waits and returns its items", "[queue]") {
   text_queue q(2, "q");
   leat::task_group group;
   group.spawn([](text_queue& to) -> task<> {
@@ -264,7 +261,7 @@ LEAT_TEST("with_timeout: one that a function returns waits, and gives back what 
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("select: a batch that loses at its last item gives all back to who waits behind",
+LEAT_TEST("select: a batch that loses at its last item returns all items to the next pop",
           "[queue]") {
   leat::fifo_queue<int> a(4, "a");
   leat::fifo_queue<int> b(4, "b");
@@ -288,7 +285,7 @@ LEAT_TEST("select: a batch that loses at its last item gives all back to who wai
   CHECK(behind.items == std::vector<int>{1, 2});
 }
 
-LEAT_TEST("select: a stop leaves no trace in any line", "[queue]") {
+LEAT_TEST("select: a stop leaves no waiting operation in any queue", "[queue]") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await b.push(0);

@@ -32,7 +32,7 @@ struct std::allocator<queue_try_test::counted_item> {
 
 namespace queue_try_test {
 
-TEST_CASE("queue: try_pop_up_to takes what comes in while it gets its memory", "[queue]") {
+TEST_CASE("queue: try_pop_up_to takes items that arrive while it allocates", "[queue]") {
   struct smaller {
     bool operator()(const counted_item& a, const counted_item& b) const {
       return a.value < b.value;
@@ -48,8 +48,7 @@ TEST_CASE("queue: try_pop_up_to takes what comes in while it gets its memory", "
   CHECK(both->at(1).value == 5);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_push_many puts in what there is room for", "[queue]",
-                        all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds as many items as fit", "[queue]", all_queues) {
   auto q = TestType::make(4);
   std::vector<int> items = numbers(6);
   CHECK(q.try_push_many(items) == 4);
@@ -62,7 +61,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many puts in what there is room for", "
   CHECK(q.statistics().pushed == 4);
 }
 
-TEST_CASE("queue: try_push_many leaves with their owner what did not go in", "[queue]") {
+TEST_CASE("queue: try_push_many does not move from items that do not fit", "[queue]") {
   leat::fifo_queue<std::string> q(1);
   std::vector<std::string> items{"first", "second"};
   CHECK(q.try_push_many(items) == 1);
@@ -70,7 +69,7 @@ TEST_CASE("queue: try_push_many leaves with their owner what did not go in", "[q
   CHECK(q.try_pop() == "first");
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_push_many to who waits is more than the capacity", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many to waiting pops can exceed the capacity", "[queue]",
                         holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
@@ -89,7 +88,8 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many to who waits is more than the capa
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake a line", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake waiting operations", "[queue]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     leat::task_group g;
@@ -118,7 +118,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake a line", "[queue]", a
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_pop_many takes all it was asked for, or none", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: try_pop_many takes all requested items or none", "[queue]",
                         all_queues) {
   auto q = TestType::make(4);
   std::vector<int> items = numbers(3);
@@ -131,7 +131,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_pop_many takes all it was asked for, or none
   CHECK(q.statistics().returned == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_pop_up_to takes what is there", "[queue]", all_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: try_pop_up_to takes the available items", "[queue]", all_queues) {
   auto q = TestType::make(4);
   CHECK_FALSE(q.try_pop_up_to(1));
   CHECK(q.try_pop_up_to(0).value().empty());
@@ -146,8 +146,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_pop_up_to takes what is there", "[queue]", a
   CHECK_FALSE(q.try_pop_up_to(5));
 }
 
-TEST_CASE("random_shuffle_queue: the try batches leave the minimum in, until the close",
-          "[queue]") {
+TEST_CASE("random_shuffle_queue: try batches keep the minimum size until the close", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 7});
   std::vector<int> items = numbers(5);
   CHECK(q.try_push_many(items) == 5);

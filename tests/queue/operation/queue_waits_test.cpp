@@ -60,7 +60,7 @@ constexpr const char* the_cycle =
     "these probably wait for each other: 'b' (push to queue 'q2' (2 of 2)) -> "
     "'a' (push to queue 'q1' (2 of 2)) -> 'b'";
 
-LEAT_TEST("dump: names who waits for each other through full queues", "[queue]") {
+LEAT_TEST("dump: names tasks that wait for each other through full queues", "[queue]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(greedy(q1, q2), "a");
@@ -77,7 +77,7 @@ LEAT_TEST("dump: names who waits for each other through full queues", "[queue]")
                  R"("closed":false})"));
 }
 
-LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[queue]") {
+LEAT_TEST("dump: a batch has its requested and its current count [E61]", "[queue]") {
   fifo_queue<int> q(10, "q");
   task_group g;
   bool ended_empty = false;
@@ -100,7 +100,7 @@ LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[que
   CHECK(q.size() == 3);
 }
 
-LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[queue]") {
+LEAT_TEST("dump: reports no cycle if another task has popped from the queue before", "[queue]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(
@@ -121,7 +121,7 @@ LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[queue]
   CHECK_FALSE(contains(text, "wait for each other"));
 }
 
-LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[queue]") {
+LEAT_TEST("dump: reports no cycle if another task has pushed to the queue before", "[queue]") {
   const bool feeder_first = GENERATE(true, false);  // it waits for room; a waits for it
   const bool feeder_lives = GENERATE(true, false);
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
@@ -162,7 +162,7 @@ LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[queue]") 
   CHECK(contains(text, "wait for each other") == !feeder_lives);
 }
 
-LEAT_TEST("dump: who was served and is about to go on is not stuck", "[queue]") {
+LEAT_TEST("dump: reports no cycle for a task that is about to resume", "[queue]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(greedy(q1, q2), "a");
@@ -176,7 +176,7 @@ LEAT_TEST("dump: who was served and is about to go on is not stuck", "[queue]") 
   CHECK_FALSE(contains(text, "wait for each other"));
 }
 
-TEST_CASE("world: a deadlock names who waits for each other", "[queue]") {
+TEST_CASE("world: a deadlock names the tasks that wait for each other", "[queue]") {
   leat::sim::world w(1, {.threads = 2});
   std::string what;
   try {
@@ -197,7 +197,7 @@ TEST_CASE("world: a deadlock names who waits for each other", "[queue]") {
                  "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
 }
 
-TEST_CASE("coordinator: a dump tells what threads block on, and that it is each other", "[queue]") {
+TEST_CASE("coordinator: a dump reports threads that block on each other", "[queue]") {
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
   coordinator c({.name = "training"});
   const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
@@ -235,7 +235,7 @@ TEST_CASE("coordinator: a dump tells what threads block on, and that it is each 
                  "'right'"));
 }
 
-TEST_CASE("coordinator: threads that block on an owner are told by their own lines", "[queue]") {
+TEST_CASE("coordinator: a dump lists threads that block on an owner on separate lines", "[queue]") {
   leat::runtime rt;
   leat::scheduler& sched = rt.get_scheduler();
   fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
@@ -277,7 +277,7 @@ TEST_CASE("coordinator: threads that block on an owner are told by their own lin
   CHECK(told("f: pop from queue 'the end of queue_runner fed' \\(0 of 1\\)"));
 }
 
-LEAT_TEST("dump: a wait for a stop is told as one, and not as a join", "[queue]") {
+LEAT_TEST("dump: distinguishes a wait for a stop from a join", "[queue]") {
   coordinator c({.name = "training"}), other({.name = "other"});
   c.spawn([](coordinator& o) -> task<void> { co_await o.wait_for_stop(); }(other), "waiter");
   co_await leat::this_task::yield();
@@ -289,7 +289,7 @@ LEAT_TEST("dump: a wait for a stop is told as one, and not as a join", "[queue]"
       contains(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
 }
 
-TEST_CASE("coordinator: where a registered thread waits is not known", "[queue]") {
+TEST_CASE("coordinator: a dump does not show the wait of a registered thread", "[queue]") {
   fifo_queue<int> q(1, "q");
   coordinator c({.name = "training"});
   c.register_thread(std::jthread([&q] { q.wait_pop(); }), "registered");
@@ -313,7 +313,7 @@ TEST_CASE("coordinator: where a registered thread waits is not known", "[queue]"
   CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null})"));
 }
 
-LEAT_TEST("coordinator: a late join names who waits for whom in spite of the stop", "[queue]") {
+LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers", "[queue]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   coordinator c({.name = "training"});
   const auto shield = [](task<void> body, std::string name) -> task<void> {

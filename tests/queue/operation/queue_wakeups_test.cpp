@@ -46,7 +46,7 @@ task<> push_watching(leat::fifo_queue<int>& q, bell& elsewhere, std::size_t& rea
   ready = elsewhere.rung();
 }
 
-TEST_CASE("queue: a push of another scheduler is woken when the queue has drained to half",
+TEST_CASE("queue: wakes a push of another scheduler when the queue has drained to half",
           "[queue]") {
   virtual_scheduler here;
   bell there;
@@ -66,7 +66,7 @@ TEST_CASE("queue: a push of another scheduler is woken when the queue has draine
   CHECK(q.size() == 1);
 }
 
-TEST_CASE("queue: a push of another scheduler is woken at the latest when the turn ends",
+TEST_CASE("queue: wakes a push of another scheduler at the end of the turn at the latest",
           "[queue]") {
   virtual_scheduler here;
   bell there;
@@ -85,7 +85,7 @@ TEST_CASE("queue: a push of another scheduler is woken at the latest when the tu
   CHECK(pushed.accepted);
 }
 
-TEST_CASE("queue: a pop of another scheduler is woken at once", "[queue]") {
+TEST_CASE("queue: wakes a pop of another scheduler at once", "[queue]") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
@@ -116,7 +116,7 @@ TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[qu
 }
 
 // The first thread that uses a queue has a way of its own into the lock, and must find its way out.
-TEST_CASE("queue: after each call of the first thread a second one comes in", "[queue]") {
+TEST_CASE("queue: a second thread can enter after each call of the first", "[queue]") {
   leat::fifo_queue<int> q(4);
   const auto size_elsewhere = [&q] {
     std::size_t size = 0;
@@ -135,8 +135,7 @@ TEST_CASE("queue: after each call of the first thread a second one comes in", "[
   std::thread([&] { CHECK(other.size() == 0); }).join();
 }
 
-TEST_CASE("queue: blocking calls take and give copies, and say when the queue is closed",
-          "[queue]") {
+TEST_CASE("queue: blocking calls copy items and report a closed queue", "[queue]") {
   leat::fifo_queue<int> q(3);
   const int value = 7;
   CHECK(q.wait_push(value));
@@ -158,7 +157,7 @@ TEST_CASE("queue: blocking calls throw the cause of a failure", "[queue]") {
   CHECK_THROWS_AS(q.wait_pop_many(1), leat::failure);
 }
 
-TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "[queue]") {
+TEST_CASE("queue: a blocking call in a task ends the process with a message", "[queue]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       leat::fifo_queue<int> q(1);

@@ -44,7 +44,7 @@ bool has_operation(const std::string& text, const std::string& queue, const std:
                        ", at queues_in_dump_test\\.cpp:\\d+ in "));
 }
 
-TEST_CASE("dump: lists queues on which nobody waits, with fill and state", "[queue]") {
+TEST_CASE("dump: lists queues without waiting operations, with fill level and state", "[queue]") {
   fifo_queue<int> requests(4, "requests"), without_limit(leat::unbounded, "log"), over(2, "over");
   REQUIRE(requests.try_push(1));
   REQUIRE(requests.try_push(2));
@@ -71,14 +71,14 @@ TEST_CASE("dump: lists queues of every kind", "[queue]") {
   }
 }
 
-TEST_CASE("dump: a queue that has gone is not in it", "[queue]") {
+TEST_CASE("dump: omits a destroyed queue", "[queue]") {
   {
     const fifo_queue<int> gone(4, "gone");
   }
   CHECK_FALSE(contains(dump(), "gone"));
 }
 
-TEST_CASE("dump: tells of Asio handlers that wait", "[queue]") {
+TEST_CASE("dump: lists waiting Asio handlers", "[queue]") {
   asio::io_context context;
   fifo_queue<int> replies(4, "replies"), full(1, "full");
   REQUIRE(full.try_push(1));
@@ -100,7 +100,7 @@ TEST_CASE("dump: tells of Asio handlers that wait", "[queue]") {
 task<> pop_two(fifo_queue<int>& q) { co_await q.pop_many(2); }
 task<> choose(fifo_queue<int>& q) { co_await leat::select(q.pop(), leat::sleep_for(1h)); }
 
-LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[queue]") {
+LEAT_TEST("dump: lists tasks and coroutines that wait on a queue", "[queue]") {
   fifo_queue<int> q(4, "lines"), idle(4, "idle");
   task_group group("readers");
   REQUIRE(q.try_push(1));
@@ -125,7 +125,7 @@ LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[queue]")
   CHECK(has_operation(text, "idle", "pop of a coroutine"));
 }
 
-TEST_CASE("dump: tells of threads that wait on a queue", "[queue]") {
+TEST_CASE("dump: lists threads that wait on a queue", "[queue]") {
   fifo_queue<int> work(4, "work"), other(4, "other");
   leat::coordinator c({.name = "training"});
   c.start_thread("writer", [&](const std::stop_token&) { work.wait_pop(); });
@@ -143,7 +143,7 @@ TEST_CASE("dump: tells of threads that wait on a queue", "[queue]") {
   CHECK(has_operation(text, "other", "pop of a thread"));
 }
 
-TEST_CASE("dump: says of a queue that its close waits", "[queue]") {
+TEST_CASE("dump: reports a waiting close of a queue", "[queue]") {
   asio::io_context context;
   fifo_queue<int> q(1, "ending");
   REQUIRE(q.try_push(1));
@@ -159,7 +159,7 @@ TEST_CASE("dump: says of a queue that its close waits", "[queue]") {
   CHECK(contains(json, R"("closed":false,"close_waits":true,)"));
 }
 
-TEST_CASE("dump: in JSON it lists queues and their operations", "[queue]") {
+TEST_CASE("dump: JSON lists queues and their operations", "[queue]") {
   asio::io_context context;
   fifo_queue<int> q(4, "replies"), log(leat::unbounded, "log");
   q.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
@@ -194,7 +194,7 @@ LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
 }
 
 // Queues come and go on two threads, with operations that wait, while a third one dumps.
-TEST_CASE("dump: is taken while queues are made and destroyed", "[queue]") {
+TEST_CASE("dump: works while queues are created and destroyed", "[queue]") {
   std::atomic<bool> enough{false};
   const auto make_queues = [&enough] {
     asio::io_context context;
@@ -218,7 +218,7 @@ TEST_CASE("dump: is taken while queues are made and destroyed", "[queue]") {
 }
 
 // Which queues a dump lists, and what simulated threads do meanwhile, depends on the seed only.
-TEST_CASE("dump: in a simulation it is a function of the seed", "[queue]") {
+TEST_CASE("dump: is determined by the seed in a simulation", "[queue]") {
   const auto dumps_of = [](std::uint64_t seed) {
     std::string dumps;
     leat::sim::world w(seed, {.threads = 2, .preemption = 1});

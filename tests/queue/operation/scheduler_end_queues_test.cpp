@@ -49,7 +49,7 @@ std::vector<int> drain(queue& q) {
 
 // ------------------------------------------------------------------------------------- handlers
 
-TEST_CASE("queue and context: a pending async_pop in an asio coroutine", "[queue]") {
+TEST_CASE("queue and context: withdraws a pending async_pop in an Asio coroutine", "[queue]") {
   queue q(4);
   bool went_on = false;
   {
@@ -67,7 +67,7 @@ TEST_CASE("queue and context: a pending async_pop in an asio coroutine", "[queue
   q.close();
 }
 
-TEST_CASE("queue and context: the same in a task under async_run", "[queue]") {
+TEST_CASE("queue and context: withdraws a pending pop in a task under async_run", "[queue]") {
   queue q(4);
   bool called = false;
   {
@@ -81,8 +81,7 @@ TEST_CASE("queue and context: the same in a task under async_run", "[queue]") {
   q.close();
 }
 
-TEST_CASE("queue and context: an item that a handler was not told of returns to the front",
-          "[queue]") {
+TEST_CASE("queue and context: an item of an undelivered handler returns to the front", "[queue]") {
   queue q(4);
   bool called = false;
   {
@@ -103,8 +102,7 @@ TEST_CASE("queue and context: an item that a handler was not told of returns to 
   CHECK(drain(q) == std::vector{1, 2});
 }
 
-TEST_CASE("queue and context: a batch that a handler was not told of returns to the front",
-          "[queue]") {
+TEST_CASE("queue and context: a batch of an undelivered handler returns to the front", "[queue]") {
   queue q(4);
   {
     asio::io_context io;
@@ -241,8 +239,8 @@ task<> selects(popping<Loop>& t) {
   ++t.received;
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a task's pop, in each of its states", "[queue]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("queue and scheduler: withdraws a task's pop in each of its states", "[queue]",
+                   asio_loop, embedded_loop) {
   popping<TestType> t;
   t.spawn(GENERATE(&pops<TestType>, &pops_many<TestType>, &pops_up_to<TestType>,
                    &pops_in_time<TestType>, &selects<TestType>));
@@ -281,7 +279,7 @@ task<> pushes_run(popping<Loop>& t) {
   ++t.received;
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a task's push, in each of its states", "[queue]",
+TEMPLATE_TEST_CASE("queue and scheduler: withdraws a task's push in each of its states", "[queue]",
                    asio_loop, embedded_loop) {
   popping<TestType> t;
   t.spawn(GENERATE(&pushes<TestType>, &pushes_run<TestType>));
@@ -296,7 +294,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a task's push, in each of its states", 
   CHECK(drain(t.q) == all);
 }
 
-TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets others run first",
+TEMPLATE_TEST_CASE("queue and scheduler: withdraws a completed pop that yields to other tasks",
                    "[queue]", asio_loop, embedded_loop) {
   // The 256th operation that ends at once yields, with its item in hand.
   leat::fifo_queue<int> q(1000);
@@ -331,7 +329,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a pop that was done at once and lets ot
   CHECK(is_cancelled(group));
 }
 
-TEST_CASE("queue and scheduler: items go on to a task that lives", "[queue]") {
+TEST_CASE("queue and scheduler: items pass on to a live task", "[queue]") {
   // Both wait for one queue; the first in line has received the item and is destroyed.
   queue q(4);
   leat::task_group group;
@@ -357,7 +355,8 @@ TEST_CASE("queue and scheduler: items go on to a task that lives", "[queue]") {
   CHECK(is_cancelled(doomed));
 }
 
-TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks end", "[queue]") {
+TEST_CASE("queue and scheduler: a coordinator receives the error and stops its other tasks",
+          "[queue]") {
   queue q(4);
   leat::coordinator coord;
   asio_loop living;

@@ -28,12 +28,12 @@ task<> push_and_note(weighed_fifo::queue& q, int item, std::string name, std::st
   if (in) order += name;
 }
 
-TEST_CASE("memory_budget: a limit of 0 is refused", "[queue]") {
+TEST_CASE("memory_budget: rejects a limit of 0", "[queue]") {
   CHECK_THROWS_WITH(memory_budget(0, "ram"),
                     Catch::StartsWith("budget 'ram': limit is 0: use 1 or more"));
 }
 
-TEST_CASE("memory_budget: counts what its queues hold, and tells it", "[queue]") {
+TEST_CASE("memory_budget: counts and reports the weight in its queues", "[queue]") {
   memory_budget ram(20, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   {
@@ -58,7 +58,7 @@ TEST_CASE("memory_budget: counts what its queues hold, and tells it", "[queue]")
   CHECK(s.waiting == 0);
 }
 
-TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[queue]") {
+TEST_CASE("memory_budget: rejects an item heavier than the limit at once", "[queue]") {
   memory_budget ram(20, "ram");
   auto q = weighed_fifo::make({.budget = &ram}, "q");
   std::string why;
@@ -72,7 +72,7 @@ TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[
   CHECK(q.try_push(20));
 }
 
-TEST_CASE("memory_budget: what an undone pop gives back takes no place of those that wait",
+TEST_CASE("memory_budget: an item returned by a cancelled pop does not overtake waiting pushes",
           "[queue]") {
   memory_budget ram(100, "ram");
   auto q = weighed_fifo::make({.budget = &ram, .capacity = leat::unbounded}, "q");
@@ -109,7 +109,7 @@ TEST_CASE("memory_budget: must outlive its queues", "[queue]") {
   CHECK(said.find("memory budget destroyed before a queue") != said.npos);
 }
 
-TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to another go on",
+TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to another continue",
                         "[queue]", weighed_queues) {
   on_virtual_time([]() -> task<> {
     memory_budget ram(10, "ram");
@@ -134,8 +134,7 @@ TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to anot
   });
 }
 
-LEAT_TEST("memory_budget: pushes go on in the order in which they came, over all queues",
-          "[queue]") {
+LEAT_TEST("memory_budget: pushes to all queues continue in the order of arrival", "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -168,8 +167,7 @@ LEAT_TEST("memory_budget: pushes go on in the order in which they came, over all
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: who waits for a place in his own queue holds up nobody elsewhere",
-          "[queue]") {
+LEAT_TEST("memory_budget: a push that waits for capacity does not block other queues", "[queue]") {
   memory_budget ram(10, "ram");
   auto full = weighed_fifo::make({.budget = &ram, .capacity = 1}, "full");
   auto heavy = weighed_fifo::make({.max_weight = 4, .budget = &ram}, "heavy");
@@ -193,7 +191,7 @@ LEAT_TEST("memory_budget: who waits for a place in his own queue holds up nobody
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: an older push comes first when its own queue has a place again",
+LEAT_TEST("memory_budget: an older push comes first when its queue has free capacity again",
           "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram, .capacity = 1}, "a");
@@ -215,7 +213,7 @@ LEAT_TEST("memory_budget: an older push comes first when its own queue has a pla
   CHECK(order == "oldnew");
 }
 
-LEAT_TEST("memory_budget: a waiting pop of another queue gets what comes in", "[queue]") {
+LEAT_TEST("memory_budget: a waiting pop of another queue receives the new item", "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -234,7 +232,8 @@ LEAT_TEST("memory_budget: a waiting pop of another queue gets what comes in", "[
   CHECK(ram.statistics().peak == 10);
 }
 
-TEST_CASE("memory_budget: stop, close, fail and the end of a queue let others go on", "[queue]") {
+TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let others continue",
+          "[queue]") {
   enum class way { stop, close, close_and_cancel, fail, destroy };
   for (const way how : {way::stop, way::close, way::close_and_cancel, way::fail, way::destroy}) {
     on_virtual_time([how]() -> task<> {
@@ -280,8 +279,7 @@ TEST_CASE("memory_budget: stop, close, fail and the end of a queue let others go
   }
 }
 
-LEAT_TEST("memory_budget: what a batch gives back may exceed it, and then nothing comes in",
-          "[queue]") {
+LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes", "[queue]") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -334,7 +332,7 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[q
   CHECK(ram.statistics().waiting == 0);
 }
 
-LEAT_TEST("memory_budget: queues give up their minimum for somebody who waits", "[queue]") {
+LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits", "[queue]") {
   memory_budget ram(10, "ram");
   auto buffer = weighed_shuffled::make({.budget = &ram}, "buffer", 5);
   auto raw = weighed_fifo::make({.budget = &ram}, "raw");
@@ -361,7 +359,7 @@ LEAT_TEST("memory_budget: queues give up their minimum for somebody who waits", 
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: a queue that gives batches whole gives none that waits", "[queue]") {
+LEAT_TEST("memory_budget: rejects waiting batches of a priority queue", "[queue]") {
   memory_budget ram(10, "ram");
   auto jobs = weighed_prioritized::make({.budget = &ram}, "jobs");
   std::vector<int> two{6, 4};

@@ -40,7 +40,7 @@ std::string refusal(F f) {
   return {};
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[queue]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: a push waits for free weight", "[queue]", weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
     CHECK(q.try_push(6));
@@ -58,7 +58,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[queue]", weighed_que
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[queue]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: limits items by number and by weight", "[queue]", weighed_queues) {
   auto q = TestType::make({.max_weight = 10, .capacity = 2});
   CHECK(q.try_push(1));
   CHECK_FALSE(q.try_push(10));
@@ -69,8 +69,8 @@ TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[queue]",
   CHECK(q.statistics().weight == 10);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by every face",
-                        "[queue]", weighed_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: every form rejects an item that never fits at once", "[queue]",
+                        weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   std::vector<int> run{1, 11, 2};
   const std::string why = refusal([&] { static_cast<void>(q.try_push(11)); });
@@ -120,7 +120,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by ev
   CHECK(s.push_waits == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum enters alone", "[queue]",
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   CHECK(q.try_push(10));
@@ -129,7 +129,7 @@ TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", 
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones behind it", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: a waiting heavy push blocks later lighter ones", "[queue]",
                         weighed_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
@@ -177,7 +177,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push of many adds items one by one as the weig
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds as many items as the weight allows", "[queue]",
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   std::vector<int> run{6, 4, 1};
@@ -191,9 +191,8 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[queue
 }
 
 TEMPLATE_LIST_TEST_CASE(
-    "queue: what a batch holds weighs nothing, and may come back beyond the "
-    "maximum",
-    "[queue]", weighed_holding_queues) {
+    "queue: items of a waiting batch do not count and may return above the maximum", "[queue]",
+    weighed_holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make({.max_weight = 10});
     outcome batch;
@@ -223,8 +222,8 @@ TEMPLATE_LIST_TEST_CASE(
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: each item is weighed once, wherever it waits and comes back",
-                        "[queue]", weighed_holding_queues) {
+TEMPLATE_LIST_TEST_CASE("queue: weighs each item once, even if it waits or returns", "[queue]",
+                        weighed_holding_queues) {
   on_virtual_time([]() -> task<> {
     static int weighings;
     struct counting {
@@ -257,7 +256,7 @@ TEMPLATE_LIST_TEST_CASE("queue: each item is weighed once, wherever it waits and
   });
 }
 
-TEST_CASE("queue: what the weigher throws the push throws, and nothing has happened", "[queue]") {
+TEST_CASE("queue: a push throws the exception of the weight function without effect", "[queue]") {
   struct fragile {
     std::size_t operator()(const std::string& s) const {
       if (s.empty()) throw std::domain_error("an empty line");
@@ -287,7 +286,7 @@ TEST_CASE("queue: what the weigher throws the push throws, and nothing has happe
   CHECK(q.try_push(std::string("fine")));
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", "[queue]",
+TEMPLATE_LIST_TEST_CASE("queue: statistics and describe() have weight and count", "[queue]",
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10, .capacity = 4}, "lines");
   CHECK(q.try_push(3));
@@ -307,7 +306,7 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", 
   CHECK(described(open) == "queue 'all' (0, weight 0)");
 }
 
-TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[queue]") {
+TEST_CASE("queue: rejects max_weight without a weight function and limits of 0", "[queue]") {
   CHECK_THROWS_WITH(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}),
                     Catch::Contains("without a weight function"));
   CHECK_THROWS_WITH(weighed_fifo::make({.max_weight = 0}), Catch::Contains("max_weight is 0"));
@@ -317,7 +316,7 @@ TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[qu
   CHECK(plain.max_weight == leat::unbounded);
 }
 
-LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait", "[queue]") {
+LEAT_TEST("queue: a pop lets all waiting pushes enter if only weight is limited", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 100'000, .capacity = leat::unbounded});
   CHECK(q.try_push(100'000));
   outcome runs[20];
@@ -331,7 +330,7 @@ LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait",
   CHECK(q.statistics().weight == 100'000);
 }
 
-LEAT_TEST("select: a push that waits for weight loses, and those behind it move up", "[queue]") {
+LEAT_TEST("select: a losing push that waits for weight lets later pushes advance", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 10});
   CHECK(q.try_push(5));
   outcome light;
@@ -354,7 +353,7 @@ LEAT_TEST("select: a push that waits for weight loses, and those behind it move 
   CHECK(q.statistics().weight == 6);
 }
 
-LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items out", "[queue]") {
+LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushes", "[queue]") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 3);
   std::vector<int> two{5, 5};
   CHECK(q.try_push_many(two) == 2);
@@ -378,7 +377,8 @@ LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items 
   CHECK(next.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time", "[queue]") {
+LEAT_TEST("random_shuffle_queue: below the minimum size a try operation takes one item at a time",
+          "[queue]") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 4);
   std::vector<int> three{3, 3, 3};
   CHECK(q.try_push_many(three) == 3);
@@ -398,7 +398,8 @@ LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time"
   q.close();
 }
 
-LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhausted", "[queue]") {
+LEAT_TEST("priority_queue: a batch heavier than the limit fails with resource_exhausted",
+          "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   std::string why;
   outcome run;
@@ -422,7 +423,9 @@ LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhaus
   CHECK(run.pushed == 3);
 }
 
-TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too", "[queue]") {
+TEST_CASE(
+    "priority_queue: a batch heavier than the limit fails with resource_exhausted through Asio",
+    "[queue]") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   CHECK(q.try_push(6));
   asio::io_context io;
@@ -436,7 +439,7 @@ TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too
   CHECK(q.try_pop() == 6);
 }
 
-TEST_CASE("queue: weights between threads", "[queue]") {
+TEST_CASE("queue: counts weights correctly across threads", "[queue]") {
   auto q = weighed_fifo::make({.max_weight = 10, .capacity = 3});
   std::size_t heaviest = 0;
   long sum = 0;

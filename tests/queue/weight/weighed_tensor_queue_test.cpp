@@ -67,8 +67,7 @@ task<> pop_three(fifo& q, bool& none) {
   none = !three;
 }
 
-TEMPLATE_LIST_TEST_CASE("tensor_queue: that weighs, batches go in and out with their weights",
-                        "[queue]", queues) {
+TEMPLATE_LIST_TEST_CASE("tensor_queue: counts the weights of batches", "[queue]", queues) {
   TestType q(scalars(), limits<TestType>(1000));
   CHECK(q.wait_push_many(run_of(0, 5)) == 5);
   const tensor_tuple kept = one(5);
@@ -89,7 +88,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: that weighs, batches go in and out with t
   CHECK_FALSE(q.wait_pop_many(1));
 }
 
-LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight", "[queue]") {
+LEAT_TEST("tensor_queue: a copied push waits for free weight", "[queue]") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(8));
   const tensor_tuple pair = one(ints(1, 2));
   const bool first = co_await q.push(pair);
@@ -108,7 +107,7 @@ LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight"
   CHECK(in);
 }
 
-LEAT_TEST("tensor_queue: with weights, a push of many waits for free weight", "[queue]") {
+LEAT_TEST("tensor_queue: a push_many waits for free weight", "[queue]") {
   fifo q(scalars(), limits<fifo>(2 * sizeof(int)));
   std::size_t in = 0;
   leat::task_group g;
@@ -122,7 +121,7 @@ LEAT_TEST("tensor_queue: with weights, a push of many waits for free weight", "[
   CHECK(q.statistics().peak_weight == 2 * sizeof(int));
 }
 
-LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", "[queue]") {
+LEAT_TEST("tensor_queue: a cancelled batch returns its weight", "[queue]") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(100));
   bool none = false;
   leat::task_group g;
@@ -140,8 +139,7 @@ LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", 
   CHECK(q.statistics().weight == 8);
 }
 
-TEST_CASE("tensor_queue: that weighs, what cannot be made a batch is back with its weight",
-          "[queue]") {
+TEST_CASE("tensor_queue: elements that cannot be stacked return with their weight", "[queue]") {
   const std::int64_t large = std::int64_t{1} << 40;
   const leat::shape tall{large, 0};
   const leat::shape wide{0, large};
@@ -159,8 +157,7 @@ TEST_CASE("tensor_queue: that weighs, what cannot be made a batch is back with i
   CHECK(q.statistics().weight == 8);
 }
 
-TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refused whole",
-          "[queue]") {
+TEST_CASE("tensor_queue: rejects a whole batch with an element that is too heavy", "[queue]") {
   fifo q(element_spec({{.type = dtype::string, .shape = {}}}), limits<fifo>(1000));
   const std::string heavy(2000, 'x');
   CHECK(contains(refusal([&] { return q.wait_push_many(one(texts("light", heavy))); },
@@ -170,7 +167,7 @@ TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refus
   CHECK(q.wait_push_many(one(texts("light", "too"))) == 2);
 }
 
-TEST_CASE("tensor_queue: that weighs, several share a budget", "[queue]") {
+TEST_CASE("tensor_queue: several queues can share a budget", "[queue]") {
   leat::memory_budget ram(4 * sizeof(int), "ram");
   fifo a(scalars(), limits<fifo>(leat::unbounded, &ram));
   shuffled b(scalars(), limits<shuffled>(leat::unbounded, &ram));
