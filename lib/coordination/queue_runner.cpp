@@ -10,13 +10,14 @@ detail::queue_runner_config::queue_runner_config(queue_base& q, queue_runner_opt
     : queue(q), options(std::move(o)) {
   if (options.queue_closed_errors.empty()) {
     throw failure(errc::invalid_argument,
-                  name() +
-                      ": queue_closed_errors is empty: set at least one error that means the end "
+                  "queue_runner '" + queue.name() +
+                      "': queue_closed_errors is empty: set at least one error that means the end "
                       "of input");
   }
   for (const errc e : options.queue_closed_errors) {
     if (e >= errc::cancelled && e <= errc::unauthenticated) continue;
-    throw failure(errc::invalid_argument, name() + ": " + std::to_string(static_cast<int>(e)) +
+    throw failure(errc::invalid_argument, "queue_runner '" + queue.name() +
+                                              "': " + std::to_string(static_cast<int>(e)) +
                                               " in queue_closed_errors is not an error code: use "
                                               "values of leat::errc");
   }
@@ -45,8 +46,8 @@ void queue_runner::add_step(enqueue_operation step, std::string name, scheduler*
 
 void queue_runner::require_operations() const {
   if (!config_->producers.empty()) return;
-  throw failure(errc::invalid_argument,
-                name() + ": no enqueue operation: call add() before start()");
+  throw failure(errc::invalid_argument, "queue_runner '" + queue_name() +
+                                            "': no enqueue operation: call add() before start()");
 }
 
 // ------------------------------------------------------------------------------------------ start
@@ -96,7 +97,8 @@ namespace {
 
 [[noreturn]] void throw_running(const std::string& name) {
   throw failure(errc::failed_precondition,
-                name + " is already running: join the current run before you start another");
+                "queue_runner '" + name +
+                    "' is already running: join the current run before you start another");
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ task<void> queue_runner::run(std::source_location where) {
   task_group group(name());
   std::exception_ptr error;
   try {
-    if (!start(group)) throw_running(name());
+    if (!start(group)) throw_running(queue_name());
   } catch (...) {
     error = std::current_exception();
   }
@@ -117,7 +119,7 @@ void queue_runner::wait_run(scheduler& on, std::source_location where) {
   task_group group(name());
   std::exception_ptr error;
   try {
-    if (!start(group, on)) throw_running(name());
+    if (!start(group, on)) throw_running(queue_name());
   } catch (...) {
     error = std::current_exception();
   }

@@ -79,8 +79,8 @@ task<void> queue_runner_state::repeat(const producer& p, bool& first) {
   for (bool more = !abandoned_; more;) {
     if (co_await this_task::stop_requested()) {
       if (first)
-        throw failure(errc::cancelled,
-                      config_->name() + ": stop requested before the first enqueue operation");
+        throw failure(errc::cancelled, "queue_runner '" + config_->queue.name() +
+                                           "': stop requested before the first enqueue operation");
       break;
     }
     task<bool> step = p.step();
