@@ -8,7 +8,7 @@
 namespace leat::detail {
 namespace {
 
-// From half of it to the whole.
+// Returns a random duration between half of `delay` and `delay`.
 duration apply_jitter(duration delay, random_engine& random) {
   const auto half = static_cast<std::uint64_t>(delay.count()) / 2;
   return delay - duration(static_cast<duration::rep>(random.uniform_below(half + 1)));

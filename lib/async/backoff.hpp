@@ -9,19 +9,20 @@
 
 namespace leat::detail {
 
-/// Counts the failures of something that is tried again, and says how long to wait.
+/// Counts the failures of an operation that is retried, and determines the delays.
 class backoff {
  public:
   /// Errors: invalid_argument for a policy without attempts, or with a delay below 0.
   explicit backoff(retry_policy policy);
 
-  /// Whether failures of this kind are tried again at all. Thread safety: thread-safe.
+  /// Returns true if failures of this kind are retried. Thread safety: thread-safe.
   [[nodiscard]] bool is_retryable(const std::exception_ptr& error) const noexcept;
 
-  /// After a failure: the delay before the next attempt, which on_retry is told. None: it leaves.
+  /// Called after a failure. Returns the delay before the next attempt, which is also passed to
+  /// on_retry, or nothing if there are no more attempts.
   [[nodiscard]] std::optional<duration> next(const std::exception_ptr& error);
 
-  /// It went well: the next failure is the first one again.
+  /// Called after a success: the next failure counts as the first.
   void reset() noexcept {
     failures_ = 0;
     delay_ = policy_.first_delay;

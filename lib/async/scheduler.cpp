@@ -17,16 +17,17 @@ constinit thread_local scheduler* scheduler::current_ = nullptr;
 
 namespace {
 
-// As many wake-ups are collected for other threads at most before they are delivered.
+// The maximum number of wake-ups for other threads that are collected before they are delivered.
 constexpr std::size_t max_later = 32;
 
-// So many operations may a task finish at once before it lets others run.
+// The number of operations that a task may complete without waiting before it lets others run.
 constexpr unsigned task_budget = 256;
 
-// So often at least does a turn look for items of other threads.
+// The maximum number of items between two checks for items of other threads.
 constexpr std::size_t remote_interval = 64;
 
-// So often does a turn with a deadline look at the clock, which costs as much as a short item.
+// The number of items between two reads of the clock in a turn with a deadline; a read costs as
+// much as a short item.
 constexpr std::size_t clock_interval = 4;
 
 constinit work_item awake_mark{};
@@ -63,14 +64,14 @@ void scheduler::answer_dump_queries() noexcept {
     take_remote();
     work_list queries = take_if(ready_, &detail::is_dump_query);
     while (work_item* const item = queries.pop_front()) item->run_(*item);
-    ::sched_yield();  // a dump may be about to post its question
+    ::sched_yield();  // a dump may be about to post its query
   }
 }
 
 wall_time_point scheduler::wall_time() const noexcept { return std::chrono::system_clock::now(); }
 
 process_identity scheduler::identity() const {
-  std::array<char, 256> host{};  // longer than a name can be, and so ended by a zero
+  std::array<char, 256> host{};  // longer than any name, and so terminated by a zero
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
   return {host.data(), ::getpid()};
 }
@@ -79,9 +80,8 @@ void scheduler::post_remote(work_item& item) noexcept {
   work_item* head = remote_.load(std::memory_order_relaxed);
   do {
     item.next_ = head == awake_sentinel() ? nullptr : head;
-    // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire:
-    // who wakes the scheduler hands on to the next turn what the last one wrote before it fell
-    // asleep.
+    // release: take_remote()'s acquire exchange sees the earlier writes of the poster. acquire: the
+    // waking thread passes on to the next turn what the last turn wrote before it went to sleep.
   } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
   if (head != nullptr) return;
@@ -90,7 +90,8 @@ void scheduler::post_remote(work_item& item) noexcept {
   wakes_.fetch_add(1, std::memory_order_release);
 }
 
-// Moves the items of other threads behind the ready ones, oldest first. False: there were none.
+// Appends the items of other threads to the ready ones, oldest first. Returns false if there were
+// none.
 bool scheduler::take_remote() noexcept {
   if (!has_remote_items()) return false;
   work_item* newest = remote_.exchange(awake_sentinel(), std::memory_order_acquire);
@@ -133,7 +134,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     if (look && !ready_.empty() && now() >= deadline) break;
     work_item* item = ready_.pop_front();
     if (!item) {
-      flush_wakeups();  // before looking again: an answer may come back at once
+      flush_wakeups();  // before the next check: a reply may arrive at once
       for (int i = 0; i < spins && !has_remote_items(); ++i) detail::pause();
       if (!take_remote()) {
         more = false;
@@ -152,9 +153,9 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   current_ = nullptr;
   if (more) return true;
   asleep_ = true;
-  // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
-  // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s
-  // acquire.
+  // Goes to sleep unless an item has arrived meanwhile. This is the last access: from here on
+  // another thread may call run_ready(). release: that thread sees this turn's writes through
+  // post_remote()'s acquire.
   work_item* expected = awake_sentinel();
   if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
                                       std::memory_order_relaxed)) {

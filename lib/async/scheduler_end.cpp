@@ -21,8 +21,7 @@ namespace leat {
 
 namespace {
 
-// Marks how far a pass over the ready items goes. A pass within a pass may come upon the mark of
-// the outer one.
+// Marks the end of a pass over the ready items. A nested pass may find the mark of the outer one.
 struct end_of_pass : work_item {
   end_of_pass() noexcept {
     run_ = [](work_item& item) noexcept { static_cast<end_of_pass&>(item).reached = true; };
@@ -52,7 +51,7 @@ void wait_operation::withdraw_wakeup() noexcept {
   }
 }
 
-// A task that was not started counts as started from here on. A notice has nobody to cancel.
+// A task that was not started counts as started from here on. A stop notice has no task to cancel.
 bool task_scope::drop(work_item& item) noexcept {
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
     scheduler& sched = *static_cast<task_context&>(item).scheduler_;
@@ -142,10 +141,10 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   scheduler* const here = current_;
   LEAT_ASSERT(here != this,
               "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
-  if (here) here->flush_wakeups();  // this turn may hold back what a wait here is waiting for
+  if (here) here->flush_wakeups();  // this turn may hold back the wake-up that a wait here needs
   ending_ = true;
   // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that
-  // the accesses of those that have begun are over.
+  // the accesses of posts that have started are over.
   begin_turn();
   while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
   current_ = this;

@@ -53,7 +53,7 @@ bool scope_registry::stop_scopes_on(const scheduler& sched) {
       if (s->has_task_on(sched)) found.push_back(s);
     }
   }
-  // Not under the lock: a stop calls what users have hung on the token.
+  // Not under the lock: a stop calls the stop callbacks of users.
   bool any = false;
   for (task_scope* s : found) any = s->request_scope_stop() || any;
   return any;

@@ -8,7 +8,7 @@
 namespace leat::detail {
 
 /// The scopes of the process, newest first, for dump().
-/// Thread safety: thread-safe; a walk holds mutex() as long as it lasts, which keeps scopes alive.
+/// Thread safety: thread-safe; a walk holds mutex() throughout, which keeps scopes alive.
 class scope_registry {
  public:
   static void add(task_scope& s) noexcept;
@@ -20,12 +20,12 @@ class scope_registry {
   static task_scope* first() noexcept { return newest_; }
   static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
 
-  /// How many scopes were made so far: later ones have higher numbers.
+  /// Returns the number of scopes created so far; later ones have higher numbers.
   [[nodiscard]] static std::uint64_t made() noexcept;
 
-  /// Returns true if `c` is the task `ancestor`, or belongs, directly or not, to a scope that this
-  /// task has made after the first `made` scopes of the process.
-  /// Cost: the scopes of the process, for each scope between the two.
+  /// Returns true if `c` is the task `ancestor`, or belongs, directly or indirectly, to a scope
+  /// that this task has created after the first `made` scopes of the process.
+  /// Cost: linear in the scopes of the process for each scope between the two.
   [[nodiscard]] static bool is_within(const task_context& c, const task_id& ancestor,
                                       std::uint64_t made) noexcept;
 
@@ -37,7 +37,7 @@ class scope_registry {
  private:
   // Guarded by mutex(). tools/gdb/leat.py begins here.
   static constinit task_scope* newest_;
-  static constinit std::uint64_t made_;  // so many were there ever
+  static constinit std::uint64_t made_;  // the number of scopes ever created
 };
 
 }  // namespace leat::detail

@@ -49,7 +49,7 @@ void select_branch<sleep_wait>::describe(std::ostream& out) const { out << "a ti
 // ------------------------------------------------------------------------------------------ stops
 
 bool select_branch<stop_wait>::begin() {
-  callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
+  callback_.emplace(token_, forward{this});  // a stop meanwhile calls it at once
   return false;
 }
 

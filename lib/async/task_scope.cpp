@@ -37,15 +37,15 @@ void detail::promise_base::finished_root() noexcept {
 
 // --------------------------------------------------------------------- stop, from scope to task
 
-// Walks the scope's tasks of one scheduler, on that scheduler's thread. Some at a time: those have
-// ended while all that they touch is still in the cache, and others have their turn in between.
+// Walks the scope's tasks of one scheduler, on that scheduler's thread, in batches. A batch ends
+// while its memory is still in the cache, and other tasks run between two batches.
 struct task_scope::stop_notice : work_item {
   stop_notice(task_scope& sc, scheduler& s) noexcept : scope(sc), sched(s) {
     run_ = &task_scope::run_stop_notice;
   }
 
-  // With `c`, or the first behind it that lives here: one that does ends on this thread, and
-  // finish() then goes on to the one behind it.
+  // Continues at `c`, or at the first later task of this scheduler. Such a task ends on this
+  // thread, and finish() then advances to the next one.
   void set_next(task_context* c) noexcept {
     while (c && c->scheduler_ != &sched) c = c->following_;
     next = c;
@@ -53,12 +53,12 @@ struct task_scope::stop_notice : work_item {
 
   task_scope& scope;
   scheduler& sched;  // may be gone when `tasks` is 0
-  // All guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
-  // and requested again serves the second request: it cannot be in a run queue twice.
+  // All guarded by the scope's mutex. If a stop is cleared and requested again while a notice is
+  // being delivered, the notice serves the second request: it cannot be in a run queue twice.
   std::size_t tasks = 0;
   bool is_posted = false;
   bool begins = false;           // with the first task, whatever `next` is
-  task_context* next = nullptr;  // whose wait is to be ended
+  task_context* next = nullptr;  // whose wait is to be cancelled
 };
 
 void task_scope::run_stop_notice(work_item& item) noexcept {
@@ -67,7 +67,7 @@ void task_scope::run_stop_notice(work_item& item) noexcept {
   if (self.scope.cancel_wait_batch(self)) {
     where.post(self);
   } else {
-    self.scope.remove_hold();  // the last access: the scope may be gone now
+    self.scope.remove_hold();  // the last access: the scope may be destroyed now
     where.remove_hold();
   }
 }
@@ -107,7 +107,7 @@ task_scope::task_scope(std::string_view kind, std::string_view name, const task_
 }
 
 task_scope::~task_scope() {
-  link_ = {};  // no stop can come from outside any more
+  link_ = {};  // no stop can arrive from outside any more
   if (!is_idle()) [[unlikely]]
     detail::scope_destroyed(*this);
   {
@@ -130,7 +130,7 @@ bool task_scope::request_scope_stop() noexcept {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
       ++held_;
-      n->sched.add_hold();  // until the notice has come: the tasks may end before it is posted
+      n->sched.add_hold();  // until the notice is delivered: the tasks may end before it is posted
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
@@ -164,16 +164,17 @@ void prefetch(const void* address) noexcept {
 
 }  // namespace
 
-// True: there are more.
+// Returns true if there are more.
 bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
-  // Tasks of this scheduler end on this thread only, so their waits stay while the lock is let go.
+  // Tasks of this scheduler end on this thread only, so their waits remain while the lock is
+  // released.
   std::array<wait_operation*, 64> waits;
   std::size_t count = 0;
   bool more = false;
   {
     const detail::thread_lock lock(mutex_);
     if (std::exchange(n.begins, false)) n.set_next(children_);
-    if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
+    if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // cleared meanwhile
     for (; n.next && count < waits.size(); n.set_next(n.next->following_)) {
       wait_operation* const w = n.next->waiting();
       if (!w) continue;
@@ -205,7 +206,7 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   children_ = &c;
 }
 
-// False: a stop could not reach the task's scheduler yet.
+// Returns false if a stop could not reach the task's scheduler yet.
 inline bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::thread_lock lock(mutex_);
   stop_notice* const n = find_stop_notice(*c.scheduler_);
@@ -216,7 +217,7 @@ inline bool task_scope::add_if_known(task_context& c) noexcept {
 void task_scope::add_with_stop_notice(task_context& c) {
   auto fresh = std::make_unique<stop_notice>(*this, *c.scheduler_);
   const detail::thread_lock lock(mutex_);
-  stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have come here
+  stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
   if (!n) n = stop_notices_.emplace_back(std::move(fresh)).get();
   add_child(c, *n);
 }
@@ -233,7 +234,7 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
   auto child = std::make_unique<task_context>(s, *this, name, where);
-  // Complete before it is in the list: a stop or a dump may come upon it there at once.
+  // Complete before it is in the list, where a stop or a dump may find it at once.
   const bool here = scheduler::current() == &s;
   child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
   child->body_ = t.handle_;
@@ -254,7 +255,7 @@ void task_scope::start(work_item& item) noexcept {
   self.scheduler_->resume(self.body_, &self);
 }
 
-// The spawn could count it for the driver only.
+// The spawn has counted it for the driver only.
 void task_scope::start_from_elsewhere(work_item& item) noexcept {
   scheduler& sched = *static_cast<task_context&>(item).scheduler_;
   sched.task_started();
@@ -264,7 +265,7 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
 
 void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
 
-// The frames are gone.
+// The frames are destroyed.
 inline void task_scope::leave_now(task_context& c, std::exception_ptr error) noexcept {
   const std::unique_ptr<task_context> self(&c);
   task_scope& scope = *self->scope_;
@@ -280,7 +281,7 @@ inline void task_scope::leave_now(task_context& c, std::exception_ptr error) noe
     --n.tasks;
     if (n.next == self.get()) n.set_next(self->following_);
     if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
-  }  // the last access: the scope may be gone now
+  }  // the last access: the scope may be destroyed now
   while (work_item* w = satisfied.pop_front()) static_cast<wait_operation*>(w)->wake();
   sched.task_ended();
 }
@@ -383,7 +384,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
       return false;
     }
   }
-  self.parker.park();  // the condition came together with the deadline: its wake-up is on the way
+  self.parker.park();  // the condition became true at the deadline: its wake-up will arrive
   return true;
 }
 

@@ -21,7 +21,7 @@ bool stop_wait::await_suspend(std::coroutine_handle<> h) {
     return false;
   }
   begin_wait();
-  callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
+  callback_.emplace(token_, forward{this});  // a stop meanwhile calls it at once
   return true;
 }
 
@@ -33,10 +33,11 @@ std::tuple<std::error_code> stop_wait::await_tuple() noexcept {
 
 failure stop_wait::failed(std::error_code ec) { return {ec, "wait for a stop"}; }
 
-// Two may come at the same time: the stop on its thread, the task's own one on the scheduler's.
+// Two stops may arrive at the same time: the awaited one on its thread, and the task's own one on
+// the scheduler's thread.
 void stop_wait::end(outcome o) noexcept {
   outcome expected = waiting;
-  // Relaxed: it decides who ends the wait; what goes with that the wake orders.
+  // Relaxed: it only decides which stop ends the wait; the wake orders everything else.
   if (outcome_.compare_exchange_strong(expected, o, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
     wake();

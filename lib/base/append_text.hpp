@@ -6,8 +6,8 @@
 
 namespace leat::detail {
 
-/// Adds words and numbers to a text. For texts that are made often: a stream costs thousands of
-/// instructions before it has written a word.
+/// Appends words and numbers to a text. For texts that are created often: a stream costs thousands
+/// of instructions before it writes the first word.
 template <class... Parts>
 void append_text(std::string& text, const Parts&... parts) {
   const auto add = [&text](const auto& part) {

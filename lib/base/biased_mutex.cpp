@@ -58,7 +58,7 @@ void membarrier() noexcept {
 bool biased_mutex::lock_shared_with_others() noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
   if (owner == nullptr) {
-    // Simulated threads are one to the OS: each of them is somebody else.
+    // Simulated threads share an OS thread, but each has its own identity.
     const bool can_own = !preemption_hook::is_simulated() && have_membarrier();
     const void* const self = can_own ? this_thread() : this;
     if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
@@ -79,7 +79,7 @@ void biased_mutex::revoke() noexcept {
     if (i < 1000) {
       pause();
     } else {
-      ::sched_yield();  // the owner was pre-empted inside: let it run
+      ::sched_yield();  // the owner was preempted inside: let it run
     }
   }
 }

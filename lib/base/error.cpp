@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-// What a code of another category means in ours; unknown where there is no better name.
+// Maps a code of another category to errc; unknown if there is no better match.
 errc to_errc(const std::error_code& ec) noexcept {
   if (!ec) return errc{};  // success, in every category
   if (ec.category() == error_category()) return static_cast<errc>(ec.value());
@@ -79,7 +79,7 @@ class category_impl final : public std::error_category {
     return "unknown error";
   }
 
-  // So that code which knows nothing of leat may ask for std::errc::operation_canceled.
+  // So that code without leat can compare with std::errc::operation_canceled.
   std::error_condition default_error_condition(int value) const noexcept override {
     switch (static_cast<errc>(value)) {
       case errc::cancelled: return std::errc::operation_canceled;
@@ -112,8 +112,8 @@ std::error_condition make_error_condition(errc e) noexcept {
 
 namespace {
 
-// The failure inside; null for any other exception, or where one has to throw it to know. To throw
-// costs some 15,000 instructions, and every task that is stopped ends with one.
+// Returns the failure inside, or null for any other exception, or if finding out requires a throw.
+// A throw costs some 15,000 instructions, and every stopped task ends with one.
 const failure* as_failure([[maybe_unused]] const std::exception_ptr& error) noexcept {
 #if defined(__GLIBCXX__)
   if (*error.__cxa_exception_type() == typeid(failure)) {
@@ -143,7 +143,7 @@ std::error_code code_of(const std::exception_ptr& error) noexcept {
 std::error_code to_error_code(const std::exception_ptr& error) noexcept {
   if (!error) return {};
   const std::error_code ec = code_of(error);
-  return ec ? ec : make_error_code(errc::unknown);  // what was thrown is no success
+  return ec ? ec : make_error_code(errc::unknown);  // an exception is never a success
 }
 
 }  // namespace leat

@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// What an error says.
+/// Returns the message of an error.
 [[nodiscard]] inline std::string error_message(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -21,8 +21,8 @@ namespace leat::detail {
   }
 }
 
-/// What an error says, without the meaning of its code: for a message that goes on, or for another
-/// failure with the same code.
+/// Returns the message of an error without the text of its code: for a message that continues, or
+/// for another failure with the same code.
 [[nodiscard]] inline std::string without_code_message(std::string text,
                                                       const std::error_code& code) {
   const std::string meaning = ": " + code.message();
@@ -33,7 +33,7 @@ namespace leat::detail {
   return without_code_message(e.what(), e.code());
 }
 
-/// True for an error whose code, as to_error_code() has it, is in the list.
+/// Returns true if the list contains the code of the error, as returned by to_error_code().
 [[nodiscard]] inline bool has_any_code(const std::exception_ptr& error,
                                        const std::vector<errc>& codes) noexcept {
   const std::error_code ec = to_error_code(error);

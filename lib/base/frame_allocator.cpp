@@ -13,13 +13,13 @@ constinit thread_local frame_cache frame_cache::local{};
 
 namespace {
 
-// Under a sanitizer no list is ever opened, so every call comes here.
+// Under a sanitizer the lists stay unused, so every call arrives here.
 constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
 
 // Bytes kept for each thread: some 15,000 small tasks at once.
 constexpr std::size_t max_cached_bytes = std::size_t{4} << 20;
 
-// Blocks that go to and fro between a thread and the slabs at a time, at most.
+// The maximum number of blocks that a thread and the slabs exchange at a time.
 constexpr std::size_t max_batch = 32;
 
 void close_cache() noexcept {
@@ -46,7 +46,8 @@ void open_cache() {
   frame_cache::local.free_space = max_cached_bytes;
 }
 
-// Of each class the blocks that this thread has from operator new, less those it gave back there.
+// For each class, the blocks that this thread has allocated with operator new, less those that it
+// freed there.
 constinit thread_local std::array<std::ptrdiff_t, frame_cache::classes> heap_blocks{};
 
 bool uses_slabs(std::size_t index) noexcept {
@@ -67,7 +68,7 @@ void* allocate_from_batch(std::size_t index) {
   return first;
 }
 
-// Of this class, or if it has none, of another.
+// Takes from this class, or from another one if it has none.
 void flush_batch(std::size_t index) noexcept {
   frame_cache& cache = frame_cache::local;
   while (!cache.lists[index]) index = (index + 1) % frame_cache::classes;
@@ -98,7 +99,7 @@ void* allocate_frame_slowly(std::size_t size) {
       if (uses_slabs(index)) return allocate_from_batch(index);
       ++heap_blocks[index];
     }
-    // The whole block of its class, since it will come back as one.
+    // Allocates the full block of its class, since it will be returned as one.
     size = frame_cache::size_of(index);
   }
   void* const block = ::operator new(size);

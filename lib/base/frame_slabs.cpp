@@ -19,14 +19,14 @@ namespace {
 
 using block = frame_cache::free_block;
 
-// Blocks stand where malloc() would have them, a multiple of 16 bytes from each other.
+// Blocks have the distances that malloc() would use, a multiple of 16 bytes.
 constexpr std::size_t stride_of(std::size_t index) { return frame_cache::size_of(index) + 8; }
 
 // At the beginning of its memory, whose address is a multiple of its size.
 struct slab {
   explicit slab(std::size_t index) noexcept { assign_class(index); }
 
-  // Only where no block is out.
+  // Valid only if no block is in use.
   void assign_class(std::size_t index) noexcept {
     index_ = index;
     free_ = nullptr;
@@ -60,14 +60,14 @@ struct slab {
 
   std::size_t index_ = 0;
   block* free_ = nullptr;
-  char* next_ = nullptr;  // behind it no block was ever out
+  char* next_ = nullptr;  // no block after it was ever in use
 };
 
 slab* slab_of(block* b) noexcept {
   return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(b) & ~(huge_page_size - 1));
 }
 
-// Twice as much as is needed has it at the right address.
+// A mapping of twice the size contains a block at an aligned address.
 slab* make_slab(std::size_t index) {
   void* const whole = ::mmap(nullptr, 2 * huge_page_size, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +85,7 @@ slab* make_slab(std::size_t index) {
 
 void free_slab(slab* s) noexcept { ::munmap(static_cast<void*>(s), huge_page_size); }
 
-// The system is asked for memory, and given it back, without the lock.
+// Memory is requested from the system, and returned to it, without the lock.
 class slab_store {
  public:
   block* take_batch(std::size_t index, std::size_t& most) {
@@ -102,7 +102,8 @@ class slab_store {
     }
     slab& s = *non_full_[index];
     if (&s == empty_) empty_ = nullptr;
-    // In the order of their addresses where nothing was ever given back: as the processor expects.
+    // In the order of their addresses if no block was returned yet, which suits the processor's
+    // prefetcher.
     block* batch = nullptr;
     block** end = &batch;
     std::size_t taken = 0;
@@ -117,7 +118,7 @@ class slab_store {
     return batch;
   }
 
-  // What is left are those of operator new.
+  // The remaining blocks came from operator new.
   block* return_batch(block* batch) noexcept {
     std::unique_lock lock(mutex_);
     slab* emptied = nullptr;
@@ -161,7 +162,7 @@ class slab_store {
     if (was_full) link(s);
   }
 
-  // The system may take its pages, and does when it needs them; else they are there the next time.
+  // The system may take its pages when it needs memory; otherwise they are reused.
   void retain(slab* s) noexcept {
     ::madvise(static_cast<void*>(s), huge_page_size, MADV_FREE);
     {
@@ -201,16 +202,16 @@ class slab_store {
   }
 
   std::mutex mutex_;
-  std::unordered_set<slab*> slabs_;  // all that there are
+  std::unordered_set<slab*> slabs_;  // all slabs
   std::array<slab*, frame_cache::classes> non_full_{};
-  slab* empty_ = nullptr;  // at most one of these; for the next one who needs a slab
+  slab* empty_ = nullptr;  // at most one, for the next thread that needs a slab
   std::size_t in_use_ = 0;
-  // Those of which nothing can be said but where they are, 256 MiB at most.
+  // Slabs whose pages the system may have taken, 256 MiB at most.
   std::array<void*, 128> retained_{};
   std::size_t retained_count_ = 0;
 };
 
-// Never destroyed: frames are freed by destructors of whatever lives longest.
+// Never destroyed: even the last destructors of the program may free frames.
 slab_store& get_store() {
   alignas(slab_store) static std::byte memory[sizeof(slab_store)];
   static slab_store& made = *::new (static_cast<void*>(memory)) slab_store;

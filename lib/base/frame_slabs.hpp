@@ -6,9 +6,9 @@
 
 namespace leat::detail {
 
-/// Where threads take blocks for frames from when many live at once, and give back what they have
-/// too much of: slabs in huge pages, each of blocks of one class. A free slab keeps its addresses,
-/// up to 256 MiB of such, and the system may take its memory.
+/// Slabs in huge pages, from which threads take blocks for frames if many are alive at once, and to
+/// which they return excess blocks. Each slab has blocks of one class. A free slab keeps its
+/// addresses, up to 256 MiB in all, and the system may take its memory.
 ///
 /// A batch is a list of blocks of one class. Thread safety: thread-safe. Cost: one lock for a
 /// batch.
@@ -25,7 +25,7 @@ inline constexpr std::size_t heap_bytes_before_slabs = std::size_t{1} << 20;
 /// number of those.
 std::size_t return_batch(frame_cache::free_block* batch) noexcept;
 
-/// Slabs that blocks are out of, and at most one that is free; for tests.
+/// Returns the number of slabs with blocks in use, plus at most one that is free; for tests.
 [[nodiscard]] std::size_t count();
 
 }  // namespace frame_slabs

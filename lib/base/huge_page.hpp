@@ -4,8 +4,8 @@
 
 namespace leat::detail {
 
-/// The usual size of a huge page, in bytes; memory that begins and ends at multiples of it can be
-/// made of them.
+/// The usual size of a huge page, in bytes. Memory that begins and ends at multiples of it can
+/// consist of huge pages.
 inline constexpr std::size_t huge_page_size = std::size_t{2} << 20;
 
 }  // namespace leat::detail

@@ -7,7 +7,7 @@
 namespace leat {
 namespace {
 
-// Below, the network is so small that a few rounds leave some orders likelier than others.
+// Below this size, a few rounds of the network leave some orders more likely than others.
 constexpr std::uint64_t small_size = 256;
 
 // The smallest even number whose square is at least `n`.

@@ -8,8 +8,8 @@
 namespace leat::detail {
 
 /// Returns the file of `descriptor` under a number above 2, or a negative errno, with the file
-/// closed then. A daemon that has closed 0 to 2 would otherwise get them for the next files that it
-/// opens, and anything printed to standard error would be written into one of them.
+/// closed then. Otherwise a daemon that has closed 0 to 2 would receive these numbers for the next
+/// files that it opens, and output to standard error would be written into one of them.
 /// Cost: a comparison if the number is above 2 already.
 inline int move_above_standard_descriptors(int descriptor) noexcept {
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;

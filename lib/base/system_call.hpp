@@ -5,12 +5,12 @@
 
 namespace leat::detail {
 
-/// What a system call gave, or the negative errno.
+/// Returns the result of a system call, or the negative errno.
 inline std::int64_t to_negative_errno(std::int64_t result) noexcept {
   return result < 0 ? -errno : result;
 }
 
-/// The same, called again after a signal.
+/// Like to_negative_errno(), but repeats `call` while a signal interrupts it.
 template <class Call>
 std::int64_t retry_on_eintr(Call call) noexcept {
   for (;;) {

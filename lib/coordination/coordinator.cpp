@@ -37,10 +37,10 @@ coordinator::coordinator(coordinator_options options)
 }
 
 coordinator::~coordinator() {
-  // Here, while they can still say how they end. Threads are no tasks: they are joined below.
+  // Here, while tasks can still report how they end. Threads are not tasks: they are joined below.
   if (live_tasks() != 0) [[unlikely]]
     detail::scope_destroyed(*this);
-  // The threads' own destructors join; everybody has to be asked to stop first.
+  // The threads' own destructors join, so a stop of all threads is requested first.
   if (!is_idle()) request_scope_stop();
   on_stop_.reset();
   {
@@ -65,7 +65,7 @@ void coordinator::spawn(task<void> t, std::string_view name, std::source_locatio
 
 void coordinator::task_failed(std::exception_ptr error) noexcept { thread_ended(std::move(error)); }
 
-// After the stop the end of a wait as cancelled is what was asked for.
+// After a stop, a cancelled wait is the requested result.
 bool coordinator::was_stopped(const std::exception_ptr& error) const noexcept {
   return stop_requested() && to_error_code(error) == errc::cancelled;
 }
@@ -90,13 +90,13 @@ void coordinator::thread_ended(std::exception_ptr error) noexcept {
   error = detail::root_cause(error);
   try {
     request_stop(error);
-  } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
+  } catch (...) {  // joined already: no caller is left to receive it, but it is kept
     const detail::thread_lock lock(state_mutex_);
     add_secondary(std::move(error));
   }
 }
 
-// Several tasks may have met the same failure, such as the cause of a failed queue.
+// Several tasks may have thrown the same failure, such as the cause of a failed queue.
 void coordinator::add_secondary(std::exception_ptr error) {
   if (error == error_) return;
   if (std::find(secondary_.begin(), secondary_.end(), error) != secondary_.end()) return;
@@ -104,7 +104,7 @@ void coordinator::add_secondary(std::exception_ptr error) {
   secondary_read_ = false;
 }
 
-// No error ends without a word: those that nobody has asked for are told at the end.
+// No error is lost silently: errors that the program has not read are printed at the end.
 void coordinator::report_unread_errors() noexcept {
   std::vector<std::exception_ptr> unread;
   {
@@ -177,7 +177,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
           error = std::current_exception();
         }
         e.record.reset();
-        // What its stop has ended, taken back since or not.
+        // Errors of waits that its stop has ended, even if the stop has been cleared since.
         if (token.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
         thread_ended(std::move(error));
         e.ended = true;
@@ -320,10 +320,11 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
   finish_join(std::move(late));
 }
 
-// An error that names those who are left after the grace; null when nobody is, or may be.
+// Returns an error that names the stragglers after the grace period, or null if there are none or
+// they are ignored.
 std::exception_ptr coordinator::find_stragglers(const join_options& options) const {
   std::string who = detail::describe_live_tasks(*this);
-  if (who.empty()) return nullptr;  // they have ended while they were asked
+  if (who.empty()) return nullptr;  // they ended while they were queried
   who.pop_back();                   // the end of the last line
   const std::string text = (name().empty() ? "coordinator" : "coordinator '" + name() + "'") +
                            ": tasks or threads are still running after the grace period:\n" + who;

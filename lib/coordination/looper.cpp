@@ -10,7 +10,7 @@
 namespace leat {
 namespace {
 
-// The points in time at which the body is due.
+// The times at which the body is due.
 class schedule {
  public:
   schedule(time_point begin, const looper_options& options) noexcept

@@ -5,8 +5,8 @@
 
 namespace leat::detail {
 
-/// The rest of a name behind its scope: "q" of "a/q" in scope "a". Nothing when it is elsewhere;
-/// the whole name for the empty scope, in which everything is.
+/// Returns the part of a name after its scope: "q" for "a/q" in scope "a". Returns nothing if the
+/// name is outside the scope, and the whole name for the empty scope, which contains every name.
 [[nodiscard]] std::optional<std::string_view> name_in_scope(std::string_view name,
                                                             std::string_view scope) noexcept;
 

@@ -23,7 +23,7 @@ struct def_field {
   enum : std::uint32_t { queue = 1, enqueue = 2, close = 3, cancel = 4, closed_errors = 5 };
 };
 
-// An enumerator has 32 bits, and ten bytes when it is negative.
+// An enumerator has 32 bits, and takes ten bytes if it is negative.
 errc to_errc(std::uint64_t number) noexcept {
   return static_cast<errc>(static_cast<std::int32_t>(static_cast<std::uint32_t>(number)));
 }

@@ -18,7 +18,7 @@ queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config
       started_(1, "the start of " + config_->name()),
       running_(config_->producers.size()),
       before_first_enqueue_(running_) {
-  // One of each producer, and those of closing, which are few: no error is lost for want of memory.
+  // One error per producer and a few of closing, so that no error is lost if memory runs out.
   errors_.reserve(running_ + 3);
 }
 
@@ -56,7 +56,7 @@ void queue_runner_state::start(const std::shared_ptr<queue_runner_state>& self, 
   self->started_.close();
 }
 
-// Those that were spawned end without having done anything.
+// The tasks that were spawned end without running an operation.
 void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
   abandoned_ = true;
   ended_without_stop_ = true;
@@ -148,9 +148,9 @@ void queue_runner_state::producer_failed(const std::exception_ptr& error, bool s
 // before.
 task<void> queue_runner_state::close_queue(bool failed) {
   if (failed && owner_.coord) co_return;   // the stop that follows cancels
-  if (failed) ended_without_stop_ = true;  // what cancels is run here
+  if (failed) ended_without_stop_ = true;  // the cancelling operation runs here
   const named_operation& op = failed ? config_->options.cancel_op : config_->options.close_op;
-  // Before the operation: when that closes the queue, who reads it is to know of the error.
+  // Before the operation, so that consumers see the error when the operation closes the queue.
   const std::exception_ptr cause = first_error();
   if (cause) config_->queue.fail(root_cause(cause));
   if (op.run) {
@@ -230,7 +230,7 @@ void queue_runner_state::count_first_enqueue() noexcept {
 
 void queue_runner_state::add_error(std::exception_ptr error) noexcept {
   const thread_lock lock(mutex_);
-  errors_.push_back(std::move(error));  // there is room
+  errors_.push_back(std::move(error));  // capacity is reserved
 }
 
 void queue_runner_state::add_secondary(std::exception_ptr error) {

@@ -21,7 +21,7 @@ struct queue_runner_config {
   struct producer {
     enqueue_operation step;
     std::string name;
-    scheduler* on;  // null: that of the start
+    scheduler* on;  // null: the scheduler of the start
   };
 
   queue_runner_config(queue_base& q, queue_runner_options o);
@@ -34,7 +34,7 @@ struct queue_runner_config {
   std::vector<producer> producers;
 };
 
-// The owner of the tasks of a start: one of the two.
+// The owner of the tasks of a start: exactly one member is set.
 struct task_owner {
   coordinator* coord = nullptr;
   task_group* group = nullptr;
@@ -45,7 +45,7 @@ struct task_owner {
   [[nodiscard]] std::stop_token get_stop_token() const {
     return coord ? coord->get_stop_token() : group->get_stop_token();
   }
-  // The error that has stopped it; null for none.
+  // The error that has stopped it, or null.
   [[nodiscard]] std::exception_ptr stop_error() const noexcept;
 };
 
@@ -63,12 +63,12 @@ class queue_runner_state {
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
   void rethrow_first() const;
 
-  // The queue must not be touched from now on: the runner goes, or starts anew.
+  // The queue must not be accessed from now on: the runner is destroyed or starts again.
   void forget_stop() noexcept { on_stop_.reset(); }
 
   // An event is a queue without items: its pop ends when it is closed.
   using event = fifo_queue<std::monostate>;
-  event first_enqueue_done;  // each operation has run once; fails with what one failed with
+  event first_enqueue_done;  // all operations have run once; fails with the error of one
   event ended;               // no producer is left
 
  private:
@@ -94,7 +94,7 @@ class queue_runner_state {
 
   const std::shared_ptr<const queue_runner_config> config_;
   const task_owner owner_;
-  event started_;  // all tasks are there
+  event started_;  // all tasks are spawned
 
   mutable thread_mutex mutex_;
   std::size_t running_ LEAT_GUARDED_BY(mutex_);
@@ -102,7 +102,7 @@ class queue_runner_state {
   std::vector<std::exception_ptr> errors_ LEAT_GUARDED_BY(mutex_);
   std::atomic<bool> abandoned_{false};           // the start has failed
   std::atomic<bool> ended_without_stop_{false};  // no stop has to cancel the queue any more
-  // A stop ends every wait in the queue, also of others than our tasks.
+  // A stop ends every wait on the queue, also those of other tasks.
   std::optional<std::stop_callback<cancel_queue>> on_stop_;
 };
 

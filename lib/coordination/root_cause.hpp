@@ -13,7 +13,7 @@ namespace leat::detail {
     std::rethrow_exception(error);
   } catch (const partial_push_error& e) {
     if (e.cause()) return root_cause(e.cause());
-  } catch (...) {  // what it is already
+  } catch (...) {  // it already is
   }
   return error;
 }

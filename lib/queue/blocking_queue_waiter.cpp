@@ -29,14 +29,14 @@ void blocking_queue_waiter::sleep(const wait_limit* limit) {
   }
   const thread_record::blocked here(*this);
   if (queue_.begin(*this)) return;
-  // Which a stop made meanwhile calls at once.
+  // Called at once by a stop that was requested meanwhile.
   const std::stop_callback of_thread(thread_record::stop_token(), stop{this});
   const std::stop_callback of_limit(limit ? limit->stop() : std::stop_token(), stop{this});
   if (parker_.park_until(limit ? limit->deadline() : no_deadline)) return;
   if (queue_.abandon(*this)) {
     outcome_ = queue_outcome::late;
   } else {
-    parker_.park();  // it has ended together with the time: its wake-up is on the way
+    parker_.park();  // it completed at the deadline: its wake-up will arrive
   }
 }
 

@@ -29,7 +29,7 @@ memory_budget::~memory_budget() {
 
 void memory_budget::join(queue_base& q, bool has_minimum) {
   const detail::biased_lock lock(mutex_);
-  waiting_queues_.reserve(queues_ + 1);  // later nothing may fail
+  waiting_queues_.reserve(queues_ + 1);  // later calls must not fail
   if (has_minimum) queues_with_minimum_.push_back(&q);
   ++queues_;
 }

@@ -187,7 +187,7 @@ work_list queue_base::match_wait_queues() noexcept {
         if (claim_or_remove(*w)) complete_waiter(*w, detail::queue_outcome::exhausted, woken);
         continue;
       }
-      if (w->selected_ && !single && !w->claim()) {  // a batch gives back, others may take that
+      if (w->selected_ && !single && !w->claim()) {  // others may take what a batch returns
         return_held(*w);
         remove_waiter(*w);
         continue;
@@ -389,7 +389,7 @@ bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
     complete_waiter(w, detail::queue_outcome::cancelled, self);
     if (Wake) woken.append(self);
     if (was_first || budget_) {
-      work_list others = match_waiters();  // those behind it move up
+      work_list others = match_waiters();  // later operations advance
       woken.append(others);
     }
   }

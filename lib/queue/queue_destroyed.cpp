@@ -12,7 +12,7 @@
 
 namespace leat {
 
-// The lock that the destructor holds keeps the waiters, and so their tasks, where they are.
+// The destructor holds the lock, so the waiters and their tasks stay valid.
 void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   std::fprintf(stderr,
                "leat: queue '%s' destroyed while operations wait on it: close() it and join the "

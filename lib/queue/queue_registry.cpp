@@ -21,7 +21,8 @@ void check_limit(const std::string& name, const char* what, std::size_t there, s
       name, std::string(what) + " is " + text_of_limit(there) + ", not " + text_of_limit(wanted));
 }
 
-// What there is, and what was asked for: nobody has to compare two declarations.
+// The message contains the existing and the requested value, so that no one has to compare two
+// declarations.
 void check_text(const std::string& name, const char* what, const std::string& there,
                 const std::string& wanted) {
   if (there == wanted) return;
@@ -35,7 +36,7 @@ std::string text_of_components(const element_spec& spec, TextOf text_of) {
   return out + ')';
 }
 
-// A shape without a rank is no promise at all, and one with a rank is: they are not the same.
+// A shape without a rank promises nothing, so it differs from every shape with a rank.
 void check_spec(const std::string& name, const element_spec& there, const element_spec& wanted) {
   const auto types = [](const component_spec& c) { return std::string(leat::to_string(c.type)); };
   check_text(name, "component types are ", text_of_components(there, types),
@@ -95,7 +96,7 @@ std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   return found->object();
 }
 
-// What is forgotten may be destroyed, and not under the lock.
+// A forgotten queue may be destroyed here, outside the lock.
 bool queue_registry::erase(const std::string& name) {
   decltype(queues_)::node_type forgotten;
   const detail::thread_lock lock(mutex_);

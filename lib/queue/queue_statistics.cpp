@@ -1,4 +1,4 @@
-// What a queue says of itself.
+// The statistics and the description of a queue.
 
 #include "leat/queue/queue_statistics.hpp"
 

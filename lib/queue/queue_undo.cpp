@@ -17,7 +17,7 @@ void queue_base::undo_pop(detail::queue_waiter& w) {
   work_list woken;
   {
     const change_lock lock(*this);
-    // Those that wait to come in, and have memory already, then come in beside what is given back.
+    // Waiting pushes that have memory already may enter together with the returned items.
     const std::size_t back = size_ + w.moved_;
     reserve(std::max(back, std::min(capacity_, back + entering_)) + held_limit_);
     restore_items(w, single_weight);
@@ -32,7 +32,7 @@ void queue_base::undo(detail::queue_waiter& w) noexcept {
     undo_pop(w);
     w.outcome_ = detail::queue_outcome::cancelled;
   } catch (...) {
-    // It stays done.
+    // The pop stays complete.
   }
 }
 

@@ -1,4 +1,4 @@
-// What a queue does about the weight of its items and a budget that it shares.
+// The weights of a queue's items, and its part in a shared budget.
 
 #include "leat/queue/detail/queue_weight.hpp"
 
@@ -37,7 +37,7 @@ std::size_t queue_base::next_weight(const detail::queue_waiter& w) noexcept {
   return weights_of(w).weight(w.moved_);
 }
 
-// Items that came back may be more than the maximum. No single one is.
+// Returned items may exceed the maximum together, but not a single one.
 bool queue_base::exceeds_limits(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
   return weight_ > max_weight_ - weight || (budget_ && !budget_->has_space_for(weight));
 }
@@ -56,19 +56,20 @@ const detail::queue_waiter* queue_base::first_push_within_capacity() const noexc
   return w && w->role_ != detail::queue_waiter::role::close && size_ < capacity_ ? w : nullptr;
 }
 
-// Who waits for memory and who waits for more items than the minimum must not wait for each other.
+// A push that waits for memory and a pop that waits for the minimum size must not wait for each
+// other.
 bool queue_base::ignores_minimum() const noexcept LEAT_NO_ANALYSIS {
   if (budget_ && budget_->is_stuck()) return true;
   const detail::queue_waiter* const w = first_push_within_capacity();
   return w && exceeds_limits(next_weight(*w));
 }
 
-// True when the items that a whole batch waits for cannot come in while those that are there do
-// not leave, and they leave with the batch only.
+// Returns true if the items that a whole batch waits for cannot enter before the stored items
+// leave, and the stored items leave only with the batch.
 bool queue_base::can_never_fill_batch(const detail::queue_waiter& w) const noexcept {
   if (size_ >= w.count_) return false;
   const detail::queue_waiter* const push = first_push_within_capacity();
-  if (!push || push->selected_) return false;  // what is part of a select may go away
+  if (!push || push->selected_) return false;  // a branch of a select may leave
   return weight_ > max_weight_ - next_weight(*push);
 }
 

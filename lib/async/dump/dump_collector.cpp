@@ -32,7 +32,7 @@ class dump_collector::selected_scopes {
       scopes_.push_back(s);
     }
     if (only == 0) return;
-    // Who makes a scope is older than it: from the oldest on one pass finds all.
+    // The creator of a scope is older than the scope, so one pass from the oldest finds all.
     std::vector<std::uint64_t> numbers{only};
     std::vector<task_scope*> below;
     for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s) {
@@ -114,10 +114,10 @@ struct dump_collector::replies {
   std::mutex mutex;
   std::condition_variable arrived;
   std::size_t missing = 0;
-  bool abandoned = false;  // the asker has left
+  bool abandoned = false;  // the caller of the dump has left
   std::vector<const scheduler*> replied;
   std::vector<task_state> tasks;
-  std::vector<queue_state> queues;  // each told by the thread that owns its lock
+  std::vector<queue_state> queues;  // each reported by the thread that owns its lock
 
   [[nodiscard]] bool has_replied(const scheduler& s) const {
     return std::find(replied.begin(), replied.end(), &s) != replied.end();
@@ -170,7 +170,7 @@ class dump_collector::query : public work_item {
       for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
       if (only_ == 0) add_queues();
       to_->replied.push_back(&scheduler_.get());
-    } catch (const std::bad_alloc&) {  // counts as no reply; the queried thread must not fail
+    } catch (const std::bad_alloc&) {  // treated as no reply; the queried thread must not fail
       to_->tasks.resize(before);
     }
     if (--to_->missing == 0) to_->arrived.notify_one();
@@ -262,7 +262,7 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
     count_unresponsive(c.get_scheduler());
     find(all, s.number())->tasks.push_back(static_info(c));
   });
-  for (scope_state& s : all) {  // the newest first, whoever answered first
+  for (scope_state& s : all) {  // the newest first, in any order of replies
     std::sort(s.tasks.begin(), s.tasks.end(),
               [](const task_state& x, const task_state& y) { return x.id.index > y.id.index; });
   }
@@ -310,7 +310,7 @@ void dump_collector::add_queues(const std::vector<scope_state>& scopes, process_
 
 namespace {
 
-// Puts each scope below the task that made it.
+// Lists each scope below the task that created it.
 class scope_tree {
  public:
   explicit scope_tree(std::vector<scope_state> all) : left_(std::move(all)) {}
@@ -318,7 +318,7 @@ class scope_tree {
   std::vector<scope_state> build() {
     std::vector<scope_state> roots =
         take([](const scope_state& s) { return s.parent == task_id{}; });
-    // Those whose maker has ended before them.
+    // Scopes whose creating task has ended.
     std::vector<task_id> living;
     for (const scope_state& s : left_) {
       for (const task_state& t : s.tasks) living.push_back(t.id);
@@ -358,7 +358,7 @@ class scope_tree {
 
 process_snapshot dump_collector::collect(const task_scope* only, duration patience,
                                          const std::vector<const scheduler*>& driven) {
-  // A simulated thread that were suspended in between would keep the registries from the others.
+  // A simulated thread that is suspended in between would block the registries for the others.
   const preemption_hook::disabled while_locked;
   const std::uint64_t number = only ? only->number() : 0;
   const auto collected = query_schedulers(number, patience, driven);

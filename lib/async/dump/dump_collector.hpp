@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// Finds out where everyone is: each scheduler reports on its own tasks, in its next turn.
+/// Collects the state of all tasks: each scheduler reports its own tasks in its next turn.
 ///
 /// Thread safety: thread-safe; from within a task too.
 class dump_collector {
@@ -24,9 +24,9 @@ class dump_collector {
                                                 const std::vector<const scheduler*>& driven = {});
 
  private:
-  struct replies;         // what the schedulers said
-  class query;            // asks one scheduler where its tasks are
-  class selected_scopes;  // the scopes that are asked about
+  struct replies;         // the replies of the schedulers
+  class query;            // queries one scheduler for its tasks
+  class selected_scopes;  // the scopes to report
   friend bool is_dump_query(const work_item& item) noexcept;
 
   [[nodiscard]] static std::vector<scheduler_hold> find_schedulers(std::uint64_t only);

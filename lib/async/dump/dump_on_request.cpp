@@ -49,7 +49,7 @@ int open_to_append(const std::string& file) noexcept {
   return number < 0 ? -1 : number;
 }
 
-// The counter of an eventfd: requests in the lower half, the order to end above.
+// The counter of an eventfd: requests in the lower half, the order to end in the upper half.
 constexpr std::uint64_t one_request = 1;
 constexpr std::uint64_t end_request = std::uint64_t{1} << 32;
 
@@ -68,7 +68,7 @@ std::uint64_t take_from_event(int fd) noexcept {
   return count;
 }
 
-// Gives up on an error, and when a full pipe is not read from for as long as `patience`.
+// Stops at an error, and when a full pipe has not been read for `patience`.
 void write_all(int fd, std::string_view text, duration patience) noexcept {
   using std::chrono::milliseconds;
   constexpr milliseconds for_ever(-1);
@@ -131,7 +131,7 @@ class dump_on_request::writer {
 
   [[nodiscard]] int event() const noexcept { return event_.get(); }
   [[nodiscard]] std::uint64_t written() const noexcept {
-    // acquire: who reads the count sees the dump.
+    // acquire: a caller that reads the count sees the dump.
     return written_.load(std::memory_order_acquire);
   }
 
@@ -185,10 +185,10 @@ class dump_on_request::writer {
 
 namespace {
 
-// For each signal the eventfd to tell, plus 1; 0: none. A handler may run on any thread while the
-// object goes: it counts itself in before it looks, and the destructor waits until none is inside.
-// Sequentially consistent: either the handler sees that the slot is empty, or the destructor sees
-// the handler.
+// For each signal, the eventfd to write to, plus 1; 0 if there is none. A handler may run on any
+// thread while the object is destroyed. It increments a counter before it reads the slot, and the
+// destructor waits until the counter is 0. Sequentially consistent: either the handler sees that
+// the slot is empty, or the destructor sees the handler.
 std::array<std::atomic<int>, NSIG> events{};
 std::atomic<int> handlers_inside{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");

@@ -271,7 +271,7 @@ void print_json(const process_snapshot& state, std::ostream& out) {
 
 std::string members_text(const process_snapshot& state) {
   const scope_state& owner = state.scopes.front();
-  // What tasks of it have made before they ended is left to whoever owns that.
+  // Scopes that its tasks created before they ended belong to the report of their owners.
   if (owner.tasks.empty() && owner.threads.empty()) return {};
   std::ostringstream out;
   text_printer printer(out);

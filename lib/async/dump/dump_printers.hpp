@@ -8,7 +8,7 @@
 
 namespace leat::detail {
 
-/// What dump() prints, for a person and for a program.
+/// The output of dump(), as text and as JSON.
 void print_text(const process_snapshot& state, std::ostream& out);
 void print_json(const process_snapshot& state, std::ostream& out);
 
@@ -18,14 +18,14 @@ void print_json(const process_snapshot& state, std::ostream& out);
 /// "pop of reader, at file.cpp:12 in function".
 [[nodiscard]] std::string to_text(const queue_operation& operation);
 
-/// What a wait says of itself, "pop from queue 'lines' (0 of 64)"; some have a verb only.
+/// The text of a wait, "pop from queue 'lines' (0 of 64)"; some waits have only a verb.
 [[nodiscard]] std::string wait_text(std::string_view verb, std::string_view words);
 
-/// The tasks and threads of the first scope, a line each and what belongs to it below, then the
-/// other scopes and the cycles; every line is indented. Empty when the first scope has none.
+/// The tasks and threads of the first scope, one per line with their scopes below, then the other
+/// scopes and the cycles. Every line is indented. Empty if the first scope has no task or thread.
 [[nodiscard]] std::string members_text(const process_snapshot& state);
 
-/// Where a task is: what it waits for, and in a line each where it is awaited.
+/// The position of a task: its wait, followed by one line for each co_await of the chain.
 [[nodiscard]] std::string describe_position(const task_state& task);
 
 }  // namespace leat::detail

@@ -14,7 +14,7 @@
 
 namespace leat::detail {
 
-// Where everyone is, as plain values: collected once, then printed in whatever form.
+// The state of all tasks as plain values: collected once, then printed in any format.
 
 /// A source location, without its folder and without the compiler's decoration.
 struct code_location {
@@ -41,7 +41,7 @@ struct task_state {
   bool answered = false;                       ///< false: no more than the above is known
   std::optional<wait_state> waiting = {};      ///< empty: it runs or is ready to
   std::vector<code_location> awaited_at = {};  ///< innermost first
-  std::vector<scope_state> scopes;             ///< those that it has made
+  std::vector<scope_state> scopes;             ///< the scopes that it created
 };
 
 /// A thread of a coordinator.
@@ -50,12 +50,12 @@ struct thread_state {
   std::string name;
   bool started_elsewhere = false;          ///< true: no more than the above is known
   std::optional<wait_state> waiting = {};  ///< empty: it runs
-  const void* blocked_on = nullptr;        ///< tells apart which wait
+  const void* blocked_on = nullptr;        ///< distinguishes waits
 };
 
 struct scope_state {
   std::uint64_t number = 0;
-  task_id parent;  ///< the task that made it
+  task_id parent;  ///< the task that created it
   std::string kind;
   std::string name;
   bool stop_requested = false;
@@ -69,7 +69,7 @@ struct queue_operation {
   bool is_push = false;
   bool selected = false;      ///< part of a select
   waiter who = waiter::task;  ///< coroutine: one that belongs to no task of leat
-  task_id task = {};          ///< of a task
+  task_id task = {};          ///< of the task
   const void* wait = nullptr;
   std::source_location at = {};
   std::size_t asked = 1;
@@ -94,15 +94,15 @@ struct unresponsive_scheduler {
   std::size_t tasks;
 };
 
-/// Tasks and threads of which each waits for the next one, and the last one for the first.
+/// A cycle: tasks and threads, each of which waits for the next one and the last one for the first.
 struct wait_cycle {
   std::vector<task_id> tasks;
-  bool certain = false;  ///< false: somebody unknown could end one of the waits
+  bool certain = false;  ///< false: an unknown caller could end one of the waits
   std::string text;      ///< one sentence
 };
 
 struct process_snapshot {
-  std::vector<scope_state> scopes = {};  ///< made by no live task; they contain the others
+  std::vector<scope_state> scopes = {};  ///< not created by a live task; they contain the others
   std::vector<unresponsive_scheduler> unresponsive = {};
   std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
   std::vector<wait_cycle> cycles = {};

@@ -12,7 +12,7 @@ namespace leat::detail {
 
 namespace {
 
-// After this time the destructor says which tasks it waits for.
+// After this time the destructor prints the tasks that it waits for.
 constexpr auto quiet_time = std::chrono::seconds(10);
 
 void print_remaining(const task_scope& scope) noexcept {
@@ -54,7 +54,7 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
   scope.request_scope_stop();
   if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
-  // This turn may hold back the wake-ups of tasks that the loop below waits for.
+  // This turn may hold back wake-ups for tasks that the loop below waits for.
   if (here) here->flush_wakeups();
   auto print_at = std::chrono::steady_clock::now() + quiet_time;
   while (has_tasks_elsewhere(scope, sched)) {
@@ -65,8 +65,8 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
     print_remaining(scope);
     print_at = std::chrono::steady_clock::time_point::max();
   }
-  // The stop notice may not have reached another thread yet, and it holds the scope. By then
-  // nothing else is left, and `sched` may have been destroyed.
+  // The stop notice may not have reached another thread yet, and it holds the scope. By then no
+  // task is left, and `sched` may have been destroyed.
   while (here != &sched && scope.live_tasks() == 0 && !scope.is_idle()) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (here) here->flush_wakeups();

@@ -53,7 +53,7 @@ std::string wait_text(std::string_view verb, std::string_view words) {
   return text;
 }
 
-// Friend of what runs: each kind is known by its function.
+// A friend of the classes of work items, each of which is recognised by its function.
 std::string to_text(const work_item& item) {
   if (item.run_ == &wait_operation::resume) {
     const auto& w = static_cast<const wait_operation&>(item);

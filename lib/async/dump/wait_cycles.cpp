@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t no_node = SIZE_MAX;
 
-// A task or a thread, and whom it waits for.
+// A task or a thread, and the tasks that it waits for.
 struct node {
   task_id id;
   const std::string& name;
   const std::optional<wait_state>& waiting;
   std::vector<std::size_t> waits_for = {};
-  bool needs_all = false;  // and not any one of them
+  bool needs_all = false;  // all of them, not any one
   bool stuck = false;
 };
 
@@ -55,7 +55,7 @@ class wait_graph {
     return at == nodes_.end() ? no_node : static_cast<std::size_t>(at - nodes_.begin());
   }
 
-  // True: it lives somewhere else, as far as one can know, and may well run.
+  // Returns true if the task may exist elsewhere and may be running.
   [[nodiscard]] bool may_be_elsewhere(task_id id) const {
     if (id == task_id{}) return true;
     return partial_ && std::none_of(scopes_.begin(), scopes_.end(),

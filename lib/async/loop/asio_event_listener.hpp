@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// An eventfd in an io_context. Waits in memory that was set aside: there is one wait at a time.
+/// An eventfd in an io_context. Its single wait uses preallocated memory.
 class asio_event_listener final : public event_listener {
  public:
   /// Errors: those of the system; std::bad_alloc.

@@ -23,7 +23,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
 
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
-  // No more handlers may be kept alive by the timer once the context shuts down.
+  // The timer must not keep handlers alive after the context has shut down.
   void shutdown() noexcept {
     if (is_ending()) return;
     end("io_context");
@@ -56,7 +56,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
       timer_.expires_at(when);
       timer_.async_wait(alarm{this});
     } catch (const std::bad_alloc&) {
-      unarmed_ = true;  // the turns to come try again
+      unarmed_ = true;  // later turns try again
     }
   }
 
@@ -74,7 +74,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     }
   };
 
-  // Asio keeps the handler of a wait that was taken back until it has told it so.
+  // Asio keeps the handler of a cancelled wait until it has called it with the cancellation.
   using alarm_memory = detail::handler_memory<3>;
   struct alarm {
     using allocator_type = detail::handler_allocator<void, alarm_memory*>;
@@ -87,8 +87,8 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     }
   };
 
-  // Expires the timers in a turn. Not left to the beginning of the next turn: where several threads
-  // run the context it can come into the middle of one, after which nobody would set the timer
+  // Expires the timers in a turn. It does not rely on the start of the next turn: if several
+  // threads run the context, the timer can fire during a turn, after which it would not be set
   // again.
   struct tick : work_item {
     explicit tick(asio_scheduler& s) noexcept : self(s) {
@@ -170,7 +170,7 @@ scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& opt
     try {
       return asio::make_service<asio_scheduler_service>(io, options).get();
     } catch (const asio::service_already_exists&) {
-      // Another thread was faster.
+      // Another thread has created it first.
     }
   }
   return get_scheduler(io);

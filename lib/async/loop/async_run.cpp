@@ -15,7 +15,7 @@ namespace leat::detail {
 
 asio::io_context& get_context(const asio::any_io_executor& executor) {
   using plain = asio::io_context::executor_type;
-  // As that of a work guard: another type.
+  // Such as the executor of a work guard, which has another type.
   using tracked = std::decay_t<decltype(asio::require(std::declval<const plain&>(),
                                                       asio::execution::outstanding_work.tracked))>;
   if (const auto* e = get_target_if<plain>(executor)) return e->context();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* no_eventfd = "embedded_scheduler: cannot create an eventfd";
 
-// Edge triggered within: who has looked at the events has used them up, so nothing is ever read.
+// Edge-triggered inside: epoll_wait() consumes the events, so the eventfds are never read.
 void watch(int epoll, int descriptor, void* who) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
@@ -29,7 +29,7 @@ void watch(int epoll, int descriptor, void* who) {
                 "embedded_scheduler: cannot add a descriptor to epoll");
 }
 
-// An absolute time for the timer; 0 would mean never, and so would a time before the clock's start.
+// An absolute time for the timer; 0 or a time before the clock's start would disarm it.
 itimerspec to_itimerspec(time_point when) noexcept {
   const auto ns = std::chrono::nanoseconds(when.time_since_epoch()).count();
   const auto at = std::max<std::int64_t>(ns, 1);
@@ -41,8 +41,7 @@ itimerspec to_itimerspec(time_point when) noexcept {
 
 }  // namespace
 
-// An eventfd of somebody else's, in the epoll descriptor beside the scheduler's own, until it is
-// closed.
+// An external eventfd, in the epoll descriptor next to the scheduler's own, until it is closed.
 class embedded_scheduler::listener final : public detail::event_listener {
  public:
   listener(scheduler& sched, int epoll)
@@ -90,8 +89,8 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
   // acquire, and release below: the loop may have moved to another thread.
   LEAT_ASSERT(!running_.exchange(true, std::memory_order_acquire),
               "run_ready() called by two threads at once: call it from one thread at a time");
-  // From here on a post needs no wake(). An event that is used up below belongs to a post that came
-  // before, and so to this turn or to one that is signalled; so none is lost.
+  // From here on a post needs no wake(). An event that is consumed below belongs to an earlier
+  // post, and so to this turn or to one that is signalled. So no event is lost.
   begin_turn();
   handle_events();
   const time_point deadline =
@@ -129,8 +128,8 @@ void embedded_scheduler::signal() noexcept {
   LEAT_ASSERT(written, "write to an eventfd failed, so a wake-up would be lost");
 }
 
-// Uses up the events: the descriptor is readable no more. The scheduler's own need no more than
-// that.
+// Consumes the events, so the descriptor is no longer readable. The scheduler's own events need
+// nothing else.
 void embedded_scheduler::handle_events() noexcept {
   std::array<epoll_event, 8> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);

@@ -40,8 +40,8 @@ class handler_memory {
   std::array<slot, count> slots_{};
 };
 
-/// The allocator that a handler gives Asio to wait in one of these. Memory: a pointer; a shared one
-/// where the handler may outlive its maker, as one does that a context destroys at its end.
+/// The allocator with which a handler waits in one of these slots. Memory: a pointer, or a shared
+/// pointer if the handler may outlive its creator, as a handler that a context destroys does.
 template <class T, class Memory>
 class handler_allocator {
  public:

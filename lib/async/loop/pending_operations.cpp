@@ -25,13 +25,14 @@ void pending_operations::remove(pending_operation& o) noexcept {
 }
 
 bool pending_operations::begin_post(pending_operation& o) noexcept {
-  // seq_cst, as in withdraw_all(): either this sees the mark there, or that sees the count here.
+  // seq_cst, as in withdraw_all(): either this function sees the mark, or withdraw_all() sees the
+  // count.
   posting_.fetch_add(1);
   if (!ended_.load()) {
     o.state_.store(pending_operation::posted, std::memory_order_relaxed);
     return true;
   }
-  // release: what the operation has received is there for the thread that undoes it.
+  // release: the thread that undoes the operation sees what it has received.
   o.state_.store(pending_operation::kept, std::memory_order_release);
   end_post();
   return false;
@@ -46,7 +47,7 @@ void pending_operations::withdraw_all() noexcept {
     ended_.store(true);
     next = std::exchange(first_, nullptr);
   }
-  // Posts that have begun use the context. acquire: see end_post().
+  // Posts that have started use the context. acquire: see end_post().
   const auto wait_for_posts = [this] {
     while (posting_.load() != 0) ::sched_yield();
   };
@@ -59,7 +60,7 @@ void pending_operations::withdraw_all() noexcept {
       continue;
     }
     if (!o->withdraw()) {
-      // Another thread has ended it, and looks for the list now. acquire: see begin_post().
+      // Another thread has completed it and is about to access the list. acquire: see begin_post().
       while (o->state_.load(std::memory_order_acquire) != pending_operation::kept) ::sched_yield();
       o->undo();
     }

@@ -21,7 +21,7 @@ namespace leat {
 
 namespace {
 
-// So long may the threads take to end before the destructor says on whom it waits.
+// After this time the destructor prints the tasks that it waits for.
 constexpr auto quiet_time = std::chrono::seconds(10);
 
 }  // namespace

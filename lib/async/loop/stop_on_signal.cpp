@@ -147,7 +147,7 @@ slot& take_slot(int event, std::initializer_list<int> signals) {
     try {
       for (const int signal : signals) {
         if ((s.signals.load() & signal_bit(signal)) != 0) continue;  // listed twice
-        s.signals.fetch_or(signal_bit(signal));                      // before its handler is there
+        s.signals.fetch_or(signal_bit(signal));  // before its handler is installed
         try {
           install(signal);
         } catch (...) {
@@ -265,12 +265,12 @@ class stop_on_signal::process_state final : public state,
     sched.work_finished();
   }
 
-  detail::event_loop_scheduler* scheduler_;  // null once it is gone
+  detail::event_loop_scheduler* scheduler_;  // null after it is destroyed
   void* const scope_;
   const stop_function stop_;
   const pid_t process_ = ::getpid();
   std::unique_ptr<detail::event_listener> listener_;
-  signal_guards::slot* slot_;  // null once it is free
+  signal_guards::slot* slot_;  // null after it is freed
   int received_ = 0;           // from then on
   bool done_ = false;          // the stop was requested: nothing is awaited any more
   bool abandoned_ = false;     // the guard was destroyed

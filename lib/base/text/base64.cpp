@@ -5,7 +5,7 @@
 namespace leat::detail {
 namespace {
 
-// -1: no digit.
+// -1: not a digit.
 int sextet_of(char c) noexcept {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -26,7 +26,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size() * 3 / 4);
   std::uint32_t bits = 0;
-  int count = 0;  // of bits that are not written yet
+  int count = 0;  // bits that are not written yet
   for (const char c : text) {
     const int digit = sextet_of(c);
     if (digit < 0) return std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace leat::detail {
 
-/// The bytes that base64 stands for, in the standard alphabet or that for URLs, padded or not;
-/// empty when it is none. The command, which only encodes, has base64() in
+/// Decodes base64 in the standard or the URL alphabet, with or without padding; returns an empty
+/// result if the text is not base64. The command, which only encodes, has base64() in
 /// tools/leat/terminal/text.cpp.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 

@@ -8,7 +8,8 @@ namespace {
 
 bool is_between(unsigned char c, unsigned low, unsigned high) { return c >= low && c <= high; }
 
-// How many bytes the UTF-8 sequence at the front has; 0: there is none. RFC 3629, section 4.
+// Returns the length in bytes of the UTF-8 sequence at the front, or 0 if it is not valid. RFC
+// 3629, section 4.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -7,9 +7,9 @@
 
 namespace leat::detail {
 
-/// Writes JSON (RFC 8259) on one line. Objects and arrays are closed by whoever opens them.
+/// Writes JSON (RFC 8259) on one line. The caller closes the objects and arrays that it opens.
 ///
-/// Text may hold any bytes: control characters are escaped; a byte that is no part of UTF-8 is
+/// Text may contain any bytes: control characters are escaped; a byte that is not valid UTF-8 is
 /// written as the four characters \xE9.
 class json_writer {
  public:
@@ -20,7 +20,7 @@ class json_writer {
   json_writer& begin_array() { return open('['); }
   json_writer& end_array() { return close(']'); }
 
-  /// The name of the value that comes next.
+  /// Writes the name of the next value.
   json_writer& key(std::string_view name);
 
   json_writer& value(std::string_view text);
@@ -28,7 +28,7 @@ class json_writer {
   json_writer& value(std::uint64_t number);
   json_writer& value(std::same_as<bool> auto truth) { return literal(truth ? "true" : "false"); }
   json_writer& null() { return literal("null"); }
-  /// With three digits behind the point.
+  /// Writes three decimals.
   json_writer& milliseconds(std::int64_t count);
 
   template <class Value>
@@ -44,7 +44,7 @@ class json_writer {
   void write_text(std::string_view text);
 
   std::ostream& out_;
-  bool first_ = true;  // in the object or array, or behind a key
+  bool first_ = true;  // in the object or array, or after a key
 };
 
 }  // namespace leat::detail

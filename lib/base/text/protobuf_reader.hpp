@@ -76,7 +76,7 @@ class protobuf_reader {
     return value;
   }
 
-  // Goes past the field with this tag, whatever it holds.
+  // Skips the field with this tag, of any wire type.
   void skip(std::uint32_t tag, int depth = 0) {
     constexpr int max_depth = 100;  // protobuf's own
     switch (static_cast<wire_type>(tag & 7)) {
@@ -106,10 +106,10 @@ class protobuf_reader {
   };
 
   static std::uint64_t byte(char c) noexcept { return static_cast<unsigned char>(c); }
-  // Of a number: the others have their high bit set.
+  // True for the last byte of a number: the others have their high bit set.
   static bool is_last(char c) noexcept { return byte(c) < 0x80; }
 
-  // Not in line, nor of a reader: so that one which is read from can stay in registers.
+  // Not inline, and static, so that the members of the reader can stay in registers.
   [[gnu::noinline]] static varint_result long_varint(const char* at, const char* end) {
     try {
       const std::uint64_t value = protozero::decode_varint(&at, end);

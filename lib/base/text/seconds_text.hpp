@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// Seconds as a decimal number without trailing zeros, such as "1.5".
+/// Returns seconds as a decimal number without trailing zeros, such as "1.5".
 inline std::string seconds_text(duration d) {
   std::string text = std::to_string(std::chrono::duration<double>(d).count());
   text.erase(text.find_last_not_of('0') + 1);

@@ -19,9 +19,9 @@ struct completion_handler<Handler, void(Args...)> {
   static constexpr bool is_function = true;
 };
 
-// Messages of the compiler for a coroutine of Asio that awaits what only a leat task can. Its
-// await_transform() tries to convert that to asio::this_coro::executor_t; so what leat tasks await
-// has a conversion to it, whose constraint fails with a sentence.
+// Compiler messages for an Asio coroutine that awaits an object that only a leat task can await.
+// The coroutine's await_transform() tries to convert the object to asio::this_coro::executor_t. So
+// objects for leat tasks have a conversion to it, whose constraint fails with a message.
 
 template <class T>
 struct operation_in_awaitable {
@@ -40,7 +40,7 @@ struct task_in_awaitable {
   static constexpr bool value = true;
 };
 
-/// The type to which Asio tries to convert what is awaited. A check for that type is an error.
+/// The type to which Asio tries to convert the awaited object. A check for that type is an error.
 template <class T>
 concept awaitable_of_operation =
     std::same_as<T, asio::this_coro::executor_t> && operation_in_awaitable<T>::value;

@@ -31,7 +31,7 @@ struct return_coroutine {
   std::coroutine_handle<> handle;
 };
 
-/// The awaiter behind an awaitable, found as the language does.
+/// Returns the awaiter of an awaitable by the rules of the language.
 template <class A>
 decltype(auto) get_awaiter(A&& awaitable) {
   if constexpr (requires { static_cast<A&&>(awaitable).operator co_await(); }) {
@@ -43,7 +43,7 @@ decltype(auto) get_awaiter(A&& awaitable) {
   }
 }
 
-/// True for what any coroutine can await, once the awaiter behind it is found.
+/// True for an awaiter that any coroutine can use.
 template <class Awaiter>
 concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
   a.await_ready();
@@ -57,9 +57,9 @@ concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
 
 /// An awaitable of another library, awaited in a task.
 ///
-/// Whoever resumes it may do so on any thread: the task goes on on its own scheduler all the same.
-/// leat cannot end such a wait, a stop of the task is seen after it. If the scheduler is destroyed
-/// before the task has been resumed, the process ends.
+/// Any thread may resume it; the task then continues on its own scheduler. leat cannot cancel such
+/// a wait, so the task sees a stop only after it. If the scheduler is destroyed before the task has
+/// been resumed, the process ends.
 template <class A>
 class [[nodiscard]] foreign_wait final : public wait_operation {
   using awaiter = decltype(get_awaiter(std::declval<A>()));
@@ -115,7 +115,8 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
   decltype(auto) await_resume() { return awaiter_.await_resume(); }
 
  private:
-  // leat cannot take back what another library will resume. If it has, the wake-up is here.
+  // leat cannot withdraw a wait that another library will resume. If it has resumed it, the wake-up
+  // is here.
   void end_dying() noexcept {
     scheduler_->run_posted_items();
     if (!is_wakeup_dropped()) foreign_wait_destroyed(*this, *context_);

@@ -22,8 +22,8 @@ namespace detail {
 
 class promise_base;
 
-/// Who awaits a task, and where: kept in the frame that waits, since most tasks are spawned and
-/// nobody awaits them.
+/// The task that awaits another one, and its source location. It is stored in the frame of the
+/// awaiting task, since most tasks are spawned and have no awaiting task.
 struct awaiter_link {
   promise_base& parent;
   std::coroutine_handle<> continuation;
@@ -48,7 +48,7 @@ class promise_base {
   [[nodiscard]] promise_base* parent() const noexcept {
     return awaiter_link_ ? &awaiter_link_->parent : nullptr;
   }
-  /// The source location at which it does. Precondition: parent() is not null.
+  /// The source location of that co_await. Precondition: parent() is not null.
   [[nodiscard]] const std::source_location& where() const noexcept { return awaiter_link_->where; }
 
   /// Makes this the task that `link`, which lives until this one has ended, waits for.
@@ -111,7 +111,7 @@ inline void wait_operation::bind(detail::promise_base& promise,
 
 namespace detail {
 
-/// What can be awaited in a task and wants to know of which before it is tried.
+/// An awaitable that must know its task before it is tried.
 template <class A>
 concept task_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h) { a.bind(p, h); };
 
@@ -129,7 +129,7 @@ struct bound_awaiter {
 template <class T>
 class child_awaiter;
 
-/// The same for as_tuple().
+/// Like child_awaiter, but for as_tuple().
 template <class T>
 class as_tuple_task;
 template <class Operation>

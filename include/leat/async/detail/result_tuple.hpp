@@ -9,12 +9,13 @@
 
 namespace leat::detail {
 
-/// What an operation that gives an R comes to without exceptions: its error, and the R.
+/// The result of an operation without exceptions: its error code and, unless void, its value of
+/// type R.
 template <class R>
 using result_tuple = std::conditional_t<std::is_void_v<R>, std::tuple<std::error_code>,
                                         std::tuple<std::error_code, R>>;
 
-/// That of one that has failed and given nothing.
+/// Returns the result of a failed operation without a value.
 template <class Tuple>
 [[nodiscard]] Tuple failed_with(std::error_code error) noexcept {
   Tuple failed;
@@ -22,7 +23,8 @@ template <class Tuple>
   return failed;
 }
 
-/// That of one that has failed with `error`, else gives what `get` does, or throws.
+/// Returns the failure `error` or, if there is none, the value of `get()` or the code of the
+/// exception that it throws.
 template <class R, class Get>
 [[nodiscard]] result_tuple<R> tuple_of(std::error_code error, Get&& get) noexcept {
   using tuple = result_tuple<R>;

@@ -19,13 +19,13 @@ class select_state : public wait_operation {
  public:
   static constexpr int nobody = -1;
   static constexpr int stop = -2;   // the task was asked to stop
-  static constexpr int error = -3;  // an operation could not be begun
+  static constexpr int error = -3;  // an operation could not start
 
   /// Returns true if operation `index` may complete; then no other one will.
   /// Thread safety: thread-safe.
   [[nodiscard]] bool claim(int index) noexcept {
     int expected = nobody;
-    // Relaxed: it decides who wins and says nothing of what the winner moves; the wake does that.
+    // Relaxed: it only decides the winner; the wake publishes what the winner moves.
     return winner_.compare_exchange_strong(expected, index, std::memory_order_relaxed,
                                            std::memory_order_relaxed);
   }

@@ -32,8 +32,8 @@ class thread_record {
   [[nodiscard]] const wait_operation* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
-  /// Makes the record that of the calling thread during its lifetime; `stop` is the token of the
-  /// scope.
+  /// Sets the record as that of the calling thread for the lifetime of this object; `stop` is the
+  /// token of the scope.
   class current {
    public:
     current(thread_record& record, std::stop_token stop) noexcept;
@@ -42,8 +42,8 @@ class thread_record {
     ~current();
   };
 
-  /// Records during its lifetime that the calling thread blocks on `w`. Cost: for a thread without
-  /// a record one test.
+  /// Records during its lifetime that the calling thread blocks on `w`. Cost: one test for a thread
+  /// without a record.
   class blocked {
    public:
     explicit blocked(const wait_operation& w) noexcept;

@@ -8,7 +8,7 @@
 
 namespace leat::detail {
 
-/// A point in time at which a function is to be called; lives in the operation that waits.
+/// A point in time at which a function is called; a member of the operation that waits.
 struct timer {
   using expire_function = void (*)(timer&) noexcept;
 
@@ -22,7 +22,7 @@ struct timer {
 
   expire_function expire_;
   time_point when_{};
-  std::uint64_t order_ = 0;  // timers of one point in time expire in the order they were set
+  std::uint64_t order_ = 0;  // timers for the same time expire in the order in which they were set
   std::size_t index_ = unset;
 };
 

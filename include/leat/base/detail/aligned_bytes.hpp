@@ -8,15 +8,15 @@
 
 namespace leat::detail {
 
-/// Bytes in one allocation, aligned to 64 and shared by those who copy this. A value type;
-/// different copies may be used, copied and destroyed by different threads.
+/// Bytes in one allocation, aligned to 64 and shared by the copies of this object. Different
+/// threads may use, copy and destroy different copies.
 class aligned_bytes {
  public:
   static constexpr std::size_t alignment = 64;  // a cache line; what Arrow asks for
 
-  /// None.
+  /// No bytes.
   aligned_bytes() noexcept = default;
-  /// So many, uninitialised. Errors: std::bad_alloc.
+  /// Allocates `size` uninitialised bytes. Errors: std::bad_alloc.
   explicit aligned_bytes(std::size_t size) {
     if (size == 0) return;
     if (size > PTRDIFF_MAX - sizeof(header)) throw std::bad_alloc();
@@ -24,7 +24,7 @@ class aligned_bytes {
     header_ = ::new (memory) header{{1}, size};
   }
   aligned_bytes(const aligned_bytes& o) noexcept : header_(o.header_) {
-    // relaxed: whoever copies a reference has one, so the count cannot come to 0 meanwhile.
+    // relaxed: a copy is made from an existing reference, so the count cannot reach 0 meanwhile.
     if (header_) header_->references.fetch_add(1, std::memory_order_relaxed);
   }
   aligned_bytes(aligned_bytes&& o) noexcept : header_(std::exchange(o.header_, nullptr)) {}
@@ -33,7 +33,7 @@ class aligned_bytes {
     return *this;
   }
   ~aligned_bytes() {
-    // acq_rel: the memory is freed after everybody's last look at it.
+    // acq_rel: the memory is freed after the last access of every thread.
     if (header_ && header_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       ::operator delete(header_, std::align_val_t{alignment});
     }
@@ -44,9 +44,9 @@ class aligned_bytes {
   }
   [[nodiscard]] std::size_t size() const noexcept { return header_ ? header_->size : 0; }
 
-  /// False when there is another copy: nobody may write then.
+  /// Returns false if another copy exists; then no thread may write.
   [[nodiscard]] bool sole_owner() const noexcept {
-    // acquire: what the others read comes before what is written now.
+    // acquire: earlier reads of other threads happen before the writes that follow.
     return !header_ || header_->references.load(std::memory_order_acquire) == 1;
   }
 

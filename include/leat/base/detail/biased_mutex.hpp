@@ -7,27 +7,28 @@
 
 namespace leat::detail {
 
-/// A mutex that costs its first user no atomic instruction until a second thread comes.
+/// A mutex that costs its first thread no atomic instruction until a second thread locks it.
 ///
-/// Most queues join tasks of one scheduler, that is of one thread, and an atomic exchange is the
-/// dearest part of their operations. The first thread that locks becomes the owner; it enters with
-/// two plain stores and two loads. The first other thread revokes that for good, and from then on
-/// this is a plain mutex.
+/// Most queues connect tasks of one scheduler, and so of one thread, and an atomic exchange is the
+/// most expensive part of their operations. The first thread that locks becomes the owner and
+/// enters with two plain stores and two loads. The first other thread revokes this permanently, and
+/// from then on this is a plain mutex.
 ///
-/// It is Dekker's protocol with an asymmetric fence: the owner writes busy_ and then reads owner_,
-/// who revokes writes owner_ and then reads busy_. The owner's fence is for the compiler only; the
-/// other side makes up for it with membarrier(2), which runs a full fence on every thread of the
-/// process. So at least one of the two sees the other's write. Where there is no membarrier, and
-/// under the thread sanitizer, which cannot see such a fence, nobody ever becomes the owner.
+/// It is Dekker's protocol with an asymmetric fence: the owner writes busy_ and then reads owner_;
+/// the revoking thread writes owner_ and then reads busy_. The owner's fence is for the compiler
+/// only. The revoking thread compensates with membarrier(2), which runs a full fence on every
+/// thread of the process. So at least one of the two sees the other's write. Without membarrier,
+/// and under the thread sanitizer, which cannot see such a fence, no thread becomes the owner.
 ///
-/// lock() says how it was locked; unlock() must be told.
+/// lock() returns how the mutex was locked; pass this value to unlock().
 class LEAT_CAPABILITY("mutex") biased_mutex {
  public:
   biased_mutex() = default;
   biased_mutex(const biased_mutex&) = delete;
   biased_mutex& operator=(const biased_mutex&) = delete;
 
-  /// True: entered, as the owner; leave with unlock(true). False: not entered.
+  /// Returns true if the thread entered as the owner; leave with unlock(true). Returns false if it
+  /// did not enter.
   [[nodiscard, gnu::always_inline]] bool try_lock_as_owner() noexcept
       LEAT_TRY_ACQUIRE(true) LEAT_NO_ANALYSIS {
     const void* const self = this_thread();
@@ -39,12 +40,12 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
     return false;
   }
 
-  /// True: entered as the owner.
+  /// Returns true if the thread entered as the owner.
   [[nodiscard]] bool lock() noexcept LEAT_ACQUIRE() LEAT_NO_ANALYSIS {
     return try_lock_as_owner() || lock_shared_with_others();
   }
 
-  /// True: nobody has ever locked it.
+  /// Returns true if no thread has locked it yet.
   [[nodiscard]] bool never_locked() const noexcept {
     // Relaxed: a lock that happened before this call is seen anyway.
     return owner_.load(std::memory_order_relaxed) == nullptr;
@@ -60,8 +61,8 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   }
 
  private:
-  // A thread's identity. Another thread can have it after this one has ended, which is as good as
-  // if it were the same.
+  // A thread's identity. Another thread may have it after this one has ended, and then counts as
+  // the same thread.
   static const void* this_thread() noexcept {
     static constinit thread_local char token = 0;
     return &token;
@@ -70,9 +71,9 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   bool lock_shared_with_others() noexcept LEAT_NO_ANALYSIS;
   void revoke() noexcept;
 
-  std::atomic<const void*> owner_{nullptr};  // null: nobody yet; this: nobody any more
+  std::atomic<const void*> owner_{nullptr};  // null: no owner yet; this: no owner any more
   std::atomic<bool> busy_{false};            // the owner is inside
-  thread_mutex common_;                      // for everybody else
+  thread_mutex common_;                      // for all other threads
 };
 
 /// Holds a biased_mutex for a scope.

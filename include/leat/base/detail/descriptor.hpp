@@ -10,10 +10,10 @@
 
 namespace leat::detail {
 
-/// Owns a descriptor of the system: closes it.
+/// Owns a file descriptor and closes it.
 class descriptor {
  public:
-  /// Takes what a system call gave. Errors: its errno, with the sentence `failed`.
+  /// Takes the result of a system call. Errors: its errno, with the message `failed`.
   descriptor(int result, const char* failed) : number_(result) {
     if (result < 0) throw failure(std::error_code(errno, std::generic_category()), failed);
   }

@@ -6,11 +6,11 @@
 
 namespace leat::detail {
 
-/// Catches what nobody may do with a reader, writer or pipeline: two tasks that use it at the same
-/// time, the second of which would overwrite what the first one waits for; a move or an end while
-/// one does; and use of one that was moved from.
+/// Detects misuse of a reader, writer or pipeline: use by two tasks at the same time, of which the
+/// second would overwrite the state of the first; a move or destruction during use; and use after a
+/// move.
 ///
-/// A member of it, in front of what the tasks use. Thread safety: thread-bound.
+/// Declare it as a member before the members that the tasks use. Thread safety: thread-bound.
 class exclusive_use {
  public:
   class guard {
@@ -40,7 +40,7 @@ class exclusive_use {
   exclusive_use& operator=(exclusive_use&&) = delete;
   ~exclusive_use() { require_idle(); }
 
-  /// For a destructor, before it destroys what a task may be using.
+  /// Called by a destructor before it destroys members that a task may be using.
   void require_idle() const noexcept {
     LEAT_ASSERT(state_ != state::busy,
                 "reader, writer or pipeline destroyed while a task uses it: join the task first");

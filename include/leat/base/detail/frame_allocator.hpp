@@ -9,8 +9,8 @@ namespace leat::detail {
 /// A thread's lists of free blocks, by size. Trivially destructible, so that a block that is freed
 /// late, by the destructor of another thread-local object, still finds it.
 struct frame_cache {
-  // What glibc has for a block: a multiple of 16 bytes, less 8 of its own. With other sizes it
-  // would round up once more.
+  // The usable sizes of glibc: a multiple of 16 bytes, less 8 for its own header. It would round up
+  // other sizes.
   static constexpr std::size_t classes = 64;  // 8, 24, 40, ..., 1016 bytes
   static constexpr std::size_t class_of(std::size_t size) noexcept { return (size + 7) / 16; }
   static constexpr std::size_t size_of(std::size_t index) noexcept { return 16 * index + 8; }
@@ -38,14 +38,14 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
 /// Memory for coroutine frames and task contexts, recycled per thread: in steady state a task
 /// costs no call of the system's allocator.
 ///
-/// Blocks of up to 1016 bytes are kept in lists by size, at most 4 MiB in all for each thread; a
-/// block may be freed on another thread than the one that allocated it. Behind the first MiB of a
-/// size a thread takes blocks of it from slabs in huge pages that all threads share, many at a
-/// time, and gives back there what it has too many of. In a library that is built with a sanitizer
-/// every call goes to the system's allocator, so that a use after free is seen.
+/// Blocks of up to 1016 bytes are kept in lists by size, at most 4 MiB in all for each thread. A
+/// block may be freed on another thread than the one that allocated it. After the first MiB of a
+/// size, a thread takes batches of blocks from slabs in huge pages that all threads share, and
+/// returns excess blocks there. In a library built with a sanitizer every call goes to the system's
+/// allocator, so that a use after free is detected.
 ///
-/// Errors: std::bad_alloc. Cost: O(1), but for each 32nd block of a growing number a lock, and for
-/// each 2 MiB a call of the system.
+/// Errors: std::bad_alloc. Cost: O(1); while the number of blocks grows, also a lock for each 32nd
+/// block and a system call for each 2 MiB.
 [[nodiscard]] inline void* allocate_frame(std::size_t size) {
   const std::size_t index = frame_cache::class_of(size);
   if (index < frame_cache::classes) {
@@ -74,8 +74,8 @@ inline void free_frame(void* block, std::size_t size) noexcept {
   free_frame_slowly(block, size);
 }
 
-/// While it lives each frame of this thread comes from operator new and goes back there, so that a
-/// program allocates the same whatever ran before it.
+/// During its lifetime each frame of this thread is allocated with operator new, so that the
+/// allocations of a program do not depend on what ran before.
 class frame_cache_bypass {
  public:
   frame_cache_bypass() noexcept;

@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// Lets one OS thread sleep until another wakes it, once.
+/// Lets one OS thread sleep until another one wakes it. Can be used once.
 class parker {
  public:
   void unpark() noexcept {
@@ -22,7 +22,7 @@ class parker {
     condition_.wait(lock, [this] { return woken_; });
   }
 
-  /// False: the deadline came first.
+  /// Returns false if the deadline passed first.
   bool park_until(time_point deadline) {
     std::unique_lock lock(mutex_);
     if (deadline == no_deadline) {

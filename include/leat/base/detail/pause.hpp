@@ -2,7 +2,7 @@
 
 namespace leat::detail {
 
-/// Tells the processor that this thread spins. Once takes 10 to 75 ns.
+/// Tells the processor that this thread spins. One call takes 10 to 75 ns.
 inline void pause(int times = 1) noexcept {
   for (int i = 0; i < times; ++i) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -6,9 +6,9 @@
 
 namespace leat::detail {
 
-/// A std::unique_ptr for members in public headers: each std::unique_ptr<T> adds 10 ms to the
-/// compilation of every file that includes it, this almost nothing. T must be complete where the
-/// object is constructed, moved and destroyed.
+/// A std::unique_ptr for members in public headers. Each std::unique_ptr<T> adds 10 ms to the
+/// compilation of every file that includes it; this class adds almost nothing. T must be complete
+/// where the object is constructed, moved and destroyed.
 template <class T>
 class pimpl {
  public:

@@ -2,7 +2,8 @@
 
 namespace leat::detail {
 
-/// Where a simulated thread may be pre-empted: before it takes a lock, after it has let one go.
+/// Points at which a simulated thread may be preempted: before it locks a mutex, and after it
+/// unlocks one.
 ///
 /// A simulation runs several threads in turn on one. Between two suspension points it switches
 /// threads only at the points that this class marks, such as the library's locks. On a thread that
@@ -29,7 +30,7 @@ class preemption_hook {
     }
   }
 
-  /// A preemption point of the program's own.
+  /// A preemption point for the program to call.
   static void point() noexcept {
     if (current_ && current_->held == 0) current_->may_preempt(*current_);
   }

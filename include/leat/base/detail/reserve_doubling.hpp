@@ -7,8 +7,8 @@
 
 namespace leat::detail {
 
-/// Makes room for `count` items in all, at least twice as many as there are, so that growing one by
-/// one costs little. Errors: std::bad_alloc; then nothing has changed.
+/// Reserves capacity for `count` items in all, and at least for twice the current number if it must
+/// grow, so that growing one by one costs little. Errors: std::bad_alloc; then nothing has changed.
 template <class T>
 void reserve_doubling(std::vector<T>& items, std::size_t count) {
   if (count <= items.capacity()) return;

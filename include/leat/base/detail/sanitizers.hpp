@@ -1,6 +1,6 @@
 #pragma once
 
-// Which sanitizer this is compiled with: 1 or 0 each.
+// The sanitizers of this build; each macro is 1 or 0.
 #if defined(__SANITIZE_ADDRESS__)
 #define LEAT_ASAN 1
 #elif defined(__has_feature)

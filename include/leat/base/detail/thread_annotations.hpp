@@ -1,6 +1,7 @@
 #pragma once
 
-// Clang's thread-safety analysis: says which lock guards which field, checked at compile time.
+// Macros for clang's thread-safety analysis, which checks at compile time which lock guards which
+// field.
 #if defined(__clang__)
 #define LEAT_THREAD_ANNOTATION(x) __attribute__((x))
 #else

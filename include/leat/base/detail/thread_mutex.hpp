@@ -7,13 +7,13 @@
 
 namespace leat::detail {
 
-/// A lock for short critical sections that never wait and call no user code but the moves of a
+/// A lock for short critical sections that never wait and call no user code except the moves of a
 /// queue's items.
 ///
 /// One byte and one atomic exchange: an uncontended lock and unlock is about a third of what
-/// std::mutex costs once a second thread exists, and that is half of a queue operation. A holder
-/// can be pre-empted, so a waiting thread spins for a moment only, then gives its time slice away,
-/// and at last sleeps: a holder of lower priority gets to run.
+/// std::mutex costs once a second thread exists, and that is half of a queue operation. The holder
+/// can be preempted, so a waiting thread spins only briefly, then yields its time slice, and
+/// finally sleeps, so that a holder of lower priority can run.
 class LEAT_CAPABILITY("mutex") thread_mutex {
  public:
   thread_mutex() = default;
@@ -38,7 +38,7 @@ class LEAT_CAPABILITY("mutex") thread_mutex {
   std::atomic<bool> held_{false};
 };
 
-/// Holds a mutex for a scope; can let go of it early.
+/// Holds a mutex for a scope; can unlock it early.
 class LEAT_SCOPED_CAPABILITY thread_lock {
  public:
   explicit thread_lock(thread_mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m) { m.lock(); }

@@ -21,8 +21,8 @@ namespace leat::detail {
 
 /// A queue operation with an Asio completion handler instead of a coroutine.
 ///
-/// Lives until it has been delivered on the handler's executor: only there is it taken apart, so a
-/// cancellation emitted there always finds it whole. If the executor's context is destroyed first,
+/// Exists until it has been delivered on the handler's executor. It is destroyed only there, so a
+/// cancellation emitted there always finds it intact. If the executor's context is destroyed first,
 /// the operation is withdrawn, or a pop that has ended is undone, and the handler is destroyed.
 template <class Queue, class Operation, class Handler>
 class async_queue_operation final : private Operation,
@@ -34,8 +34,8 @@ class async_queue_operation final : private Operation,
   template <class... Arguments>
   static void start(Queue& q, Handler handler, const std::source_location& where,
                     Arguments&&... arguments) {
-    // First the list, for whose making there may be no memory: an operation that was made and is
-    // destroyed gives back its work, and an io_context without other work stops.
+    // The list comes first, because its allocation may fail: destroying a constructed operation
+    // releases its work, and an io_context without other work stops.
     pending_operations* list = nullptr;
     if (auto* const context = find_context(asio::get_associated_executor(handler))) {
       list = &asio::use_service<pending_operations>(*context);
@@ -106,14 +106,14 @@ class async_queue_operation final : private Operation,
     if (!cancellation.is_connected()) return;
     cancellation.assign([this](asio::cancellation_type type) {
       if (type == asio::cancellation_type::none) return;
-      // One that has ended takes nothing either before its handler has been called: who composes
-      // operations and drops what loses, as `||` of awaitables does, loses no item by that.
+      // A completed pop is undone too if its handler has not been called. So a composed operation
+      // that drops the losing result, such as `||` of awaitables, loses no item.
       if (!cancel(type)) this->queue_.undo(*this);
     });
   }
 
-  // Who asks for nothing but a total cancellation wants no side effect: a push of many goes on of
-  // which a part is in.
+  // A total cancellation must have no side effect, so a push_many that has added some items
+  // continues.
   bool cancel(asio::cancellation_type type) noexcept {
     using asio::cancellation_type;
     if constexpr (!Operation::all_or_nothing) {
@@ -140,7 +140,7 @@ class async_queue_operation final : private Operation,
     if (cancellation.is_connected()) cancellation.clear();
     auto [ec, result] = detail::finish<Operation>(*this, this->outcome_, this->moved_,
                                                   begin_error_ ? begin_error_ : this->error());
-    // What an Asio program asks for; == errc::cancelled.
+    // The code that Asio programs test for; equal to errc::cancelled.
     if (this->outcome_ == queue_outcome::cancelled) ec = asio::error::operation_aborted;
     Handler handler(std::move(handler_));
     const auto work = std::move(work_);
@@ -151,7 +151,7 @@ class async_queue_operation final : private Operation,
   Handler handler_;
   post_memory post_memory_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
-  std::error_code begin_error_;  // of an operation that could not begin
+  std::error_code begin_error_;  // of an operation that could not start
   bool must_undo_ = false;       // if the handler is not called
 };
 

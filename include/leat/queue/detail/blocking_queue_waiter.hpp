@@ -16,14 +16,14 @@ class blocking_queue_waiter : public queue_waiter {
   blocking_queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                         const std::source_location& where) noexcept;
 
-  /// True: it is not even to be tried, since the thread, or who waits within `limit`, was asked to
-  /// stop.
+  /// Returns true if a stop of the thread or of `limit` was requested; then the operation is not
+  /// tried.
   [[nodiscard]] static bool stop_requested(const wait_limit* limit) noexcept {
     return thread_record::stop_requested() || (limit && limit->stop().stop_requested());
   }
 
-  /// Begins it, and sleeps until it has ended: by itself, by `limit` if there is one, or by a stop
-  /// of the coordinator whose thread this is. Errors: those of queue_base::begin().
+  /// Starts the operation and sleeps until it ends: by itself, at `limit` if one is set, or by a
+  /// stop of the thread's coordinator. Errors: those of queue_base::begin().
   void sleep(const wait_limit* limit);
 
  private:

@@ -10,17 +10,17 @@
 
 namespace leat::detail {
 
-/// The smallest item first, and of equal ones the oldest: a binary heap of items with numbers.
+/// Smallest item first, and the oldest of equal items: a binary heap of numbered items.
 template <class T, class Less>
 class heap_order {
  public:
-  /// A batch is the smallest items that are there together, not the ones that came first.
+  /// A batch has the smallest of the stored items, not the first that arrived.
   static constexpr bool takes_whole_batches = true;
   static constexpr bool allows_direct_handoff = true;
 
   explicit heap_order(Less less) : less_(std::move(less)) {}
 
-  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(heap_, count); }
 
   [[nodiscard]] bool has_free_slot() const noexcept { return heap_.size() < heap_.capacity(); }
@@ -36,7 +36,7 @@ class heap_order {
     if (!heap_.empty()) sift_down(std::move(last));
   }
 
-  /// Puts the item back that was taken last: in front of its equals.
+  /// Returns the item that was taken last, before its equals.
   void put_back(T&& value) noexcept { insert(std::move(value), --oldest_); }
 
  private:
@@ -50,7 +50,7 @@ class heap_order {
     return a.number < b.number && !less_(b.value, a.value);
   }
 
-  // Holes move, items are moved once each: a swap would move three times.
+  // The hole moves, so each item is moved once; a swap would move three times.
   void insert(T&& value, std::int64_t number) noexcept {
     heap_.push_back({std::move(value), number});
     std::size_t hole = heap_.size() - 1;
@@ -77,7 +77,7 @@ class heap_order {
 
   std::vector<entry> heap_;
   std::int64_t newest_ = 0;  // number of the next item
-  std::int64_t oldest_ = 0;  // of the one that was given back last
+  std::int64_t oldest_ = 0;  // of the item that was returned last
   Less less_;
 };
 

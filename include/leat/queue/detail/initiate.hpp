@@ -16,9 +16,10 @@ namespace leat::detail {
 template <class T>
 concept is_defined = requires { sizeof(T); };
 
-/// Starts an operation with a completion token; `arguments` are what the operation is made of.
+/// Starts an operation with a completion token; `arguments` are the constructor arguments of the
+/// operation.
 ///
-/// What it starts is defined in async_queue_operation.hpp, which includes most of Asio, and which
+/// The operation is defined in async_queue_operation.hpp, which includes most of Asio and which
 /// only programs with completion tokens need.
 template <class Operation, class Queue, class Token, class... Arguments>
 auto initiate(Queue& q, const std::source_location& where, Token&& token,

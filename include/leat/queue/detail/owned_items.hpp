@@ -8,8 +8,8 @@
 
 namespace leat::detail {
 
-/// Items of a push of many that the operation owns: those of a list in braces, a copy of a constant
-/// range, or a vector that is handed over.
+/// The items of a push_many that owns them: those of a list in braces, a copy of a const range, or
+/// a vector that was passed as an rvalue.
 ///
 /// A list goes to a constructor with as many parameters: g++ 12 does not compile an array, such as
 /// that of an initializer_list, within a co_await expression.

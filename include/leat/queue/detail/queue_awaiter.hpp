@@ -21,9 +21,9 @@ class select_branch;
 
 /// An operation awaited in a coroutine.
 ///
-/// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
-/// needs, comes into being only when the coroutine really suspends. That is what makes an operation
-/// that ends at once cheap. Movable until it is awaited.
+/// The operation is tried first without a waiter. The waiter, with everything that a dump or a stop
+/// needs, is created only when the coroutine suspends. So an operation that completes at once is
+/// cheap. Movable until it is awaited.
 template <class Queue, class Operation>
 class [[nodiscard]] queue_awaiter {
  public:
@@ -56,7 +56,7 @@ class [[nodiscard]] queue_awaiter {
     LEAT_ASSERT(state_ == state::fresh,
                 "queue operation awaited twice: create a new one for each co_await");
     if (operation_.count() > 0 && call_.task && call_.task->stop_requested()) {
-      state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
+      state_ = state::stopped;  // final: an untried operation has no memory to wait
       return false;
     }
     if (!operation_.try_complete(call_.queue)) return false;
@@ -108,7 +108,7 @@ class [[nodiscard]] queue_awaiter {
     return detail::finish(operation_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
-  /// Where it was asked for; for a select, which begins with that.
+  /// The source location of the call, for a select.
   [[nodiscard]] const std::source_location& where() const noexcept { return call_.where; }
 
  private:

@@ -15,9 +15,9 @@
 
 namespace leat::detail {
 
-// What can be done with a queue, apart from how one waits for it. An operation says how to try at
-// once, what the queue needs to know of a waiting operation, and what the caller gets in the end.
-// `Weights` and `Batch` hold the weights of the items, for a queue that weighs.
+// The operations of a queue, independent of the form of the wait. An operation defines how it is
+// tried at once, what the queue needs to know about it while it waits, and its result. `Weights`
+// and `Batch` hold the weights of the items, for a queue that weighs.
 
 template <class T, class Weights = unweighed_push>
 struct push_operation {
@@ -92,7 +92,7 @@ struct push_many_operation {
   }
 };
 
-/// The same with items that it owns.
+/// Like push_many_operation, but owns its items.
 template <class T, class PushMany>
 struct push_owned_operation : PushMany {
   explicit push_owned_operation(std::vector<T> items) : PushMany{}, owned(std::move(items)) {
@@ -129,8 +129,8 @@ template <class Operation>
 using operation_result =
     decltype(std::declval<Operation&>().result(queue_outcome::done, std::size_t{}));
 
-/// What an operation comes to that has ended, with `error` or without. Of a push of many some items
-/// may have gone in before an error.
+/// The result of an operation that has ended, with or without `error`. A push_many may have added
+/// some items before an error.
 template <class Operation>
 [[nodiscard]] result_tuple<operation_result<Operation>> finish(
     Operation& operation, queue_outcome o, std::size_t moved, std::error_code error = {}) noexcept {

@@ -37,7 +37,7 @@ class select_branch<queue_awaiter<Queue, Operation>> {
     if (begun_) static_cast<void>(queue_.abandon(waiter_));
   }
 
-  // The items of a pop go back.
+  // Returns the items of a pop to the queue.
   void undo() noexcept {
     if (at_once_) {
       waiter_.items_ = operation_.items();
@@ -54,8 +54,7 @@ class select_branch<queue_awaiter<Queue, Operation>> {
     return operation_.result(waiter_.outcome_, waiter_.moved_);
   }
 
-  // Withdrawn. Its last item may have gone in when it had lost already: then it is done all the
-  // same.
+  // Withdrawn. Its last item may have been added after it had lost; then it is complete.
   void interrupt(std::error_code ec) noexcept
     requires(!Operation::all_or_nothing)
   {

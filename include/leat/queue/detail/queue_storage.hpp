@@ -13,8 +13,9 @@
 
 namespace leat::detail {
 
-/// Where the items of a queue are stored, and which one comes next: what the author of a new queue
-/// writes. Called under the queue's lock. An Item is a value or, with a weigher, a weighed value.
+/// Stores the items of a queue and determines which one is next: the part that the author of a new
+/// queue type writes. Called under the queue's lock. An Item is a value or, with a weight function,
+/// a weighed value.
 ///
 ///   takes_whole_batches    true: a batch takes its items together once all are there, not one by
 ///                          one as they come
@@ -42,8 +43,8 @@ concept queue_order =
       { order.put_back(std::move(item)) } noexcept;
     };
 
-/// The items of a queue in their order, with their weights where there is a weigher. Under the
-/// queue's lock but for weigh(). A weight is 0 without a weigher.
+/// The items of a queue in their order, with their weights if it has a weight function. Called
+/// under the queue's lock, except weigh(). Without a weight function, a weight is 0.
 template <class T, class Order, class Weigh>
 class queue_storage {
   static_assert(queue_order<Order, stored_item<T, Weigh>>,
@@ -58,7 +59,7 @@ class queue_storage {
   explicit queue_storage(Weigh weigh, OrderArguments&&... arguments)
       : weigh_(std::move(weigh)), order_(std::forward<OrderArguments>(arguments)...) {}
 
-  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { order_.reserve(count); }
   [[nodiscard, gnu::always_inline]] bool has_free_slot() const noexcept {
     return order_.has_free_slot();
@@ -73,7 +74,7 @@ class queue_storage {
     }
   }
 
-  /// Moves the next item to the raw memory at `to` and gives its weight.
+  /// Moves the next item to the raw memory at `to` and returns its weight.
   std::size_t take(T* to) noexcept {
     if constexpr (weighs) {
       raw_storage<weighed<T>> slot;
@@ -87,7 +88,7 @@ class queue_storage {
     }
   }
 
-  /// Weighs what a push brings; each weight goes to `check`, which may throw.
+  /// Weighs the items of a push and passes each weight to `check`, which may throw.
   template <class Check>
   void weigh(push_weights& weights, T* items, std::size_t count, Check&& check) const {
     if constexpr (weighs) {
@@ -99,7 +100,7 @@ class queue_storage {
     }
   }
 
-  /// The next `count` values of a push: into storage.
+  /// Moves the next `count` values of a push to storage.
   void store_from_push(queue_waiter& w, std::size_t count) noexcept {
     for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
       if constexpr (weighs) {
@@ -111,7 +112,7 @@ class queue_storage {
     }
   }
 
-  /// The next `count` values: to a pop. Gives their weight.
+  /// Moves the next `count` values to a pop. Returns their weight.
   std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept {
     if (w.role_ == queue_waiter::role::pop) return take(static_cast<T*>(w.items_));
     auto& items = *static_cast<batch*>(w.items_);
@@ -126,7 +127,7 @@ class queue_storage {
     return sum;
   }
 
-  /// The weight of the item that a pop has taken. Errors: what the weigher throws.
+  /// The weight of the item that a pop has taken. Errors: exceptions of the weight function.
   [[nodiscard]] std::size_t weigh_taken(const queue_waiter& w) const {
     if constexpr (weighs) {
       return static_cast<std::size_t>(weigh_(*std::launder(static_cast<const T*>(w.items_))));
@@ -135,8 +136,8 @@ class queue_storage {
     }
   }
 
-  /// All that a pop has taken: back into storage. Gives its weight; `single_weight` is that of a
-  /// single pop, which does not keep it.
+  /// Returns all items of a pop to storage, and their weight to the caller. `single_weight` is the
+  /// weight of the item of a single pop, which does not store it.
   std::size_t return_to_storage(queue_waiter& w,
                                 [[maybe_unused]] std::size_t single_weight) noexcept {
     if (w.role_ == queue_waiter::role::pop) {

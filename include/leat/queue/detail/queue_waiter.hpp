@@ -22,7 +22,7 @@ namespace detail {
 class select_state;
 struct queue_operation;
 
-/// How an operation on a queue stands or ended.
+/// The state or the outcome of an operation on a queue.
 enum class queue_outcome : std::uint8_t {
   waiting,
   done,
@@ -43,16 +43,16 @@ class queue_waiter : public wait_operation {
                           std::source_location::current()) noexcept;  // in queue_base.hpp
 
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
-  /// True: a push of many, of which some may be in when it ends.
+  /// Returns true for a push_many, which may have added only some items when it ends.
   [[nodiscard]] bool is_push_many() const noexcept { return role_ == role::push_many; }
 
-  /// True: of one item, and not part of a select.
+  /// Returns true for an operation on one item that is not part of a select.
   [[nodiscard]] bool is_single_push() const noexcept {
     return role_ == role::push && count_ == 1 && !selected_;
   }
   [[nodiscard]] bool is_single_pop() const noexcept { return role_ == role::pop && !selected_; }
 
-  /// Records that it was done at once.
+  /// Records that it completed at once.
   void set_done() noexcept {
     outcome_ = queue_outcome::done;
     moved_ = count_;
@@ -61,40 +61,42 @@ class queue_waiter : public wait_operation {
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait_operation& w) noexcept;
 
-  /// Leaves the wait queue, for a coroutine that is destroyed while it waits; items of a pop
-  /// return to the front of the queue. False: there was no memory for that, so the queue has
-  /// failed, and the caller destroys the items. That the wait has ended while the scheduler goes on
-  /// is a broken precondition.
+  /// Leaves the wait queue, for a coroutine that is destroyed while it waits; items of a pop return
+  /// to the front of the queue. Returns false if there was no memory for that; then the queue has
+  /// failed, and the caller destroys the items. Precondition: the wait has not ended, or the
+  /// scheduler is ending.
   [[gnu::cold]] [[nodiscard]] bool abandon() noexcept;
 
-  /// False: it is part of a select that something else has won, and must not move anything.
+  /// Returns false if it is part of a select that another branch has won; then it must not move
+  /// anything.
   [[nodiscard]] bool claim() noexcept { return !selected_ || claim_select(); }
 
-  /// What the outcomes from `cancelled` on stand for; success for the others.
+  /// The error code of the outcomes from `cancelled` on; success for the others.
   [[nodiscard]] std::error_code error() const noexcept {
     return outcome_ >= queue_outcome::cancelled ? outcome_code() : std::error_code();
   }
 
-  /// Throws that. What a stop ends is thrown here, in the coroutine that waits, and made in a cold
-  /// function: docs/decisions/0006-cold-throws.md.
+  /// Throws it. The exception for a stop is thrown here, in the waiting coroutine, and created in a
+  /// cold function: docs/decisions/0006-cold-throws.md.
   [[gnu::always_inline]] void throw_on_failure() const {
     if (outcome_ < queue_outcome::cancelled) return;
     if (outcome_ == queue_outcome::cancelled && !is_push_many()) throw cancelled();
     throw_outcome();
   }
 
-  /// False once the queue has been destroyed, which it may be when the operation has ended.
+  /// Returns false after the queue has been destroyed, which is possible once the operation has
+  /// ended.
   [[nodiscard]] bool is_queue_alive() const noexcept {
     return live_queue::is_alive(&queue_, queue_number_);
   }
 
-  /// True for a pop that has ended well.
+  /// Returns true for a pop that has completed without an error.
   [[nodiscard]] bool has_items() const noexcept {
     return !is_push() && count_ > 0 && outcome_ == queue_outcome::done;
   }
 
-  /// Gives back what a pop has received that has ended and whose result nobody will take. False:
-  /// there is no memory for that, or the queue is gone, and the caller destroys the items.
+  /// Returns the items of a completed pop whose result will not be used to the queue. Returns false
+  /// if there is no memory for that or the queue is destroyed; then the caller destroys the items.
   [[gnu::cold]] [[nodiscard]] bool undo_unread() noexcept;
 
   // Read and written by queue and queue_base under the queue's lock while the waiter is linked.
@@ -135,7 +137,7 @@ class queue_waiter : public wait_operation {
   [[noreturn, gnu::cold]] void throw_outcome() const;
 };
 
-/// One that is part of a select.
+/// A queue_waiter that is part of a select.
 class selected_queue_waiter : public queue_waiter {
  public:
   selected_queue_waiter(queue_base& queue, role r, void* items, std::size_t count, select_state& s,

@@ -13,7 +13,7 @@
 
 namespace leat::detail {
 
-// What a queue that weighs its items keeps besides them. A queue without a weigher has none of it.
+// The additional state of a queue with a weight function. Other queues have none of it.
 
 /// An item in storage.
 template <class T>
@@ -35,10 +35,10 @@ struct weighed_less {
 template <class T, class Less, class Weigh>
 using stored_less = std::conditional_t<std::same_as<Weigh, unweighed>, Less, weighed_less<T, Less>>;
 
-/// What a push brings along to a queue that weighs: queue_waiter::items_ points to it.
+/// The items of a push to a queue with weights; queue_waiter::items_ points to it.
 class weighed_push {
  public:
-  /// Weighs the items unless that has been done. A throw leaves it undone.
+  /// Weighs the items unless that has been done. After an exception they count as not weighed.
   template <class T, class WeighOne>
   void weigh(T* items, std::size_t count, WeighOne&& weigh_one) {
     if (weights_) return;
@@ -56,7 +56,7 @@ class weighed_push {
   [[nodiscard]] void* values() const noexcept { return values_; }
   [[nodiscard]] std::size_t weight(std::size_t index) const noexcept { return weights_[index]; }
 
-  std::uint64_t ticket_ = 0;  // order among all that wait for one budget
+  std::uint64_t ticket_ = 0;  // order among all operations that wait for one budget
 
  private:
   void* values_ = nullptr;
@@ -65,12 +65,12 @@ class weighed_push {
   pimpl<std::size_t[]> many_;
 };
 
-/// The same for a queue that does not weigh.
+/// Like weighed_push, but for a queue without weights.
 struct unweighed_push {
   static void* attach(void* values) noexcept { return values; }
 };
 
-/// Items that a batch has taken, with what they weigh, since it may have to give them back.
+/// The items of a batch with their weights, since it may have to return them.
 template <class T>
 struct weighed_batch : std::vector<T> {
   std::vector<std::size_t> weights;

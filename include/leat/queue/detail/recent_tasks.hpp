@@ -9,14 +9,14 @@
 
 namespace leat::detail {
 
-/// The last few tasks that did something. One that comes again right after itself or after one
-/// other is not noted anew, so two that take turns do not make the others forgotten.
+/// The last few tasks that called an operation. A task that repeats right after itself or after one
+/// other task is not added again, so two alternating tasks do not displace the others.
 /// Thread safety: thread-compatible. Cost: a few instructions, no allocation.
 class recent_tasks {
  public:
   static constexpr std::size_t limit = 8;
 
-  /// Of no task too, which then is task_id().
+  /// A call outside a task is recorded as task_id().
   void remember(const task_id& task) noexcept {
     if (noted_ > 0 && tasks_[newest_] == task) return;
     if (noted_ > 1 && tasks_[(newest_ - 1) % limit] == task) return;

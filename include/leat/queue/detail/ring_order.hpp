@@ -13,7 +13,7 @@ template <class T>
 class ring_order {
  public:
   static constexpr bool takes_whole_batches = false;
-  /// An item for which a pop waits may go to it without being stored.
+  /// An item may go directly to a waiting pop, without being stored.
   static constexpr bool allows_direct_handoff = true;
 
   ring_order() = default;
@@ -24,7 +24,7 @@ class ring_order {
     free(slots_, mask_ + 1);
   }
 
-  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) {
     if (slots_ && count <= mask_ + 1) return;
     if (count > std::allocator_traits<std::allocator<T>>::max_size({})) throw std::bad_alloc();
@@ -54,7 +54,7 @@ class ring_order {
     std::destroy_at(from);
   }
 
-  /// Puts the item back that was taken last.
+  /// Returns the item that was taken last to the front.
   void put_back(T&& value) noexcept { std::construct_at(slot(--head_), std::move(value)); }
 
  private:

@@ -10,8 +10,8 @@
 
 namespace leat::detail {
 
-/// Any stored item, each equally likely: one draw for each item taken; the last item fills the
-/// hole.
+/// Any stored item, all equally likely: one random draw for each item taken. The last item fills
+/// the hole.
 template <class T>
 class shuffle_order {
  public:
@@ -20,7 +20,7 @@ class shuffle_order {
 
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
-  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(pool_, count); }
 
   [[nodiscard]] bool has_free_slot() const noexcept { return pool_.size() < pool_.capacity(); }

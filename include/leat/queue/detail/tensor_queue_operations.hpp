@@ -12,10 +12,10 @@
 
 namespace leat::detail {
 
-// On top of the queue's own operations, which know whether it weighs.
+// Built on the operations of the queue, which include its weights.
 
-/// A pop of many elements as one batch, which is made when all of them are there, by the one who
-/// gets it.
+/// A pop of many elements as one batch. The receiver stacks the batch when all elements have
+/// arrived.
 template <class Queue, class PopMany>
 struct pop_batch_operation : PopMany {
   pop_batch_operation(std::size_t count, Queue& q, const element_spec& s)

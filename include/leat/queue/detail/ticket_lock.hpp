@@ -7,20 +7,20 @@
 
 namespace leat::detail {
 
-/// A lock that tasks of one scheduler get in the order in which they took a ticket. Thread-bound.
+/// A lock that tasks of one scheduler receive in the order of their tickets. Thread-bound.
 class ticket_lock {
  public:
-  /// For so many tasks, each with one ticket at a time.
+  /// Creates a lock for `tasks` tasks, each with one ticket at a time.
   explicit ticket_lock(std::size_t tasks);
   ~ticket_lock();
   ticket_lock(const ticket_lock&) = delete;
   ticket_lock& operator=(const ticket_lock&) = delete;
 
-  /// A ticket behind all others.
+  /// Returns a ticket that follows all others.
   [[nodiscard]] std::size_t take_ticket() noexcept { return next_++; }
 
-  /// To be awaited: completes after unlock() of all smaller tickets. Call unlock() afterwards.
-  /// Errors: cancelled.
+  /// Returns an awaitable that completes after unlock() of all smaller tickets. Call unlock()
+  /// afterwards. Errors: cancelled.
   [[nodiscard]] auto lock(std::size_t ticket) { return turn_of(ticket).pop(); }
 
   /// Passes the lock to the next ticket.
@@ -29,7 +29,7 @@ class ticket_lock {
  private:
   struct turn {};
 
-  // Tickets that are out follow each other and are at most as many as tasks.
+  // Tickets in use are consecutive, and not more than tasks.
   [[nodiscard]] fifo_queue<turn>& turn_of(std::size_t ticket);
 
   std::deque<fifo_queue<turn>> turns_;

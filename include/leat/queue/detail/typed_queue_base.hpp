@@ -18,8 +18,8 @@ class tensor_queue;
 
 namespace detail {
 
-/// A queue that knows its items: what of push and pop needs no waiting, and what queue_base asks
-/// for. basic_queue adds the four forms.
+/// A queue with its item type: the parts of push and pop that do not wait, and the functions that
+/// queue_base calls. basic_queue adds the four forms.
 ///
 /// Who calls whom, in a push; a pop is its mirror image:
 ///
@@ -64,9 +64,9 @@ class typed_queue_base : public queue_base {
   using pop_many_operation = detail::pop_many_operation<T, queue_waiter::role::pop_many, batch>;
   using pop_up_to_operation = detail::pop_many_operation<T, queue_waiter::role::pop_up_to, batch>;
 
-  // Stores or takes one item if that needs no waiting and overtakes nobody. The inline part serves
-  // the usual case: the thread that owns the lock, and nobody waits. It also sees when there is
-  // nothing to try.
+  // Stores or takes one item if that needs no waiting and overtakes no waiting operation. The
+  // inline part serves the usual case, in which the thread owns the lock and no operation waits. It
+  // also detects when the operation cannot complete.
   [[gnu::always_inline]] bool try_store(T& value, push_weights& weights) {
     std::size_t weight = 0;
     if constexpr (weighs) {

@@ -14,23 +14,23 @@ namespace leat::detail {
 
 /// Owns an operation with an Asio completion handler, in memory of the handler's allocator.
 ///
-/// Posted to the handler's executor it calls the operation's finish(), which delivers the result.
-/// An execution context that is destroyed first destroys the operation with it.
+/// When the handler's executor runs it, it calls the operation's finish(), which delivers the
+/// result. If the execution context is destroyed first, the operation is destroyed with it.
 ///
-/// For the post there is memory in the operation. An executor that allocates all the same, such as
-/// a strand of an asio::any_io_executor, could tell nobody that there is no memory but the one who
-/// completes the operation: a stranger. So it ends the process then.
+/// The operation contains the memory for the post. Some executors still allocate, such as a strand
+/// of an asio::any_io_executor. If such an allocation fails, the process ends, because only
+/// unrelated code, which completes the operation, could receive the error.
 ///
 /// Operation: has a type `handler_type`, members `handler_` and `post_memory_`, and
-/// finish(asio_operation_ptr&), which may reset() the pointer to give the memory back before it
-/// calls the handler.
+/// finish(asio_operation_ptr&), which may reset() the pointer to free the memory before it calls
+/// the handler.
 template <class Operation>
 class asio_operation_ptr {
  public:
   using handler_allocator = asio::associated_allocator_t<typename Operation::handler_type>;
   using allocator_type = post_allocator<Operation, handler_allocator>;
 
-  /// Takes over an operation that was released.
+  /// Takes ownership of a released operation.
   explicit asio_operation_ptr(Operation& o) noexcept
       : allocator_(asio::get_associated_allocator(o.handler_)), operation_(&o) {}
   asio_operation_ptr(asio_operation_ptr&& other) noexcept
@@ -43,7 +43,7 @@ class asio_operation_ptr {
     reset();
   }
 
-  /// Makes an operation. Errors: what the allocator and the constructor throw.
+  /// Creates an operation. Errors: exceptions of the allocator and the constructor.
   template <class... Arguments>
   [[nodiscard]] static asio_operation_ptr make(const handler_allocator& allocator,
                                                Arguments&&... arguments) {
@@ -58,11 +58,11 @@ class asio_operation_ptr {
     return asio_operation_ptr(*o);
   }
 
-  /// For its post.
+  /// The allocator for the post.
   [[nodiscard]] allocator_type get_allocator() const noexcept {
     return {operation_->post_memory_, allocator_};
   }
-  /// Hands it to the executor.
+  /// Posts the operation to the executor.
   template <class Executor>
   void post_to(const Executor& executor) && noexcept {
     asio::post(executor, std::move(*this));

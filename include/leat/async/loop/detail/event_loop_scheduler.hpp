@@ -11,8 +11,8 @@
 
 namespace leat::detail {
 
-/// An eventfd by which a scheduler hears of what happens outside of the process, such as the
-/// completions of a ring. Thread-bound to the scheduler.
+/// An eventfd that reports external events to a scheduler, such as the completions of a ring.
+/// Thread-bound to the scheduler.
 class event_listener {
  public:
   event_listener() = default;
@@ -23,16 +23,16 @@ class event_listener {
   /// The eventfd.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
-  /// Posts `item` to the scheduler once the eventfd has been written to; maybe for a write that
-  /// came before. One at a time: listen again after the item has run.
+  /// Posts `item` to the scheduler when the eventfd is written to, or for an earlier write. One at
+  /// a time: listen again after the item has run.
   virtual void listen(work_item& item) noexcept = 0;
 };
 
-/// Something that uses an event listener and may outlive its scheduler.
+/// An object that uses an event listener and may outlive its scheduler.
 class listening_object {
  public:
-  /// The scheduler is being destroyed: the listener has to be destroyed within this call. Called
-  /// on the thread that destroys the scheduler.
+  /// Called when the scheduler is being destroyed, on the thread that destroys it. It must destroy
+  /// the listener.
   virtual void on_scheduler_end() noexcept = 0;
 
  protected:
@@ -63,7 +63,7 @@ class event_loop_scheduler : public scheduler {
     owned.service = std::move(service);
   }
 
-  /// Tells `object` when the scheduler ends, unless it is removed before. Thread safety:
+  /// Notifies `object` when the scheduler ends, unless it is removed before. Thread safety:
   /// thread-safe.
   void add(listening_object& object) noexcept;
   void remove(listening_object& object) noexcept;
@@ -74,7 +74,7 @@ class event_loop_scheduler : public scheduler {
   /// False in a child of fork().
   [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
 
-  /// end_tasks(), and then destroys the services, while the driver still can do what they need.
+  /// Calls end_tasks() and then destroys the services while the driver can still serve them.
   void end(std::string_view what) noexcept;
 
  private:

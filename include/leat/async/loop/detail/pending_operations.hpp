@@ -28,9 +28,9 @@ class pending_operation {
   pending_operation(const pending_operation&) = delete;
   pending_operation& operator=(const pending_operation&) = delete;
 
-  /// Takes the operation back. False: it has ended, and is delivered or about to be.
+  /// Withdraws the operation. Returns false if it has ended and is delivered or about to be.
   virtual bool withdraw() noexcept = 0;
-  /// Takes back the effect of an operation that has ended and whose handler will not be called.
+  /// Undoes a completed operation whose handler will not be called.
   virtual void undo() noexcept = 0;
   /// Destroys the operation and its handler.
   virtual void destroy() noexcept = 0;
@@ -51,8 +51,8 @@ class pending_operation {
 
 /// The operations with handlers that run in one execution context: an io_context, a thread_pool.
 ///
-/// When the context is destroyed, every operation is withdrawn first, then the tasks that live in
-/// the context end, then the handlers are destroyed: a handler may own what a task uses, and the
+/// When the context is destroyed, all operations are withdrawn first, then the tasks in the context
+/// end, and then the handlers are destroyed. A handler may own objects that a task uses, and the
 /// frame of a task may contain a queue on which an operation waits.
 ///
 /// Thread safety: thread-safe; as for everything of Asio, nothing may be started in a context that
@@ -65,13 +65,14 @@ class pending_operations final : public asio::execution_context::service {
   explicit pending_operations(asio::execution_context& context)
       : asio::execution_context::service(context) {}
 
-  /// Lists an operation. False: the context is being destroyed, and nothing has happened.
+  /// Adds an operation to the list. Returns false, without effect, if the context is being
+  /// destroyed.
   [[nodiscard]] bool add(pending_operation& o) noexcept;
-  /// Takes one off the list: its handler is about to be called, or it is destroyed.
+  /// Removes an operation from the list: its handler is about to be called, or it is destroyed.
   void remove(pending_operation& o) noexcept;
 
-  /// To be called before an operation that has ended is posted. False: do not post it, and do not
-  /// touch it any more. After true, end_post() follows the post.
+  /// Called before a completed operation is posted. If it returns false, do not post the operation
+  /// and do not access it. If it returns true, call end_post() after the post.
   [[nodiscard]] bool begin_post(pending_operation& o) noexcept;
   void end_post() noexcept;
 

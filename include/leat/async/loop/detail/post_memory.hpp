@@ -6,15 +6,15 @@
 
 namespace leat::detail {
 
-/// Memory in an operation for its own post: where the executor takes it from the handler's
-/// allocator, as those of an io_context, of a thread pool and strands of these do, a completion
-/// needs no other. A strand takes two pieces, one for itself and one for the executor below it.
+/// Memory in an operation for its own post. The executors of an io_context, of a thread pool and of
+/// their strands allocate from the handler's allocator, so a completion needs no other memory. A
+/// strand takes two blocks, one for itself and one for its inner executor.
 ///
-/// A context that is destroyed destroys what is in its strands first, and what these have asked of
-/// the executor below them behind that: so an operation that ends uncalled may have to stay until
-/// the last piece is given back.
+/// A context that is destroyed first destroys the handlers in its strands, and then the blocks of
+/// their inner executors. So an operation whose handler is not called must stay until the last
+/// block is freed.
 ///
-/// Thread safety: as the operation. Each piece is taken once, and given back before the operation
+/// Thread safety: like the operation. Each block is allocated once, and freed before the operation
 /// is finished.
 class post_memory {
  public:
@@ -24,19 +24,21 @@ class post_memory {
   post_memory(const post_memory&) = delete;
   post_memory& operator=(const post_memory&) = delete;
 
-  /// Null when it is too small or taken.
+  /// Returns null if it is too small or in use.
   [[nodiscard]] void* allocate(std::size_t size) noexcept {
     if (taken_ == std::size(pieces_) || size > sizeof(piece)) return nullptr;
     ++in_use_;
     return pieces_[taken_++].bytes;
   }
-  /// False: `block` is not from here, and no more was looked at. Else the operation may be gone.
+  /// Returns false if `block` is not from here; only its address is read. Otherwise the operation
+  /// may be destroyed after the call.
   [[nodiscard]] bool deallocate(const void* block) noexcept {
     if (block != pieces_[0].bytes && block != pieces_[1].bytes) return false;
     if (--in_use_ == 0 && end_) end_(operation_);
     return true;
   }
-  /// True: `end` is called for the operation when the last piece is given back. False: none is out.
+  /// Returns true if `end` will be called for the operation when the last block is freed, or false
+  /// if no block is in use.
   [[nodiscard]] bool end_after_last(void* operation, end_function end) noexcept {
     if (in_use_ == 0) return false;
     operation_ = operation;
@@ -56,7 +58,7 @@ class post_memory {
   end_function end_ = nullptr;
 };
 
-/// The allocator that takes from there first, and then from Allocator.
+/// An allocator that uses a post_memory first and Allocator after it.
 template <class T, class Allocator>
 class post_allocator {
  public:

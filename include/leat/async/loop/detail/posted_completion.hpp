@@ -10,12 +10,13 @@
 
 namespace leat::detail {
 
-/// A completion on its way to a type-erased executor, whichever operation it is of.
+/// The completion of any operation, posted to a type-erased executor.
 ///
-/// An asio::any_io_executor takes no allocator: what it is given it puts into memory of its own. So
-/// the executor in it is looked for and posted to as what it is, with memory of the operation. Of
-/// one that is not known, such as a strand of an any_io_executor, that cannot be had; whom it might
-/// tell that there is no memory is who completes the operation, a stranger: it ends the process.
+/// An asio::any_io_executor accepts no allocator and allocates its own memory. So this class finds
+/// the executor inside and posts to it with its own type and memory of the operation. For an
+/// unknown executor, such as a strand of an any_io_executor, this is not possible. If the
+/// allocation of such an executor fails, the process ends, because only unrelated code, which
+/// completes the operation, could receive the error.
 class posted_completion {
  public:
   /// Ends the operation: calls its handler, or destroys it uncalled.

@@ -19,7 +19,8 @@ class signal_receiver {
   static signal_receiver* first() noexcept { return newest_; }
   static signal_receiver* next(const signal_receiver& r) noexcept { return r.following_; }
 
-  /// False: it does not handle this signal, or has received one. Destroys no receiver.
+  /// Returns false if it does not handle this signal or has received one before. Destroys no
+  /// receiver.
   [[nodiscard]] virtual bool receive(int signal) noexcept = 0;
 
  protected:
