@@ -340,8 +340,7 @@ TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop
   CHECK(ran == 2);
 }
 
-TEST_CASE("scheduler end: a task that awaits another library ends the process with its name",
-          "[async]") {
+TEST_CASE("scheduler end: a foreign wait ends the process with the task's name", "[async]") {
   struct never {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -388,8 +387,7 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process with its name",
-          "[async]") {
+TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name", "[async]") {
   const std::string said = leat_test::abort_message([] {
     std::string destroyed;
     asio_loop other;
