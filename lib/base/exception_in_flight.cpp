@@ -39,7 +39,7 @@ struct exception_header {
 };
 
 constexpr std::uint64_t cxx_class = 0x474e5543432b2b00;   // "GNUCC++\0": of a primary exception
-constexpr std::uint64_t dependent_class = cxx_class + 1;  // of one that refers to a primary one
+constexpr std::uint64_t dependent_class = cxx_class + 1;  // of a dependent one
 constexpr std::size_t reference_count_size = 16;
 constexpr std::size_t searched_words = 4096;  // 32 KiB of stack
 

@@ -55,7 +55,7 @@ bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
   return detail::has_any_code(error, clean_errors_);
 }
 
-// ------------------------------------------------------------------------------ who is coordinated
+// ---------------------------------------------------------------------------- tasks and threads
 
 void coordinator::spawn(task<void> t, std::string_view name, std::source_location where) {
   scheduler* s = scheduler::current();

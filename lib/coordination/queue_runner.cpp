@@ -127,7 +127,7 @@ void queue_runner::wait_run(scheduler& on, std::source_location where) {
   if (error) std::rethrow_exception(error);
 }
 
-// ------------------------------------------------------------------------------------ what it says
+// ----------------------------------------------------------------------------------------- queries
 
 queue_runner_handle queue_runner::last_start() const {
   const detail::thread_lock lock(mutex_);

@@ -89,7 +89,7 @@ void queue_base::restore_items(detail::queue_waiter& w, std::size_t single_weigh
   w.moved_ = 0;
 }
 
-// Puts back what an unfinished pop holds.
+// Returns the items of an unfinished pop.
 void queue_base::return_held(detail::queue_waiter& w) noexcept {
   if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
   if (holds_items(w)) held_ -= w.moved_;
@@ -140,7 +140,7 @@ bool queue_base::claim_or_remove(detail::queue_waiter& w) noexcept {
 void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
   closed_ = true;
   close_pending_ = false;
-  min_after_dequeue_ = 0;  // what is inside may be drained
+  min_after_dequeue_ = 0;  // the remaining items may be drained
   while (detail::queue_waiter* w = pushers_.first()) {
     if (claim_or_remove(*w)) complete_waiter(*w, for_pushes, woken);
   }

@@ -68,7 +68,7 @@ struct queue_operation {
   enum class waiter : std::uint8_t { task, coroutine, handler, thread };
   bool is_push = false;
   bool selected = false;      ///< part of a select
-  waiter who = waiter::task;  ///< coroutine: one that belongs to no task of leat
+  waiter who = waiter::task;  ///< coroutine: outside the tasks of leat
   task_id task = {};          ///< of the task
   const void* wait = nullptr;
   std::source_location at = {};

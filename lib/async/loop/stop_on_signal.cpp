@@ -167,7 +167,7 @@ slot& take_slot(int event, std::initializer_list<int> signals) {
                 "stop_on_signal: limit of 32 guards reached: destroy one first");
 }
 
-// The handlers go first: a signal that comes in between has its earlier effect.
+// The handlers are removed first: a signal in between has its earlier effect.
 void free_slot(slot& s) noexcept {
   const std::lock_guard lock(mutex);
   uninstall_all(s.signals.load());

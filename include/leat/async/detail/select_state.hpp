@@ -56,10 +56,10 @@ class select_state : public wait_operation {
 ///     select_branch(select_branch&&, select_state&, int index);  // moves from an untried one
 ///     bool try_complete();            // true: done immediately; result() is there
 ///     bool begin();              // waits from now on, and claims `index` when it completes;
-///                                // true: it did so in this call, and wakes nobody
-///     void withdraw() noexcept;  // waits no more, unless it has ended
-///     auto result();             // of the winner; throws what the operation throws
-///     void undo() noexcept;      // optional: it has won, and nobody will ask for the result
+///                                // true: it did so in this call, and wakes no task
+///     void withdraw() noexcept;  // stops the wait, unless it has ended
+///     auto result();             // of the winner; throws the operation's error
+///     void undo() noexcept;      // optional: it has won, and its result is dropped
 ///     void describe(std::ostream&) const;
 template <class Operation>
 class select_branch;
@@ -80,9 +80,9 @@ template <class Branch>
 
 /// An operation that may have done a part when something else ends it. Its branch has two more:
 ///
-///     void interrupt(std::error_code) noexcept;  // what has ended it, once it was withdrawn;
-///                                                // result() then tells
-///     auto tuple() noexcept;                     // the code beside what result() gives
+///     void interrupt(std::error_code) noexcept;  // sets the error after withdraw();
+///                                                // result() then reports it
+///     auto tuple() noexcept;                     // the code and the result
 template <class Operation>
 concept partially_completable =
     requires(select_branch<Operation>& a, std::error_code ec) { a.interrupt(ec); };

@@ -126,7 +126,7 @@ class async_queue_operation final : private Operation,
   }
 
   void deliver() noexcept {
-    const auto executor = work_.get_executor();  // a copy: this may be gone before the post is over
+    const auto executor = work_.get_executor();  // a copy: the post may destroy this object
     pending_operations* const list = this->list_;
     if (list && !list->begin_post(*this)) return;
     ptr(*this).post_to(executor);

@@ -33,7 +33,7 @@ enum class queue_outcome : std::uint8_t {
   late
 };
 
-/// A push, a pop or a close in progress: its position in the wait queue and what it has moved.
+/// A push, a pop or a close in progress: its position in the wait queue and its progress.
 class queue_waiter : public wait_operation {
  public:
   enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };

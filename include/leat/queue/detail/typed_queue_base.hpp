@@ -21,10 +21,10 @@ namespace detail {
 /// A queue with its item type: the parts of push and pop that do not wait, and the functions that
 /// queue_base calls. basic_queue adds the four forms.
 ///
-/// Who calls whom, in a push; a pop is its mirror image:
+/// The calls of a push; a pop is its mirror image:
 ///
 ///   1. A form, such as queue_awaiter::await_ready(), calls try_store(). It stores the value inline
-///      if nobody waits.
+///      if no operation waits.
 ///   2. Otherwise store_and_match() moves the value to the first waiting pop or into the storage,
 ///      and calls queue_base::match_after_push() if other operations may continue.
 ///   3. If there is no space, the form calls queue_base::begin(), which adds the operation to the
@@ -110,7 +110,7 @@ class typed_queue_base : public queue_base {
 
   template <class PopMany>
   operation_result<PopMany> try_batch(PopMany operation) {
-    for (std::size_t fit = 0;;) {  // into the batch; more may come in while it is made
+    for (std::size_t fit = 0;;) {  // into the batch; more may arrive while it is built
       fit = std::max(fit, std::min(operation.wanted, size()));
       if (PopMany::the_role == queue_waiter::role::pop_many && fit < operation.wanted) return {};
       operation.batch.reserve(fit);
