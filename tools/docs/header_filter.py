@@ -52,6 +52,7 @@ STANDARD = (  # what a declaration without a comment says: a pattern of its code
     (r'\bsize\s*\(', 'Number of elements.'),
     (r'\bswap\s*\(', 'Exchanges two objects.'),
     (r'^using (value_type|iterator\w*|difference_type|pointer|reference|result_type)\b', 'Type of the elements, as in the standard library.'),
+    (r'^using promise_type\b', 'Part of the coroutine protocol.'),
     (r'^using options_type\b', 'Type of the options.'),
     (r'^using batch_type\b', 'Type of a batch of records.'),
     (r'\boverride\b', 'Implements the function of the base class.'),
