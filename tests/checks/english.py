@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Finds phrases that are hard to read, in the documents, the manual page and the comments of public headers.
 
-    english.py ROOT                     fails if a file has more findings than english_counts.txt allows
+    english.py ROOT                     prints all findings, and fails if there is one
     english.py ROOT FILE...             prints the findings of these files
-    english.py ROOT --all               prints all findings
-    english.py ROOT --record            lowers the allowed counts to the current ones; never raises one
 
 The script joins each paragraph, list item and table cell to one line and splits it into sentences, because phrases cross
 line breaks. It ignores code, headings and quotations. List false findings in english_allowed.txt as
@@ -17,7 +15,6 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-COUNTS = HERE / 'english_counts.txt'
 ALLOWED = HERE / 'english_allowed.txt'
 MAX_ALLOWED = 80
 MAX_WORDS = 40
@@ -258,13 +255,6 @@ def files_of(root):
     yield from sorted(p for p in (root / 'include').rglob('*.hpp') if 'detail' not in p.parts)
 
 
-def read_counts():
-    if not COUNTS.exists():
-        return {}
-    return {name: int(count) for name, count in
-            (line.rsplit(' ', 1) for line in COUNTS.read_text().splitlines() if line)}
-
-
 def read_allowed():
     lines = ALLOWED.read_text().splitlines() if ALLOWED.exists() else []
     return [tuple(part.strip() for part in line.split(': ', 2)) for line in lines if line and not line.startswith('#')]
@@ -272,7 +262,6 @@ def read_allowed():
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    arguments = sys.argv[2:]
     allowed = read_allowed()
     used, findings = set(), collections.defaultdict(list)
     for path in files_of(root):
@@ -283,26 +272,10 @@ def main():
                 used.add(entry)
             else:
                 findings[name].append((line, pattern, write, sentence))
-    wanted = [str(pathlib.Path(a)) for a in arguments if not a.startswith('--')]
-    if wanted or '--all' in arguments:
-        for name in wanted or findings:
-            for line, pattern, write, sentence in findings[name]:
-                print(f'{name}:{line}: {pattern}: write: {write}\n    {sentence}')
-            print(f'{name}: {len(findings[name])} findings')
-        return 0
-    counts = read_counts()
-    if '--record' in arguments:
-        present = {name: len(found) for name, found in findings.items() if found}
-        if COUNTS.exists():
-            present = {name: min(count, counts.get(name, 0)) for name, count in present.items()}
-        COUNTS.write_text(''.join(f'{name} {count}\n' for name, count in sorted(present.items()) if count))
-        return 0
-    problems = []
-    for name, found in findings.items():
-        limit = counts.get(name, 0)
-        if len(found) > limit:
-            problems.append(f'{name}: {len(found)} findings, but at most {limit} are allowed:')
-            problems += [f'  {name}:{line}: {pattern}: write: {write}\n      {sentence}' for line, pattern, write, sentence in found]
+    wanted = [str(pathlib.Path(a)) for a in sys.argv[2:]]
+    problems = [f'{name}:{line}: {pattern}: write: {write}\n    {sentence}'
+                for name, found in findings.items() if not wanted or name in wanted
+                for line, pattern, write, sentence in found]
     problems += [f'{ALLOWED.name}: entry matches no sentence: {": ".join(a)}' for a in allowed if a not in used]
     if len(allowed) > MAX_ALLOWED:
         problems.append(f'{ALLOWED.name}: {len(allowed)} entries, but at most {MAX_ALLOWED} are allowed')

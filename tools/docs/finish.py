@@ -44,8 +44,12 @@ def tidy(text):
     """The page without the repetitions that Doxygen adds."""
     text = TITLE.sub(lambda m: f'{m[1]}{m[2]} <span class="kind">{m[3].lower()}</span>', text)
     text = re.sub(r'(<title>)(?:leat::)?([\w:]+)(?:&lt;.*?&gt;)? (?:\w[\w ]*?) Reference ', r'\1\2 ', text)
+    text = text.replace('\\|', '|')  # in the code of a table
     text = BASE.sub(r'\1\2</a>', text)
     text = text.replace('<h2 class="groupheader">Detailed Description</h2>', '')
+    for lists, name in (('File List', 'Headers'), ('Class List', 'Classes')):
+        text = text.replace(f'>{lists}<', f'>{name}<').replace(f'<title>{lists} ', f'<title>{name} ')
+    text = re.sub(r'(<tr id="row_[^"]*"[^>]*?) style="display:none;"', r'\1', text)  # Doxygen's script would unfold it
     text = re.sub(r'<img src="(closed|open)\.png"[^>]*>(&#160;)?', '', text)
     return re.sub(r'<div class="summary">.*?</div>', '', text, flags=re.S)
 

@@ -20,6 +20,7 @@ from public_docs import ATTRIBUTE, TYPE, Checker  # noqa: E402
 LABELS = ('Errors|Thread safety|Cost|TensorFlow|Cancellation|Precondition|Completion|Lifetime|Reference'
           '|Rejected|Result|Memory|Body|Deleted|Recommended capacity')
 LABEL = re.compile(rf'^(\s*///) ({LABELS}): *(.*)$')
+SENTENCE = re.compile(r'(?!cancelled|data_loss|internal)[a-z]+(-[a-z]+)?[ ,;.:](?!:)')  # begins with a word, not with a name
 TOPIC = re.compile(r'^(\s*///) ([A-Z][a-z]+(?: [a-z]+){0,3}): (.*)$')
 SECTION = re.compile(r'^  // ---- (.*?)\.?$')
 END_OF_SECTION = re.compile(r'^(\};| (public|private|protected):)')
@@ -102,7 +103,7 @@ class Reader(Checker):
 
 def headed(prefix, name, text):
     """A paragraph with a heading."""
-    if name != 'Errors' and re.match(r'[a-z]+[ ,;.:]', text) and '::' not in text.split()[0]:
+    if name not in ('TensorFlow', 'Reference') and SENTENCE.match(text):
         text = text[0].upper() + text[1:]
     return [f'{prefix} @par {name}', f'{prefix} {text}']
 
