@@ -11,11 +11,11 @@ namespace leat::detail {
 
 queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config> config,
                                        const task_owner& owner)
-    : first_enqueue_done(1, "the first enqueues of " + config->name()),
-      ended(1, "the end of " + config->name()),
+    : first_enqueue_done(1, "first enqueues of " + config->name()),
+      ended(1, "end of " + config->name()),
       config_(std::move(config)),
       owner_(owner),
-      started_(1, "the start of " + config_->name()),
+      started_(1, "start of " + config_->name()),
       running_(config_->producers.size()),
       before_first_enqueue_(running_) {
   // One error per producer and a few of closing, so that no error is lost if memory runs out.
