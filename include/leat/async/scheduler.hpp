@@ -123,11 +123,12 @@ class scheduler {
   /// task.
   void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
 
-  /// Count the tasks that live on this scheduler, so that the driver is notified only of the first
-  /// and the last one. Call them within a turn.
+  /// Counts a task that starts on this scheduler. Notifies the driver of the first one. Call it
+  /// within a turn.
   void task_started() noexcept {
     if (tasks_++ == 0) work_started();
   }
+  /// Counts a task that ends. Notifies the driver of the last one. Call it within a turn.
   void task_ended() noexcept {
     if (--tasks_ == 0) work_finished();
   }
@@ -159,10 +160,12 @@ class scheduler {
   [[nodiscard]] Service* find_service() const noexcept {
     return static_cast<Service*>(services_[static_cast<std::size_t>(Service::slot)]);
   }
+  /// Sets the service in the slot of its type, or removes it if `service` is null.
   template <class Service>
   void set_service(std::type_identity_t<Service>* service) noexcept {
     services_[static_cast<std::size_t>(Service::slot)] = service;
   }
+  /// Removes all services.
   void clear_services() noexcept { services_ = {}; }
 
   /// Notifies the driver that a task lives on this scheduler. The driver must not return from its

@@ -40,6 +40,7 @@ template <class T = void>
 class [[nodiscard]] task {
  public:
   using value_type = T;
+  /// The promise of the coroutine, for the compiler and private to the library.
   using promise_type = detail::promise<T>;
 
   /// Creates an empty task. Assign a task to it before you use it.

@@ -80,6 +80,7 @@ class task_scope {
     // acquire: who sees the request sees what was done before it was made.
     return stopped_.load(std::memory_order_acquire);
   }
+  /// Returns the token that a stop request stops, for code that accepts a std::stop_token.
   [[nodiscard]] std::stop_token get_stop_token() const noexcept {
     const detail::thread_lock lock(mutex_);
     return stop_.get_token();

@@ -128,6 +128,7 @@ class queue_runner {
 
   /// Returns "queue_runner", followed by the name of the queue.
   [[nodiscard]] std::string name() const;
+  /// Returns the name of the queue.
   [[nodiscard]] const std::string& queue_name() const noexcept;
 
   /// Returns the description of this runner: the names of the queue and of the operations, and the

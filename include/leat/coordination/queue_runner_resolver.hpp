@@ -35,9 +35,9 @@ class queue_runner_resolver {
   /// Errors: like add_queue().
   void add_close(std::string name, std::function<task<void>()> operation);
 
-  /// Returns the queue or the operation that was added under `name`.
-  /// Errors: not_found, with the name.
+  /// Returns the queue that was added under `name`. Errors: not_found, with the name.
   [[nodiscard]] queue_base& find_queue(std::string_view name) const;
+  /// Returns the operation that was added under `name`. Errors: not_found, with the name.
   [[nodiscard]] const enqueue_operation& find_enqueue(std::string_view name) const;
 
   /// Returns the operation that was added with add_close(), or no operation if `name` is empty.

@@ -137,9 +137,8 @@ class basic_tensor_batcher {
     co_return co_await batcher_.queue().push(std::move(element), where);
   }
 
-  /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added,
-  /// which is less than the size of the batch if the queue was closed during the call. An empty
-  /// batch always returns 0 immediately.
+  /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added:
+  /// fewer than the batch has if the queue was closed during the call, and 0 for an empty batch.
   ///
   /// Errors:       as push(); see basic_queue::push_many().
   /// Cancellation: partial: elements already added stay in the queue, and no more are added.
@@ -149,7 +148,7 @@ class basic_tensor_batcher {
     co_return co_await batcher_.queue().push_many(rows, where);
   }
 
-  /// Like push() and push_many(), but blocks an OS thread; see blocking_operations.
+  /// Like push(), but blocks an OS thread; see blocking_operations.
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -160,6 +159,7 @@ class basic_tensor_batcher {
     spec_.check(element, owner_);
     return batcher_.queue().wait_push(std::move(element), limit, where);
   }
+  /// Like push_many(), but blocks an OS thread; see blocking_operations.
   std::size_t wait_push_many(tensor_tuple batch,
                              std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);

@@ -230,10 +230,13 @@ class tensor_queue
   [[nodiscard]] queue_statistics statistics() const noexcept { return queue_.statistics(); }
   /// Returns the error passed to fail(), or null if the queue has not failed.
   [[nodiscard]] std::exception_ptr failure_cause() const noexcept { return queue_.failure_cause(); }
-  /// See queue_base.
+  /// Closes the queue after all pushes that wait now; see queue_base::close().
   bool close() noexcept { return queue_.close(); }
+  /// Closes the queue immediately, and cancels waiting pushes; see queue_base::close_and_cancel().
   void close_and_cancel() noexcept { queue_.close_and_cancel(); }
+  /// Closes the queue immediately with an error; see queue_base::fail().
   void fail(std::exception_ptr cause) noexcept { queue_.fail(std::move(cause)); }
+  /// Writes the name and the fullness of the queue; see queue_base::describe().
   void describe(std::ostream& out) const { queue_.describe(out); }
 
  private:

@@ -51,6 +51,7 @@ struct summary {
 
   /// Adds a number as a float. NaN and infinity are allowed.
   summary& add_scalar(std::string tag, double value);
+  /// Adds a histogram in its stored form; see histogram::encode().
   summary& add_histogram(std::string tag, const histogram& values);
   /// Adds a histogram of `values` with the default limits.
   ///

@@ -120,8 +120,8 @@ class parsed_features {
   parsed_features() noexcept = default;
   explicit parsed_features(value_map values) noexcept : values_(std::move(values)) {}
 
-  /// Returns the value of a feature whose result is a tensor, a sparse tensor or a ragged tensor,
-  /// respectively.
+  /// Returns the value of a feature: dense() if its result is a tensor, sparse() if it is a sparse
+  /// tensor, and ragged() if it is a ragged tensor.
   ///
   /// Errors: not_found, if there is no such feature or its result is of another kind. The message
   ///         lists the existing features or names the kind.

@@ -126,8 +126,9 @@ class saver {
   /// Returns the listed checkpoints, oldest first; empty if max_to_keep is 0.
   [[nodiscard]] std::vector<std::string> last_checkpoints() const;
 
-  /// Return the directory and the options that were passed to open().
+  /// Returns the directory that was passed to open().
   [[nodiscard]] const std::string& directory() const noexcept;
+  /// Returns the options that were passed to open().
   [[nodiscard]] const saver_options& options() const noexcept;
 
   /// Returns the path of the checkpoint of a step: DIRECTORY/BASENAME-STEP.

@@ -109,8 +109,9 @@ class event_writer {
   task<void> add_session_log(session_log::status_type status, std::int64_t step = 0,
                              std::string checkpoint_path = {}, std::string message = {});
 
-  /// Add a serialized GraphDef or MetaGraphDef.
+  /// Adds a serialized GraphDef.
   task<void> add_graph(std::string bytes);
+  /// Adds a serialized MetaGraphDef.
   task<void> add_meta_graph(std::string bytes);
 
   /// Adds a serialized RunMetadata. Errors: invalid_argument if the tag was added before.
@@ -144,10 +145,10 @@ class event_writer {
   /// Returns the path of the file that was created last; empty before the first file.
   /// Thread safety: thread-safe.
   [[nodiscard]] std::string path() const;
-  /// Return the numbers of events that were accepted, and that were dropped because the writer was
-  /// closed or memory was lacking.
-  /// Thread safety: thread-safe.
+  /// Returns the number of events that were accepted. Thread safety: thread-safe.
   [[nodiscard]] std::uint64_t events_added() const noexcept;
+  /// Returns the number of events that were dropped because the writer was closed or memory was
+  /// lacking. Thread safety: thread-safe.
   [[nodiscard]] std::uint64_t events_dropped() const noexcept;
 
  private:
