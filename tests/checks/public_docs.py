@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 """Checks that each public class, function, field, constant and type alias has a `///` comment.
 
-A comment covers the functions up to the next blank line. It covers an accessor of one line, a field
-or an alias after the first declaration only if it names it, or if the accessor is an overload of the
-function before. Constructors, operators, overrides, the awaiter protocol, the members of a standard
-container and the aliases that EXPLAINS_ITSELF and ALIAS list need no comment.
+A comment may serve all declarations up to the next blank line that are overloads of the first one,
+or that the comment names: `field` or function(). Constructors, operators, overrides, the members of
+an awaiter or a standard container (PROTOCOL) and the aliases in ALIAS need no comment. Protected
+members need one in the classes in BASES.
 """
 
 import pathlib
 import re
 import sys
 
-EXPLAINS_ITSELF = re.compile(
-    r'\)[^)]*=\s*(delete|default)\s*$|\boverride\b|\boperator\b|~\w+\s*\('
-    r'|\b(await_ready|await_suspend|await_resume|await_tuple|begin|end|empty|size|swap)\s*\(')
-ALIAS = re.compile(r'^using\s+(value_type|options_type|batch_type|result_type|difference_type|pointer|reference'
-                   r'|promise_type|\w*iterator\w*)\s*=')
-ACCESSOR = re.compile(r'\(\s*\)\s*(const\s*)?(noexcept\s*)?\{\s*return [^;]*;\s*\}')
+OPERATOR = re.compile(r'\boperator\b')
+EXPLAINS_ITSELF = re.compile(r'\)[^)]*=\s*(delete|default)\s*$|\boverride\b|~\w+\s*\(')
+PROTOCOL = {'await_ready', 'await_suspend', 'await_resume', 'await_tuple',
+            'begin', 'end', 'empty', 'size', 'swap'}
+ALIAS = re.compile(r'^using\s+(value_type|options_type|batch_type|result_type|difference_type|pointer'
+                   r'|reference|promise_type|\w*iterator\w*)\s*=')
 NO_DECLARATION = re.compile(r'^(static_assert|friend|extern|LEAT_\w+|using\s+[\w:]+\s*$)\b')
 POINTER = re.compile(r'\(\s*\*\s*(\w+)\s*\)\s*\(')  # a field that points to a function
 NAME = re.compile(r'^using\s+(\w+)\s*=|(\w+)\s*(?:=|\[\w*\]|\{|$)')
@@ -45,14 +45,18 @@ def without_arguments(head):
 
 def is_function(head):
     """Returns true if `head` declares a function."""
+    if OPERATOR.search(head):
+        return True
     return '(' in without_arguments(head).split('=')[0] and not POINTER.search(head)
 
 
 def declared_name(head):
     """Returns the name of the function, field or alias that `head` declares."""
     head = without_arguments(head)
+    if OPERATOR.search(head):
+        return 'operator'
     if is_function(head):
-        names = re.findall(r'(\w+)\s*\(', head)
+        names = re.findall(r'((?:\w+::)*\w+)\s*\(', head)
         return next((name for name in names if name not in ('requires', 'explicit', 'decltype')), '')
     match = POINTER.search(head) or NAME.search(head)
     return next((group for group in match.groups() if group), '') if match else ''
@@ -78,6 +82,8 @@ class Checker:
         while begin > 0 and self.lines[begin - 1].strip().startswith('///'):
             begin -= 1
         if begin == first:
+            if TYPE.match(self.lines[first].strip()):
+                return ''  # the comments are those of its members
             return ' '.join(line.split('///<')[1] for line in self.lines[first:last + 1] if '///<' in line)
         return ' '.join(self.lines[begin:first])
 
@@ -93,20 +99,21 @@ class Checker:
         if first - 1 in self.covered:
             names, comment = self.covered[first - 1]
             self.covered[last] = (names | {name}, comment)
-            is_accessor = ACCESSOR.search(' '.join(self.lines[first:last + 1]))
-            if TYPE.match(head) or name in names or re.search(rf'`{name}`|\b{name}\(', comment):
-                return
-            if is_function(head) and not is_accessor:
+            after_requires = '' in names  # the braces of a requires clause split a declaration
+            if name in names or after_requires or re.search(rf'`{name}`|\b{name}\(', comment):
                 return
         if SPECIALIZATION.match(head):
             return
         if not TYPE.match(head):
             if within and re.search(rf'(^|[\s>]){within}\s*\(', head):
                 return
-            if is_function(head) and re.search(r'\w::\w+\s*\(', without_arguments(head)):
-                return  # defined here, declared in its class
-            if NO_DECLARATION.match(head) or EXPLAINS_ITSELF.search(head) or ALIAS.match(head):
+            if NO_DECLARATION.match(head) or ALIAS.match(head):
                 return
+            if is_function(head):
+                if name == 'operator' or name in PROTOCOL or EXPLAINS_ITSELF.search(head):
+                    return
+                if '::' in name:  # declared in its class
+                    return
         self.found.append(f'{self.name}:{first + 1}: no /// comment: {" ".join(head.split())[:60]}')
 
     def run(self):
@@ -147,7 +154,7 @@ class Checker:
                 continue
             if parens == 0 and c == ';':
                 text = head.strip()
-                if visible and text and not TYPE.match(text):
+                if visible and text and ('(' in text or not TYPE.match(text)):
                     self.declaration(head, first, line, scopes[-1][1] if scopes else '')
                 head, first = '', None
                 continue
