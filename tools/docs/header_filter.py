@@ -20,7 +20,7 @@ from public_docs import ATTRIBUTE, TYPE, Checker  # noqa: E402
 LABELS = ('Errors|Thread safety|Cost|TensorFlow|Cancellation|Precondition|Completion|Lifetime|Reference'
           '|Rejected|Result|Memory|Body|Deleted|Recommended capacity')
 LABEL = re.compile(rf'^(\s*///) ({LABELS}): *(.*)$')
-SENTENCE = re.compile(r'(?!cancelled|data_loss|internal)[a-z]+(-[a-z]+)?[ ,;.:](?!:)')  # begins with a word, not with a name
+SENTENCE = re.compile(r'(?!(cancelled|unknown|aborted|unavailable|unimplemented|internal|unauthenticated)\b)[a-z]+(-[a-z]+)?[ ,;.:](?!:)')  # begins with a word, not with a name
 TOPIC = re.compile(r'^(\s*///) ([A-Z][a-z]+(?: [a-z]+){0,3}): (.*)$')
 SECTION = re.compile(r'^  // ---- (.*?)\.?$')
 END_OF_SECTION = re.compile(r'^(\};| (public|private|protected):)')
