@@ -91,7 +91,7 @@ class Markdown(unittest.TestCase):
         for name in markdown.TOP:
             (self.root / name).write_text(f'# {name}\n')
         (self.root / 'docs' / 'README.md').write_text(
-            '# Index\n\n## Tutorial\n\n[a](a.md) [b](b.md)\n\n## Reference\n\n[a](a.md)\n')
+            '# Index\n\n## Tutorial\n\n[a](a.md)\n\n## Reference\n\n### Part\n\n[a](a.md) [b](b.md)\n')
         (self.root / 'docs' / 'b.md').write_text('# B\n')
 
     def tearDown(self):
@@ -105,6 +105,9 @@ class Markdown(unittest.TestCase):
     def test_headings_get_the_anchors_of_github(self):
         self.assertEqual(self.convert('# A `x`\n\n## What `b()` is, now\n'),
                          '# A x {#a}\n\n## What b() is, now {#a_what-b-is-now}\n')
+
+    def test_later_anchors_of_one_heading_are_numbered(self):
+        self.assertIn('## B {#a_b}\n\n### B {#a_b-1}', self.convert('# A\n\n## B\n\n### B\n'))
 
     def test_links_lead_to_pages_sections_sources_and_headers(self):
         text = self.convert('# A\n[b](b.md#two-words) [c](#here) [d](../lib/x.cpp) [e](https://x.org/y.md)\n'
@@ -129,6 +132,7 @@ class Markdown(unittest.TestCase):
         self.assertEqual(menu.count('"a.html"'), 1)
         self.assertEqual(menu.count('"b.html"'), 1)
         self.assertIn('"annotated.html"', menu)
+        self.assertIn('<p>Part</p>', menu)
 
 
 class Finished(unittest.TestCase):

@@ -11,20 +11,20 @@ OPEN = ('Tutorial', 'How-to guides')  # sections that are open on every page
 
 
 def sections(pages):
-    """Pairs of a heading of docs/README.md and the pages that its section links to."""
+    """For each section of docs/README.md its heading, and pairs of a subheading, or '', and the pages below it."""
     index = next(path for path in pages.paths if str(path) == 'docs/README.md')
-    text = (pages.root / index).read_text()
-    placed, result = set(), []
-    for part in re.split(r'^## ', text, flags=re.M)[1:]:
-        name, _, body = part.partition('\n')
-        listed = []
-        for _, target in LINK.findall(body):
-            address = pages.address(index, target).partition('#')[0]
-            path = next((p for p in pages.paths if f'{label(p)}.html' == address), None)
-            if path and path not in placed and str(path) != 'docs/README.md':
-                placed.add(path)
-                listed.append(path)
-        result.append((name.strip(), listed))
+    by_label = {f'{label(path)}.html': path for path in pages.paths if path != index}
+    result = []
+    for section in re.split(r'^## ', (pages.root / index).read_text(), flags=re.M)[1:]:
+        name, _, body = section.partition('\n')
+        groups = []
+        for part in re.split(r'^### ', f'\n{body}', flags=re.M):
+            title, _, text = part.partition('\n')
+            addresses = [pages.address(index, target).partition('#')[0] for _, target in LINK.findall(text)]
+            listed = [by_label.pop(address) for address in dict.fromkeys(addresses) if address in by_label]
+            if listed:
+                groups.append((title.strip(), listed))
+        result.append((name.strip(), groups))
     return result
 
 
@@ -33,15 +33,16 @@ def render(pages, title):
     def item(text, address):
         return f'<li><a href="{address}">{html.escape(text)}</a></li>'
 
-    def group(name, items):
-        state = ' open' if name in OPEN else ''
-        return [f'<details{state}><summary>{html.escape(name)}</summary><ul>', *items, '</ul></details>']
-
     out = ['<ul>', item('What leat is', 'index.html'), item('All documentation', 'documentation.html'), '</ul>']
-    for name, listed in sections(pages):
-        items = [item(title(path), f'{label(path)}.html') for path in listed]
-        if name == 'Reference':
-            items = [item(*entry) for entry in REFERENCE] + items
-        if items:
-            out += group(name, items)
+    for name, groups in sections(pages):
+        state = ' open' if name in OPEN else ''
+        out.append(f'<details{state}><summary>{html.escape(name)}</summary>')
+        for subheading, listed in groups:
+            if subheading:
+                out.append(f'<p>{html.escape(subheading)}</p>')
+            items = [item(title(path), f'{label(path)}.html') for path in listed]
+            if name == 'Reference':
+                items = [item(*entry) for entry in REFERENCE] + items
+            out += ['<ul>', *items, '</ul>']
+        out.append('</details>')
     return '\n'.join(out)

@@ -70,9 +70,9 @@ class Pages:
     def convert(self, page):
         """The text of `page` for Doxygen."""
         name = self.known[page]
-        parts = FENCED.split((self.root / page).read_text())
+        parts, anchors = FENCED.split((self.root / page).read_text()), []
         for i in range(0, len(parts), 2):
-            parts[i] = self.text(page, name, parts[i], first=i == 0)
+            parts[i] = self.text(page, name, parts[i], anchors)
             if i + 1 < len(parts):
                 parts[i + 1] = LANGUAGE.sub(lambda m: m[1] + LANGUAGES.get(m[2], '{.unparsed}') + '\n', parts[i + 1])
         text = ''.join(parts)
@@ -80,15 +80,21 @@ class Pages:
             text = text.replace('\n', '\n\n[TOC]\n', 1)
         return text
 
-    def text(self, page, name, text, first):
-        """Text outside of code blocks, with anchors and addresses, and nothing that looks like a command."""
+    def text(self, page, name, text, anchors):
+        """Text outside of code blocks, with anchors and addresses, and nothing that looks like a command.
+
+        `anchors` are those of the page so far."""
         def link(match):
             return f'<a href="{self.address(page, match[2])}">{code(match[1])}</a>'
 
         def heading(match):
             if match[1] == '#':
                 return f'# {match[2].replace("`", "")} {{#{"mainpage" if name == "index" else name}}}'
-            return f'{match[1]} {match[2].replace("`", "")} {{#{name}_{slug(match[2])}}}'
+            anchor = slug(match[2])
+            anchors.append(anchor)
+            if anchors.count(anchor) > 1:  # GitHub numbers the later ones
+                anchor += f'-{anchors.count(anchor) - 1}'
+            return f'{match[1]} {match[2].replace("`", "")} {{#{name}_{anchor}}}'
 
         text = MARKER.sub('', text)
         text = HEADING.sub(heading, text)
