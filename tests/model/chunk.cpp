@@ -25,7 +25,7 @@ class reading final : public model::program {
     if (index < shared_.size()) {
       const chunk_reference mine = std::move(shared_[index]);
       const chunk_reference copy = mine;
-      model::require(content_.get() == 1, "memory was written to while somebody looked at it");
+      model::require(content_.get() == 1, "memory was written during a read");
     } else {
       const chunk_reference next = pool_->take();
       if (next->body() == memory_) content_.set(2);

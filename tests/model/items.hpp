@@ -43,7 +43,7 @@ class ledger {
     check_order();
     for (unsigned p = 0; p < producers; ++p) {
       for (unsigned n = 0; n < count; ++n) {
-        require(times(p, n) == 1, times(p, n) ? "an item came twice" : "an item was lost");
+        require(times(p, n) == 1, times(p, n) ? "an item left twice" : "an item was lost");
       }
     }
   }

@@ -164,7 +164,7 @@ void queue_base::abort_destroyed_in_use() const noexcept {
 }
 
 void detail::scope_destroyed(const task_scope&) noexcept {
-  assertion_failed("", "a task scope was destroyed while its tasks live", __FILE__, __LINE__);
+  assertion_failed("", "task scope destroyed while its tasks are running", __FILE__, __LINE__);
   std::abort();
 }
 

@@ -39,7 +39,7 @@ class across final : public model::program {
   }
   void finish() override {
     ledger_.check(2, each);
-    model::require(budget_.used() == 0, "the budget counts what is in no queue");
+    model::require(budget_.used() == 0, "the budget counts items outside its queues");
     model::require(budget_.statistics().waiting == 0, "a queue is left waiting");
   }
 
@@ -90,7 +90,7 @@ class one_goes final : public model::program {
     }
   }
   void finish() override {
-    model::require(budget_.used() == 1 && staying_.size() == 1, "the push is not in");
+    model::require(budget_.used() == 1 && staying_.size() == 1, "the push has not completed");
     static_cast<void>(staying_.try_pop());
   }
 

@@ -197,7 +197,8 @@ class late_pop final : public model::program {
     }
   }
   void finish() override {
-    model::require(queue_.statistics().waiting_pops == 0, "a pop that is over left its place");
+    model::require(queue_.statistics().waiting_pops == 0,
+                   "a finished pop is still in the wait queue");
     while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
     ledger_.check(1, 1);
   }
@@ -233,10 +234,11 @@ class late_run final : public model::program {
     }
   }
   void finish() override {
-    model::require(queue_.statistics().waiting_pushes == 0, "a push that is over left its place");
+    model::require(queue_.statistics().waiting_pushes == 0,
+                   "a finished push is still in the wait queue");
     while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
     ledger_.check(1, in_);
-    model::require(ledger_.count() == in_, "another number of items is in than was said");
+    model::require(ledger_.count() == in_, "the number of added items is not the reported one");
   }
 
   queue queue_{1};
@@ -307,7 +309,7 @@ class ended final : public model::program {
 
   void finish() override {
     ledger_.check(1, entered_);
-    model::require(ledger_.count() == entered_, "an item came that was not pushed");
+    model::require(ledger_.count() == entered_, "an item left that was not pushed");
     model::require(queue_.is_closed() && queue_.size() == 0, "the queue is not closed and drained");
   }
 

@@ -56,7 +56,7 @@ class owned final : public model::program {
     self.queue_.close();
     try {
       const bool pushed = co_await self.queue_.push(item(0, each));
-      model::require(!pushed, "a push was let in after the close");
+      model::require(!pushed, "a push succeeded after the close");
     } catch (const leat::failure&) {  // the same
     }
   }
@@ -102,7 +102,7 @@ class owned final : public model::program {
         }
         break;
       case act::look:
-        model::require(queue_.size() <= capacity, "more is in than there is room");
+        model::require(queue_.size() <= capacity, "the queue exceeds its capacity");
         break;
       case act::close: queue_.close(); break;
       case act::close_and_cancel: queue_.close_and_cancel(); break;
@@ -120,12 +120,12 @@ class owned final : public model::program {
       in += entered_[p];
       for (unsigned n = 0; n < entered_[p]; ++n) {
         const std::size_t times = ledger_.times(p, n);
-        model::require(times == 1, times ? "an item came twice" : "an item was lost");
+        model::require(times == 1, times ? "an item left twice" : "an item was lost");
       }
     }
-    model::require(ledger_.count() == in, "an item came that was not pushed");
+    model::require(ledger_.count() == in, "an item left that was not pushed");
     const leat::queue_statistics now = queue_.statistics();
-    model::require(now.waiting_pushes + now.waiting_pops == 0, "somebody still waits");
+    model::require(now.waiting_pushes + now.waiting_pops == 0, "an operation still waits");
   }
 
   queue queue_{capacity};

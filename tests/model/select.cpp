@@ -27,7 +27,7 @@ class selecting : public model::program {
     model::require(group_.live_tasks() == 0, "a task has not ended");
     for (queue* q : {&a_, &b_}) {
       model::require(q->statistics().waiting_pops + q->statistics().waiting_pushes == 0,
-                     "a select that is over left a place in line");
+                     "a finished select is still in a wait queue");
       while (const auto it = q->try_pop()) ledger_.took(1, *it);
     }
   }
@@ -132,7 +132,7 @@ class pushes final : public selecting {
     count_rest();
     for (unsigned producer = 0; producer < 2; ++producer) {
       for (unsigned n = 0; n < 2; ++n) {
-        model::require(ledger_.times(producer, n) == 1, "an item was lost, or came twice");
+        model::require(ledger_.times(producer, n) == 1, "an item was lost or left twice");
       }
     }
     model::require(ledger_.times(2, 0) + ledger_.times(2, 1) == 1, "not one of the two went in");
@@ -168,7 +168,7 @@ class batch final : public selecting {
     const std::size_t taken = ledger_.count();
     model::require(taken == 1 || taken == 2, "a select took nothing, or from both");
     count_rest();
-    model::require(ledger_.count() == 3, "an item was lost, or came twice");
+    model::require(ledger_.count() == 3, "an item was lost or left twice");
     for (unsigned n = 0; n < 2; ++n) model::require(ledger_.times(0, n) == 1, "not once");
   }
 };
@@ -212,7 +212,7 @@ class run final : public selecting {
   void finish() override {
     count_rest();
     ledger_.check(1, static_cast<unsigned>(in_));
-    model::require(ledger_.count() == in_, "another number of items is in than was said");
+    model::require(ledger_.count() == in_, "the number of added items is not the reported one");
   }
 
   std::size_t in_ = 0;
