@@ -14,7 +14,6 @@ IS_OPTIONS = re.compile(r'_(options|limits|policy)$')
 ALSO = ['fault_rates', 'file_source', 'restore_source', 'step_interval']
 STRUCT = re.compile(r'((?:^///[^\n]*\n)+)(?:^template <[^\n]*>\n)?^struct (\w+) \{\n(.*?)^\};', re.M | re.S)
 SENTENCE = re.compile(r'^.*?\.(?= |$)')
-AS_IN = re.compile(r'Members without a comment are as in (\w+)')
 ROW = re.compile(r'^(\| \[`(\w+)::(\w+)`\]\(#\2\) \|)[^|]*\|', re.M)
 ENUM = re.compile(r'^enum class (\w+)[^{;]*\{(.*?)\};', re.M | re.S)
 BLOCK = re.compile(r'(<!-- options: (\S+)#(\w+) -->\n).*?(<!-- /options -->)', re.S)
@@ -108,9 +107,6 @@ def read_structs(include):
             if IS_OPTIONS.search(name) or name in ALSO:
                 about = first_sentence(comment.replace('///', '').split('\n\n')[0])
                 rows = [(*row[:3], row[3] or enums.get(row[1], '')) for row in members(body)]
-                if found := AS_IN.search(' '.join(comment.replace('///', '').split())):
-                    others = {row[0]: row[3] for row in structs[found[1]][2]}
-                    rows = [(*row[:3], row[3] or others.get(row[0], '')) for row in rows]
                 structs[name] = (header.relative_to(include).as_posix(), about, rows)
     return structs
 

@@ -78,11 +78,11 @@ class Reader(Checker):
             self.comments[last] = self.lines[begin:first]
         elif any('///<' in line for line in self.lines[first:last + 1]):
             pass
-        elif first - 1 in self.comments:
-            self.comments[last] = self.insert[first] = self.comments[first - 1]
         else:
             text = self.standard(head, within)
-            if text:
+            if first - 1 in self.comments and text in (None, 'Constructor.', 'Operator.'):
+                self.comments[last] = self.insert[first] = self.comments[first - 1]
+            elif text:
                 self.insert[first] = [f'/// {text}']
 
     @staticmethod
