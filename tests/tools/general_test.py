@@ -66,6 +66,65 @@ class Usage(ToolTest):
             self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.|Try 'leat bench io --help'\.")
             self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
 
+    def test_usage_errors_name_both_sides_and_the_remedy(self):
+        self.write('a.tfrecord', records_file('x'))
+        self.write('b.tfrecord', records_file('x'))
+        self.write('a.txt', b'x\n')
+        self.write('a.bin', b'x')
+        self.write('a.foo', b'x')
+        a, b = 'a.tfrecord', 'b.tfrecord'
+        stdout = "--json cannot be combined with output to '-': both use standard output"
+        for arguments, message in [
+                (['cat', '--raw', '--json', a], '--raw cannot be combined with --example or --json'),
+                (['cat', '--records', '1,x', a], "--records: give indices and ranges such as 0,5-9,100, not '1,x'"),
+                (['cat', '--records', '5-2', a], "--records: range '5-2' is descending: put the smaller index first"),
+                (['index', '-'], 'standard input cannot have an index: give the name of a file'),
+                (['index', a, b, '--dali'], '--output and --dali accept one file, not 2'),
+                (['index', a, '--dali', '--check'], '--dali cannot be combined with --check or --json'),
+                (['convert', 'a.foo', '-o', 'c'], 'a.foo: unknown format: set --from'),
+                (['convert', 'a.bin', '-o', 'c'], 'a.bin: fixed records need a size: set --record-size'),
+                (['convert', 'a.txt', '-o', 'c.csv'], 'a.txt: lines and fixed records have no columns: csv can be made '
+                 'only from csv and from tf.train.Examples'),
+                (['convert', 'a.txt', '-o', 'c', '--no-header'], '--no-header applies only to csv output'),
+                (['convert', 'a.txt', '-o', 'c.gz', '--index'], '--index applies only to uncompressed TFRecord files'),
+                (['convert', 'a.txt', '-o', 'c.txt', '--shards', 2], '--shards, --max-records and --max-bytes apply '
+                 'only to TFRecord files, not to other formats or standard output'),
+                (['convert', 'a.txt', '-o', '-', '--json'], stdout),
+                (['convert', a, '-o', 'c.csv', '--delimiter', '"'], '--delimiter: give one character other than a '
+                 'quote or a newline, or \'tab\', not \'"\''),
+                (['repair', a], 'give either --output PATH or --in-place'),
+                (['repair', a, '-o', '-', '--json'], stdout),
+                (['repair', '-', '--in-place'], '--in-place cannot replace standard input: use --output'),
+                (['repair', a, b, '--in-place'], 'repair accepts one file, not 2'),
+                (['repair', a, '--roll-back', '--in-place'],
+                 '--roll-back requires a FILE and cannot be combined with --output or --in-place'),
+                (['checkpoints'], 'DIR is required: leat checkpoints DIR'),
+                (['checkpoints', '.', '--show', a], '--show cannot be combined with DIR or --prune'),
+                (['checkpoints', '.', '--prune-preserved'], '--prune-preserved requires --prune KEEP'),
+                (['cat', '--max-held', 'x', a], '--max-held: give a whole number of bytes, or with a unit, as in '
+                 "16MiB, not 'x'")]:
+            with self.subTest(message):
+                self.leat(*arguments, status=2)
+                self.assertEqual(self.errors.splitlines()[0], f'leat: {message}')
+
+    def test_data_errors_name_the_file_and_the_remedy(self):
+        self.write('text', b'no records')
+        self.write('a', records_file('x'))
+        os.mkdir(self.folder / 'dir')
+        for arguments, status, message in [
+                (['cat', '--records', 3, 'a'], 1, 'a: record 3 is out of range: the file has 1 record'),
+                (['cat', '--example', 'a'], 1, 'a, record 0 at offset 0: not a tf.train.Example'),
+                (['repair', 'text', '-o', 'b'], 1, 'text: no intact record found: output not written'),
+                (['convert', 'a', '--from', 'tfrecord', '--to', 'lines', '-o', 'dir'], 1,
+                 'dir: not a regular file: choose another output path'),
+                (['checkpoints', 'dir'], 3, 'dir: no checkpoints found'),
+                (['checkpoints', 'none'], 3, 'none: not a directory'),
+                (['report', 'dir'], 3, "dir: no event file found in it or below: the name of an event file "
+                 "contains 'tfevents'")]:
+            with self.subTest(message):
+                self.leat(*arguments, status=status)
+                self.assertIn(f'leat: {message}', self.errors)
+
     def test_control_characters_in_names_are_escaped(self):
         name, shown = 'a\x1b[31m\n\\', r'a\x1b[31m\n' + '\\'
         self.write(name, records_file('x'))

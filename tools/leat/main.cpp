@@ -73,7 +73,7 @@ void add_general_options(CLI::App& app, program& p) {
   app.add_option("-j,--jobs", p.jobs,
                  "Process N files concurrently, 0 to 1024 (default: 0, one for\n"
                  "each processor)\n\n"
-                 "Of run, N is the number of threads of the workers (default: as declared).")
+                 "For run, N is the number of threads for workers (default: as declared).")
       ->check(CLI::Range(0U, 1024U).description(""))
       ->type_name("N");
   app.add_flag("-q,--quiet", p.quiet,

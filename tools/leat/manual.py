@@ -32,7 +32,7 @@ def sentences(text):
 
 def head(option):
     names = [f'\\fB{name}\\fR'.replace('-', '\\-') for name in option['names']]
-    return ', '.join(names) + (f' \\fI{option["value"]}' if 'value' in option else '')
+    return ', '.join(names) + (f' \\fI{option["value"]}' if option.get('value') else '')
 
 
 def item(option):

@@ -182,8 +182,8 @@ leat::task<> print_selected(const cat_options& options, std::vector<index_range>
   for (const auto& [first, last] : ranges) {
     if (last >= file->size()) {
       throw leat::failure(leat::errc::out_of_range,
-                          fmt::format("{}: record {} is out of range: the file has {} records",
-                                      file->path(), last, file->size()));
+                          fmt::format("{}: record {} is out of range: the file has {}",
+                                      file->path(), last, count_text(file->size(), "record")));
     }
     for (std::uint64_t i = first; i <= last; ++i) {
       const leat::owned_record record = co_await file->at(i);

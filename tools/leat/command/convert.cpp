@@ -372,7 +372,7 @@ void add_input_options(CLI::App& command, convert_options& o) {
   add_choice(command, "--from", o.from, format_names,
              "Read this format: tfrecord, lines, csv or fixed\n"
              "(default: from the file name)")
-      ->type_name("WHAT");
+      ->type_name("FORMAT");
   as_size(command.add_option("--record-size", o.record_size,
                              "Set the size in bytes of each fixed record"));
   as_number(command.add_option("--header-size", o.header_size,
@@ -420,7 +420,7 @@ void add_output_options(CLI::App& command, convert_options& o) {
   add_choice(command, "--to", o.to, format_names,
              "Write this format: tfrecord, lines, csv or fixed\n"
              "(default: from the file name, or tfrecord)")
-      ->type_name("WHAT");
+      ->type_name("FORMAT");
   add_choice(command, "--to-compression", o.to_compression, compression_names,
              "Compress the output: none, zlib or gzip\n"
              "(default: from the file name, or none)")

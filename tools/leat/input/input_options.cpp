@@ -36,49 +36,50 @@ constexpr const char* reading_group = "Reading";
 
 }  // namespace
 
-void input_options::add_to(CLI::App& command, bool with_policy) {
-  this->command = &command;
-  as_path(command.add_option("FILE", names,
-                             "Files, or quoted patterns such as 'data/*.tfrecord'; - is\n"
-                             "standard input (default: standard input)"))
+void input_options::add_to(CLI::App& app, bool with_policy) {
+  command = &app;
+  as_path(app.add_option("FILE", names,
+                         "Files, or quoted patterns such as 'data/*.tfrecord'; - is\n"
+                         "standard input (default: standard input)"))
       ->type_name("");
-  command.option_defaults()->group(reading_group);
-  add_choice(command, "--compression", compression, compressions(),
-             "Decompress: auto, none, zlib or gzip (default: auto)\n\n"
-             "With auto, it is detected from the first bytes of a file.")
+  app.option_defaults()->group(reading_group);
+  add_choice(app, "--compression", compression, compressions(),
+             "Set the compression of the input: auto, none, zlib or gzip\n"
+             "(default: auto)\n\n"
+             "With auto, the compression is detected from the first bytes of a file.")
       ->type_name("HOW");
-  as_size(command.add_option("--max-record-size", max_record_size,
-                             "Treat a larger record as damaged (default: 1 GiB)\n\n"
-                             "The limit also applies to a line. SIZE is a number of bytes and can "
-                             "have a unit, as in 16MiB."),
+  as_size(app.add_option("--max-record-size", max_record_size,
+                         "Treat a larger record as damaged (default: 1 GiB)\n\n"
+                         "The limit also applies to a line. SIZE is a number of bytes and can "
+                         "have a unit, as in 16MiB."),
           1);
-  as_number(command.add_option("--max-ratio", max_ratio,
-                               "Reject data that inflates to more than N times its compressed\n"
-                               "size (default: 256)\n\n"
-                               "The first 16 MiB are always accepted."),
+  as_number(app.add_option("--max-ratio", max_ratio,
+                           "Reject data that inflates to more than N times its compressed\n"
+                           "size (default: 256)\n\n"
+                           "The first 16 MiB are always accepted."),
             1);
-  command.option_defaults()->group("Options");
+  app.option_defaults()->group("Options");
   if (!with_policy) return;
   add_choice(
-      command, "--on-damage", on_damage, damage_policies(),
+      app, "--on-damage", on_damage, damage_policies(),
       "Continue after damage: fail, skip, resync or skip-file\n"
       "(default: fail)\n\n"
       "With fail, the command stops at a damaged record. With skip, it continues with the next "
       "record, and fails if the offset of that is unknown. With resync, it continues with "
       "the next intact record. With skip-file, it continues with the next file.")
-      ->type_name("HOW")
+      ->type_name("POLICY")
       ->group(reading_group);
-  add_max_held_to(command);
+  add_max_held_to(app);
 }
 
-void input_options::add_max_held_to(CLI::App& command) {
-  as_size(command.add_option("--max-held", max_held,
-                             "Hold at most SIZE in memory while searching for a record in\n"
-                             "compressed data or a pipe (default: 16 MiB)\n\n"
-                             "A command searches for the next record after damage, of cat, head "
-                             "and convert only with --on-damage resync. The search skips a header "
-                             "that declares a larger record, and its record if there is one. A "
-                             "message mentions this."))
+void input_options::add_max_held_to(CLI::App& app) {
+  as_size(app.add_option("--max-held", max_held,
+                         "Hold at most SIZE in memory while searching for a record in\n"
+                         "compressed data or a pipe (default: 16 MiB)\n\n"
+                         "After damage, verify and repair search for the next intact record. cat, "
+                         "head and convert do so with --on-damage resync. The search skips a "
+                         "header that declares a larger record, and its record if there is one. "
+                         "A message mentions this."))
       ->group(reading_group);
 }
 

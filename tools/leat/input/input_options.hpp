@@ -36,9 +36,9 @@ struct input_options {
   const CLI::App* command = nullptr;  ///< the command with these options
 
   /// Adds FILE... and the options for reading. `with_policy`: also --on-damage and --max-held.
-  void add_to(CLI::App& command, bool with_policy);
+  void add_to(CLI::App& app, bool with_policy);
   /// Adds --max-held, for a command that searches for records after damage.
-  void add_max_held_to(CLI::App& command);
+  void add_max_held_to(CLI::App& app);
 
   /// Sets the options that all readers have. Each report is passed to `on_report`.
   template <class Options>
