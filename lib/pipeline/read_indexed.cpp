@@ -127,7 +127,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     for (std::size_t count = 0; !records.empty(); records = records.subspan(count)) {
       const std::uint32_t file = records.front().file;
       if (!reader_ || file >= reader_->files().size()) {
-        detail::throw_state_error(metrics().name(), "its buffers hold records of other files");
+        detail::throw_state_error(metrics().name(),
+                                  "a buffer of the pipeline holds records of other files");
       }
       tfrecord_file& from = *reader_->files()[file];
       indices.clear();
@@ -168,7 +169,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
     if (!options_.num_epochs || begun <= *options_.num_epochs) return;
     detail::throw_state_error(metrics().name(), "it is in epoch " + std::to_string(begun) +
-                                                    ", and num_epochs is " +
+                                                    ", but num_epochs is " +
                                                     std::to_string(*options_.num_epochs));
   }
 
@@ -190,8 +191,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     if (here == now.end()) return;
     const std::string& path =
         reader_->files()[static_cast<std::size_t>(here - now.begin())]->path();
-    detail::throw_state_error(metrics().name(), "'" + path + "' has changed: " +
-                                                    detail::describe_change(*then, here->size));
+    detail::throw_state_error(metrics().name(),
+                              "'" + path + "'" + detail::describe_change(*then, here->size));
   }
 
   task<void> open() {
@@ -255,7 +256,7 @@ pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
   indexed_reader_options reader = std::move(given);  // see braced
   auto context = detail::make_pipeline_context(std::move(options));
   if (files.empty())
-    context->throw_declaration_error(reader.name, "name at least one file or pattern");
+    context->throw_declaration_error(reader.name, "no files: pass at least one path or pattern");
   indexed_reader::check_options(reader);
   indexed_reader::check_seed(reader);
   context->wrap_report_handler(reader.corruption.on_report);

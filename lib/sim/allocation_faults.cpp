@@ -36,7 +36,8 @@ void allocation_faults::require_failing_new() {
     return;
   }
   throw std::logic_error(
-      "allocations are to fail, but no source of this program includes leat/sim/failing_new.hpp");
+      "allocation faults are enabled, but no source of this program includes "
+      "leat/sim/failing_new.hpp: include it in one source");
 }
 
 allocation_faults::without_faults::without_faults() noexcept

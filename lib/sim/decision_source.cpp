@@ -13,7 +13,7 @@ std::uint32_t decision_source::record(std::uint32_t options, std::uint32_t chose
 }
 
 std::uint32_t decision_source::choose(std::size_t options, const char* about) {
-  LEAT_ASSERT(options >= 1 && options <= UINT32_MAX, "a choice among nothing, or too much");
+  LEAT_ASSERT(options >= 1 && options <= UINT32_MAX, "number of options is out of range");
   if (options == 1) return 0;
   const auto count = static_cast<std::uint32_t>(options);
   if (scripted_) return record(count, scripted() % count, about);

@@ -41,7 +41,7 @@ std::size_t virtual_scheduler::ready() {
 
 // Holds back all ready items but the one that was chosen.
 void virtual_scheduler::run_one(std::size_t index) {
-  LEAT_ASSERT(index < pool_.size(), "a simulation chose an item that is not there");
+  LEAT_ASSERT(index < pool_.size(), "index of the chosen item is out of range");
   const auto chosen = pool_.begin() + static_cast<std::ptrdiff_t>(index);
   ready_items().push_back(**chosen);
   pool_.erase(chosen);
@@ -113,7 +113,7 @@ void virtual_scheduler::unwind(const std::string& dump) {
   // Each round reaches the owners that came into being while the last one was unwound.
   while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_on(*this)) run();
   if (live_tasks() == 0) return;
-  std::fprintf(stderr, "leat: deadlock, and a request to stop did not end it: %s", dump.c_str());
+  std::fprintf(stderr, "leat: deadlock that a stop request did not end: %s", dump.c_str());
   std::abort();
 }
 

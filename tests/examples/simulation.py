@@ -26,7 +26,7 @@ def run(command):
 
 def main():
     found = run(f'{shlex.quote(program)} planted')
-    command = re.search(r'^again: (LEAT_SIM_SEED=\d+ .*)$', found.stdout, re.MULTILINE)
+    command = re.search(r'^replay: (LEAT_SIM_SEED=\d+ .*)$', found.stdout, re.MULTILINE)
     require(command, 'no command to run it again', found.stdout)
     require('schedule, with 0 non-default decisions' in found.stdout, 'no schedule', found.stdout)
     require(' ,' not in found.stdout, 'a blank before a comma', found.stdout)

@@ -316,13 +316,13 @@ TEST_CASE("memory: a memory_budget that is too small is refused with what the st
   c.record = leat::sync_wait(write_files(dir, c));
   c.limit = 100'000;
   CHECK(leat_test::contains(refusal_of(dir, c),
-                            "pipeline 'pipeline': the memory_budget of 100000 bytes is too small: "
-                            "so far the stages need "));
+                            "pipeline 'pipeline': memory_budget of 100000 bytes is too small, the "
+                            "stages need at least "));
   c.limit = 2'500'000;  // enough for the readers, not for the buffer
   CHECK(leat_test::contains(refusal_of(dir, c), "'shuffle' "));
   c.limit = 0;
   CHECK(leat_test::contains(leat_test::refusal([&] { return peak_of(dir, c); }),
-                            "give a memory_budget above 0, or none"));
+                            "memory_budget is 0: set at least 1 byte, or leave it unset"));
 }
 
 TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it", "[faults]") {

@@ -414,7 +414,7 @@ TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
   CHECK_THROWS_AS(leat::sync_wait(read_all(some)), leat::failure);
   auto ranks = lines_of({.files = make_files(dir, {1}), .world = {.rank = 1, .world_size = 2}});
   CHECK(contains(leat_test::refusal([&] { return leat::sync_wait(read_all(ranks)); }),
-                 "1 files for 2 ranks"));
+                 "1 files are not enough for 2 ranks"));
 }
 
 TEST_CASE("pipeline: it ends before its end when it is told to", "[pipeline]") {
@@ -443,15 +443,15 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
     return leat_test::refusal(
         [&] { return leat::read_files<line_reader>(std::move(s), {.name = "train"}); });
   };
-  CHECK(contains(refused({}), "pipeline 'train', stage 'files': name at least one file"));
+  CHECK(contains(refused({}), "pipeline 'train', stage 'files': no files: list at least one"));
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
-  CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 to 1024 files"));
-  CHECK(contains(refused({.files = {"x"}, .block_length = 0}), "block of 1 record"));
+  CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave is 0: set 1 to 1024"));
+  CHECK(contains(refused({.files = {"x"}, .block_length = 0}), "block_length is 0: set at least"));
   CHECK(contains(refused({.files = {"x"}, .world = {.rank = 2, .world_size = 2}}),
                  "rank is 2, must be below the world_size of 2"));
   CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world = {.world_size = 2}}),
                  "the same seed"));
-  CHECK(contains(refused({.files = {"x"}, .name = ""}), "give the stage a name"));
+  CHECK(contains(refused({.files = {"x"}, .name = ""}), "stage has no name: set a name"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.max_line_size = 0}}),
                  "pipeline 'train', stage 'files': max_line_size must be 1 or more"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.read = {.depth = 1'000'000}}}),
@@ -474,26 +474,27 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
       return 0;
     });
   };
-  CHECK(contains(stage([](auto p) { return std::move(p).shuffle({}); }), "capacity of 1"));
-  CHECK(contains(stage([](auto p) { return std::move(p).batch({}); }), "size of 1 or more"));
+  CHECK(contains(stage([](auto p) { return std::move(p).shuffle({}); }), "capacity is 0: set"));
+  CHECK(contains(stage([](auto p) { return std::move(p).batch({}); }), "batch_size is 0: set"));
   for (const std::size_t blocks : {std::size_t{0}, SIZE_MAX - 1, SIZE_MAX}) {
     const auto ahead = [&](auto p) { return std::move(p).prefetch(blocks); };
-    CHECK(contains(stage(ahead), "1 to 1048576 blocks"));
+    CHECK(contains(stage(ahead), "blocks is out of range: set 1 to 1048576"));
   }
   CHECK(contains(
       stage([](auto p) { return std::move(p).map("text", [](std::string s) { return s; }); }),
-      "two stages of that name"));
+      "another stage has the same name: rename one of them"));
   CHECK(contains(stage([](auto p) {
                    return std::move(p).map("m", [](std::string s) { return s; }, {.workers = 5000});
                  }),
                  "at most 1024"));
-  CHECK(contains(stage([](auto p) {
-                   return std::move(p)
-                       .map("m", [](std::string s) { return s; }, {.workers = 1})
-                       .batch({.batch_size = 2})
-                       .prefetch({.blocks = 1, .on_worker = true});
-                 }),
-                 "stage 'prefetch': on_worker stands before all stages that have workers"));
+  CHECK(contains(
+      stage([](auto p) {
+        return std::move(p)
+            .map("m", [](std::string s) { return s; }, {.workers = 1})
+            .batch({.batch_size = 2})
+            .prefetch({.blocks = 1, .on_worker = true});
+      }),
+      "stage 'prefetch': on_worker after a stage with workers: call prefetch() before that stage"));
 }
 
 }  // namespace pipeline_test

@@ -103,7 +103,7 @@ TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipe
       }
     });
     CHECK(contains(error, "pipeline 'serve': no element for 10"));
-    CHECK(contains(error, "nobody feeds stage 'numbers'"));
+    CHECK(contains(error, "stage 'numbers' receives no input"));
   }
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("pipeline: a producer that was never started is named, not waited for"
       error = e.what();
     }
   });
-  CHECK(contains(error, "nobody feeds stage 'numbers'; never started: producer 'numbers'"));
+  CHECK(contains(error, "stage 'numbers' receives no input; never started: producer 'numbers'"));
 }
 
 // What next() says when it fails with deadline_exceeded.
@@ -243,7 +243,7 @@ TEST_CASE("pipeline: no producer is to blame for files that take long", "[pipeli
       error = e.what();
     }
   });
-  CHECK(contains(error, "all wait for stage 'files'"));
+  CHECK(contains(error, "stage 'files' makes the other stages wait"));
   CHECK(!contains(error, "never started"));
 }
 
@@ -275,8 +275,8 @@ TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pip
     } catch (const leat::failure&) {
     }
   });
-  CHECK(contains(error, "s: stage 'numbers' gave "));
-  CHECK(contains(error, " in that time, of which stage 'hundreds' has made none yet"));
+  CHECK(contains(error, "s: stage 'numbers' produced "));
+  CHECK(contains(error, " in this time, but stage 'hundreds' produced none"));
 }
 
 // The whole way, in a world that reads short, late and in another order each time.

@@ -221,7 +221,7 @@ TEST_CASE("sim: a task that never ends after a deadlock ends the process with th
     };
     leat::sim::run(stubborn());
   });
-  CHECK(contains(said, "a request to stop did not end it"));
+  CHECK(contains(said, "deadlock that a stop request did not end"));
   CHECK(contains(said, "wait for event 'godot'"));
 }
 

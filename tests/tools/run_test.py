@@ -635,10 +635,10 @@ class Errors(RunTest):
 
     def test_errors_of_the_library_have_a_position(self):
         source = '[source]\nfiles = ["a"]\n'
-        self.refused('[source]\nfiles = []\n', "1:1: pipeline 'pipeline', stage 'files': name at least")
+        self.refused('[source]\nfiles = []\n', "1:1: pipeline 'pipeline', stage 'files': no files: list at least")
         shuffle = '[[stage]]\nkind = "shuffle"\ncapacity = 2\n'
         self.refused(source + shuffle + shuffle,
-                     "6:1: pipeline 'pipeline', stage 'shuffle': there are two stages of that name")
+                     "6:1: pipeline 'pipeline', stage 'shuffle': another stage has the same name")
         self.refused('[source]\nfiles = ["a"]\nshuffle = true\nworld_size = 2\n',
                      "1:1: pipeline 'pipeline', stage 'files': give all ranks the same seed")
         parse = source + BATCH + '[[stage]]\nkind = "parse_csv"\n'
@@ -772,7 +772,7 @@ class Failures(RunTest):
         text = '[pipeline]\nmemory_budget = "SIZE"\n[source]\nformat = "lines"\nfiles = ["a.txt"]\n'
         self.assertEqual(self.run_it(text.replace('SIZE', '64 MiB')), '1000 records\n')
         self.run_it(text.replace('SIZE', '100 KiB'), status=2)
-        self.assertIn("p.toml:3:1: pipeline 'pipeline': the memory_budget of 102400 bytes is too small",
+        self.assertIn("p.toml:3:1: pipeline 'pipeline': memory_budget of 102400 bytes is too small",
                       self.errors)
 
     def test_patience(self):

@@ -108,7 +108,7 @@ class pipeline {
   /// Cost: the buffer, and a copy of each record or line into memory that the buffer already has.
   [[nodiscard]] auto shuffle(const shuffle_stage_options& options) && {
     if (options.capacity == 0)
-      context().throw_declaration_error(options.name, "give a capacity of 1 or more");
+      context().throw_declaration_error(options.name, "capacity is 0: set at least 1");
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
     stage_metrics& metrics = context().add_stage(options.name, least);
     using stage = detail::shuffle_stage<Block>;
@@ -120,7 +120,7 @@ class pipeline {
   /// Records become an owned_record_batch, lines an owned_line_batch, others a std::vector.
   [[nodiscard]] auto batch(const batch_stage_options& options) && {
     if (options.batch_size == 0)
-      context().throw_declaration_error(options.name, "give a batch_size of 1 or more");
+      context().throw_declaration_error(options.name, "batch_size is 0: set at least 1");
     stage_metrics& metrics = context().add_stage(options.name);
     using stage = detail::batch_stage<Block>;
     return continue_with(
@@ -136,8 +136,8 @@ class pipeline {
     if (options.blocks - 1 >= detail::max_prefetch_blocks)
       context().throw_declaration_error(options.name, detail::block_count_error);
     if (options.on_worker && last_ && last_->has_tasks()) {
-      context().throw_declaration_error(options.name,
-                                        "on_worker stands before all stages that have workers");
+      context().throw_declaration_error(
+          options.name, "on_worker after a stage with workers: call prefetch() before that stage");
     }
     stage_metrics& metrics = context().add_stage(options.name);
     return continue_with(std::make_unique<detail::prefetch_stage<Block>>(
@@ -167,7 +167,7 @@ class pipeline {
   [[nodiscard]] task<std::optional<value_type>> next() {
     static_assert(
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
-        "records and lines are views: batch() or map() them before next()");
+        "elements are views of records or lines: call batch() or map() before next()");
     const detail::exclusive_use::guard guard(in_use_);
     while (in_.left() == 0 || context_->should_yield()) {
       const bool more = co_await read();
@@ -260,9 +260,10 @@ class pipeline {
   template <detail::arity How, class Out, class Function>
   auto mapped(std::string name, Function f, const map_stage_options& options) && {
     if (options.workers > 1024)
-      context().throw_declaration_error(name, "take at most 1024 workers");
+      context().throw_declaration_error(
+          name, "workers is " + std::to_string(options.workers) + ": set at most 1024");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
-                  "the function gives views of elements that are gone soon: let it give a copy");
+                  "function returns views of elements that are destroyed soon: return a copy");
     stage_metrics& metrics = context().add_stage(std::move(name));
     using applied = detail::applied_function<How, Block, Out, Function>;
     auto function = std::make_unique<applied>(std::move(f));
@@ -327,7 +328,7 @@ class pipeline {
   task<void> restore_from(std::vector<std::string> states, detail::state_matcher choose) {
     const detail::exclusive_use::guard guard(in_use_);
     if (context_->has_started() || ended_) {
-      context_->require_savable("it runs already: restore it before the first next()");
+      context_->require_savable("it has already started; restore it before the first next()");
     }
     context_->require_savable(last_->save_error());
     last_->rewind();
@@ -351,7 +352,7 @@ class pipeline {
       save_error_ = last_->save_error();
       if (save_error_.empty()) end_ = state();
     } catch (const std::bad_alloc&) {
-      save_error_ = "no memory";
+      save_error_ = "out of memory";
     }
     in_.clear();
     last_.reset();  // here, since readers belong to this scheduler

@@ -49,7 +49,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 
   // What was popped is nowhere any more.
   std::string save_error() const override {
-    return "stage '" + this->metrics().name() + "': what a queue gave cannot be had again";
+    return "stage '" + this->metrics().name() + "' reads a queue, whose items cannot be read again";
   }
   void describe(std::vector<stage_state>&) const override {}
   void save(block_position, batch_numbers&, std::vector<stage_state>&) const override {}

@@ -28,9 +28,9 @@ void memory_use::require(const std::string& stage, std::size_t bytes) {
   }
   same->bytes = before;
   throw failure(errc::resource_exhausted,
-                owner_ + ": the memory_budget of " + std::to_string(limit_) +
-                    " bytes is too small: so far the stages need " + std::to_string(sum) + " (" +
-                    parts + "): give more, or let a buffer, a batch or the readers be smaller");
+                owner_ + ": memory_budget of " + std::to_string(limit_) +
+                    " bytes is too small, the stages need at least " + std::to_string(sum) + " (" +
+                    parts + "): raise it, or reduce the buffer, the batch size or the readers");
 }
 
 }  // namespace leat::detail

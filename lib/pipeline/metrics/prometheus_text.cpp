@@ -92,26 +92,27 @@ struct stage {
 constexpr metric<stage> of_stages[] = {
     {"leat_stage_tasks", "gauge", "Tasks that share the work of the stage.",
      [](const stage& s) { return to_text(s.metrics->tasks()); }},
-    {"leat_stage_records_total", "counter", "Records that went through the stage.",
+    {"leat_stage_records_total", "counter", "Records that passed through the stage.",
      [](const stage& s) { return to_text(s.metrics->records()); }},
     {"leat_stage_bytes_total", "counter", "Bytes of these records.",
      [](const stage& s) {
        return s.metrics->knows_bytes() ? to_text(s.metrics->bytes()) : std::string();
      }},
     {"leat_stage_left_over_bytes_total", "counter",
-     "Bytes at the ends of files that are no whole record, and were left out.",
+     "Bytes of incomplete records at the ends of files, which were skipped.",
      [](const stage& s) { return to_text(s.metrics->left_over()); }},
     {"leat_stage_at_work_seconds_total", "counter",
-     "Time for which tasks of the stage were there, waiting or not; the sum over them.",
+     "Time during which tasks of the stage existed, waiting or not; the sum over all tasks.",
      [](const stage& s) {
        return s.metrics->knows_work_time() ? seconds_text(s.metrics->work_time(s.now))
                                            : std::string();
      }},
     {"leat_stage_input_wait_seconds_total", "counter",
-     "Time for which tasks of the stage waited for input; the sum over them.",
+     "Time during which tasks of the stage waited for input; the sum over all tasks.",
      [](const stage& s) { return seconds_text(s.metrics->waited_for_input(s.now)); }},
     {"leat_stage_room_wait_seconds_total", "counter",
-     "Time for which tasks of the stage waited for free space in their output; the sum over them.",
+     "Time during which tasks of the stage waited for free capacity in their output; the sum over "
+     "all tasks.",
      [](const stage& s) {
        return s.metrics->knows_output_wait() ? seconds_text(s.metrics->waited_for_output(s.now))
                                              : std::string();
@@ -122,7 +123,7 @@ constexpr metric<stage> of_stages[] = {
        return s.metrics->capacity() > 0 ? to_text(s.metrics->held()) : std::string();
      }},
     {"leat_stage_fullness_ratio", "gauge",
-     "Fullness of the stage, from 0 to 1; near 0: the stages before it are too slow.",
+     "Fill level of the stage, from 0 to 1; near 0 if earlier stages are too slow.",
      [](const stage& s) {
        return s.metrics->capacity() > 0 ? ratio_text(stage_fullness(*s.metrics)->value)
                                         : std::string();
@@ -134,42 +135,42 @@ using queue = queue_statistics;
 constexpr metric<queue> of_queues[] = {
     {"leat_queue_items", "gauge", "Items in the queue.",
      [](const queue& q) { return to_text(q.size); }},
-    {"leat_queue_capacity_items", "gauge", "Items that fit into the queue.",
+    {"leat_queue_capacity_items", "gauge", "Capacity of the queue, in items.",
      [](const queue& q) { return limit_text(q.capacity); }},
-    {"leat_queue_min_items", "gauge", "Items that stay in the queue while it is open.",
+    {"leat_queue_min_items", "gauge", "Minimum size of the queue while it is open, in items.",
      [](const queue& q) { return to_text(q.min_after_dequeue); }},
-    {"leat_queue_peak_items", "gauge", "The most items that were ever in the queue.",
+    {"leat_queue_peak_items", "gauge", "Largest number of items in the queue so far.",
      [](const queue& q) { return to_text(q.peak_size); }},
     {"leat_queue_fullness_ratio", "gauge",
-     "How full the queue is above its minimum, from 0 to 1; near 0: it is filled too slowly.",
+     "Fill level above the minimum size, from 0 to 1; near 0 if the producers are too slow.",
      [](const queue& q) { return ratio_text(queue_fullness({}, q).value); }},
-    {"leat_queue_closed", "gauge", "1 when the queue takes no more items, else 0.",
+    {"leat_queue_closed", "gauge", "1 if the queue is closed, otherwise 0.",
      [](const queue& q) { return to_text(q.closed ? 1 : 0); }},
-    {"leat_queue_waiting_pushes", "gauge", "Operations that wait for room.",
+    {"leat_queue_waiting_pushes", "gauge", "Operations that wait for free capacity.",
      [](const queue& q) { return to_text(q.waiting_pushes); }},
     {"leat_queue_waiting_pops", "gauge", "Operations that wait for items.",
      [](const queue& q) { return to_text(q.waiting_pops); }},
-    {"leat_queue_pushed_items_total", "counter", "Items that were put in.",
+    {"leat_queue_pushed_items_total", "counter", "Items that were added.",
      [](const queue& q) { return to_text(q.pushed); }},
     // What went in and is not there. The statistics' own number falls when items come back.
     {"leat_queue_taken_items_total", "counter",
-     "Items that were taken out; one that came back counts again when it is taken again.",
+     "Items that were removed; a returned item counts again when it is removed again.",
      [](const queue& q) { return to_text(q.pushed + q.returned - q.size); }},
     {"leat_queue_returned_items_total", "counter",
-     "Items that were taken out for a batch that did not come about, and came back.",
+     "Items that were removed for a batch that was not completed, and were returned.",
      [](const queue& q) { return to_text(q.returned); }},
-    {"leat_queue_push_waits_total", "counter", "Operations that had to wait for room.",
+    {"leat_queue_push_waits_total", "counter", "Operations that had to wait for free capacity.",
      [](const queue& q) { return to_text(q.push_waits); }},
     {"leat_queue_pop_waits_total", "counter", "Operations that had to wait for items.",
      [](const queue& q) { return to_text(q.pop_waits); }},
 };
 
 constexpr metric<queue> of_weighed_queues[] = {
-    {"leat_queue_weight", "gauge", "Weight of the items in the queue, as its weigher says.",
+    {"leat_queue_weight", "gauge", "Weight of the items in the queue.",
      [](const queue& q) { return to_text(q.weight); }},
-    {"leat_queue_max_weight", "gauge", "Weight that fits into the queue.",
+    {"leat_queue_max_weight", "gauge", "Maximum weight of the queue.",
      [](const queue& q) { return limit_text(q.max_weight); }},
-    {"leat_queue_peak_weight", "gauge", "The most weight that was ever in the queue.",
+    {"leat_queue_peak_weight", "gauge", "Largest weight of the items in the queue so far.",
      [](const queue& q) { return to_text(q.peak_weight); }},
 };
 

@@ -59,7 +59,8 @@ std::string describe_waits(const std::vector<shares>& all, std::size_t i) {
   constexpr double min_reported_share = 0.01;
   std::string text;
   if (i > 0 && all[i - 1].room >= min_reported_share) {
-    text += ", while " + quoted(all[i - 1]) + " waited " + percent(all[i - 1].room) + " for room";
+    text += ", while " + quoted(all[i - 1]) + " waited " + percent(all[i - 1].room) +
+            " for free capacity";
   }
   if (i + 1 < all.size() && all[i + 1].input >= min_reported_share) {
     text += text.empty() ? ", while " : " and ";
@@ -94,12 +95,12 @@ std::string none_busy(const std::vector<shares>& all, const shares& busiest) {
   const shares& first = all.front();
   const shares& last = all.back();
   if (first.input >= half) {
-    return "The bottleneck is what feeds " + quoted(first) + ", which waited " +
-           percent(first.input) + " of the time for input.";
+    return "The bottleneck is the input of " + quoted(first) + ", which waited " +
+           percent(first.input) + " of the time for it.";
   }
   if (last.room >= half) {
-    return "The bottleneck is what takes from " + quoted(last) + ", which waited " +
-           percent(last.room) + " of the time for room.";
+    return "The bottleneck is the consumer of " + quoted(last) + ", which waited " +
+           percent(last.room) + " of the time for free capacity.";
   }
   std::size_t last_busy = all.size() - 1;
   while (all[last_busy].input >= half) --last_busy;  // not beyond the first, see above
@@ -111,8 +112,8 @@ std::string none_busy(const std::vector<shares>& all, const shares& busiest) {
   if (s) {
     return "The bottleneck is " + quoted(*s) + ": its tasks were busy " +
            percent(s->busy * s->tasks / work_of(all)) +
-           " of the time that any was, and wait for a thread; more threads let them work at the "
-           "same time.";
+           " of the time that any task was, and waited for a thread; more threads let them work at "
+           "the same time.";
   }
   return "No stage is the bottleneck: " + quoted(busiest) + ", the busiest, was busy " +
          percent(busiest.busy) + " of the time; larger queues let stages work at the same time.";
@@ -147,18 +148,18 @@ duration stage_metrics::work_time(std::optional<time_point> now) const noexcept 
 
 std::string describe_bottleneck(std::span<const stage_metrics* const> stages, duration elapsed,
                                 std::optional<time_point> now) {
-  if (stages.empty()) return "There is no stage to judge.";
+  if (stages.empty()) return "No stages to compare.";
   std::vector<shares> all;
   if (elapsed > duration(0)) {
     for (const stage_metrics* s : stages) all.push_back(shares_of(*s, elapsed, now));
   }
   const auto is_silent = [](const shares& s) { return s.silent; };
   if (std::all_of(all.begin(), all.end(), is_silent)) {
-    return "Nothing has run yet: no stage had a record, or waited for one.";
+    return "Nothing has run yet: no stage has received or awaited a record.";
   }
   const auto silent = std::find_if(all.begin(), all.end(), is_silent);
   if (silent != all.end()) {
-    return "The bottleneck is " + quoted(*silent) + ": nothing has gone through it.";
+    return "The bottleneck is " + quoted(*silent) + ": no record has passed through it.";
   }
   const auto less_busy = [](const shares& a, const shares& b) { return a.busy < b.busy; };
   const auto busiest = std::max_element(all.begin(), all.end(), less_busy);

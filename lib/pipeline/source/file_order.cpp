@@ -49,7 +49,9 @@ void file_order::begin_assigned(assigned_files d, std::size_t files, std::string
   for (const file_position& p : d.begun) files_.push_back(static_cast<std::size_t>(p.file));
   for (const std::uint64_t f : d.files) files_.push_back(static_cast<std::size_t>(f));
   const auto is_none = [files](std::size_t file) { return file >= files; };
-  if (std::ranges::any_of(files_, is_none)) throw_state_error(stage, "it has not so many files");
+  if (std::ranges::any_of(files_, is_none))
+    throw_state_error(
+        stage, "it lists a file beyond the " + std::to_string(files) + " files of the stage");
   assigned_ = std::make_shared<const assigned_files>(std::move(d));
 }
 

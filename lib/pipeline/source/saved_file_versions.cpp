@@ -9,10 +9,10 @@ namespace leat::detail {
 
 std::string describe_change(const saved_file_version& saved, std::uint64_t size) {
   if (saved.size != size) {
-    return "it has " + std::to_string(size) + " bytes, and had " + std::to_string(saved.size) +
+    return " has " + std::to_string(size) + " bytes, but had " + std::to_string(saved.size) +
            " when it was read";
   }
-  return "it has been written since it was read";
+  return " was modified after it was read";
 }
 
 saved_file_versions::saved_file_versions(std::vector<std::string> paths)
@@ -31,7 +31,7 @@ void saved_file_versions::note(std::size_t i, const file_status& status) noexcep
 task<void> saved_file_versions::require(const std::vector<saved_file_version>& saved,
                                         std::string_view stage) {
   if (saved.size() != paths_.size()) {
-    throw_state_error(stage, "there are " + std::to_string(paths_.size()) + " files, and were " +
+    throw_state_error(stage, "the stage has " + std::to_string(paths_.size()) + " files, but had " +
                                  std::to_string(saved.size()) + " when it was saved");
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
@@ -41,8 +41,7 @@ task<void> saved_file_versions::require(const std::vector<saved_file_version>& s
     if (!saved[i].read || versions_[i] == saved[i]) continue;
     const file_status now = co_await get_status(paths_[i]);
     if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {
-      throw_state_error(stage,
-                        "'" + paths_[i] + "' has changed: " + describe_change(saved[i], now.size));
+      throw_state_error(stage, "'" + paths_[i] + "'" + describe_change(saved[i], now.size));
     }
     versions_[i] = saved[i];
   }

@@ -55,9 +55,10 @@ task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patt
 
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage) {
   if (ranks <= files) return;
-  throw failure(errc::invalid_argument,
-                "stage '" + std::string(stage) + "': " + std::to_string(files) + " files for " +
-                    std::to_string(ranks) + " ranks: one would have nothing to read");
+  throw failure(errc::invalid_argument, "stage '" + std::string(stage) +
+                                            "': " + std::to_string(files) +
+                                            " files are not enough for " + std::to_string(ranks) +
+                                            " ranks: pass at least one file for each rank");
 }
 
 task<void> yield_if_due() {
@@ -74,21 +75,24 @@ pipeline_context::pipeline_context(pipeline_options options)
     throw failure(errc::invalid_argument, "pipeline '" + options_.name + "': " + why);
   };
   if (options_.patience && *options_.patience <= duration::zero()) {
-    throw_options_error("give a patience above 0, or none");
+    throw_options_error("patience is not positive: set a positive duration, or leave it unset");
   }
   if (options_.memory_budget == std::size_t{0}) {
-    throw_options_error("give a memory_budget above 0, or none");
+    throw_options_error("memory_budget is 0: set at least 1 byte, or leave it unset");
   }
-  if (std::ranges::count(options_.workers, nullptr) > 0) throw_options_error("one worker is null");
+  if (std::ranges::count(options_.workers, nullptr) > 0)
+    throw_options_error("workers contains a null pointer: pass pointers to schedulers");
 }
 
 stage_metrics& pipeline_context::add_stage(std::string name, std::size_t least) {
-  LEAT_ASSERT(!has_started(),
-              "a stage is added to a pipeline that has run: declare all stages before next()");
-  if (name.empty()) throw_declaration_error(name, "give the stage a name");
+  LEAT_ASSERT(
+      !has_started(),
+      "stage added to a pipeline that has started: declare all stages before the first next()");
+  if (name.empty())
+    throw_declaration_error(name, "stage has no name: set a name that is not empty");
   for (const stage_metrics* stage : stages()) {
     if (stage->name() == name)
-      throw_declaration_error(name, "there are two stages of that name: rename one");
+      throw_declaration_error(name, "another stage has the same name: rename one of them");
   }
   if (memory_.limited()) {
     memory_.require(name, least);
@@ -121,7 +125,7 @@ void pipeline_context::require_savable(std::string_view save_error) const {
 
 void pipeline_context::start() {
   scheduler_ = scheduler::current();
-  LEAT_ASSERT(scheduler_ != nullptr, "a pipeline runs in a task: call next() in one");
+  LEAT_ASSERT(scheduler_ != nullptr, "pipeline used outside a task: call next() in a task");
   turn_began_ = clock_read_at_ = scheduler_->now();
   group_.emplace(options_.name);
   consumer_.add_task();
@@ -194,12 +198,12 @@ failure pipeline_context::stall(duration patience, const std::vector<look>& befo
   std::string why;
   if (produced(stalled_stage) > 0 && stalled_stage < consumer) {
     const std::size_t next = stalled_stage + 1;
-    why = title(stalled_stage) + " gave " + std::to_string(produced(stalled_stage)) +
-          " in that time, of which " +
-          (next == consumer ? "none has come to the consumer" : title(next) + " has made none yet");
+    why = title(stalled_stage) + " produced " + std::to_string(produced(stalled_stage)) +
+          " in this time, but " +
+          (next == consumer ? "the consumer received none" : title(next) + " produced none");
   } else {
     const bool starves = waits(stalled_stage);
-    why = (starves ? "nobody feeds " : "all wait for ") + title(stalled_stage);
+    why = title(stalled_stage) + (starves ? " receives no input" : " makes the other stages wait");
     if (starves && stalled_stage == 0) why += unstarted_producers_text();
   }
   return {errc::deadline_exceeded,

@@ -44,8 +44,8 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
     return a.kind == b.kind && a.name == b.name;
   };
   if (!std::ranges::equal(saved, declared, same_stage)) {
-    throw failure(errc::invalid_argument, name + ": its stages are " + list_of(declared) +
-                                              ", and were " + list_of(saved) +
+    throw failure(errc::invalid_argument, name + ": stages are " + list_of(declared) +
+                                              ", but were " + list_of(saved) +
                                               " when the state was saved");
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
@@ -57,7 +57,7 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
       if (known && (now[k].name == rank_setting || now[k].name == world_size_setting)) continue;
       throw failure(errc::invalid_argument,
                     name + ", stage '" + saved[i].name + "': " + now[k].name + " is " +
-                        std::to_string(now[k].value) + ", and was " +
+                        std::to_string(now[k].value) + ", but was " +
                         (known ? std::to_string(then[k].value) : "unknown") +
                         " when the state was saved");
     }
@@ -70,16 +70,18 @@ void require_own_parts(const std::vector<stage_state>& saved, const std::string&
   for (const stage_state& s : saved) {
     const auto throw_if = [&](bool has, const char* what) {
       if (!has) return;
-      throw failure(errc::invalid_argument, name + ", stage '" + s.name + "': the state has " +
-                                                what + ", which such a stage never has");
+      throw failure(errc::invalid_argument, name + ", stage '" + s.name + "': state contains " +
+                                                what + ", which a stage of kind '" + s.kind +
+                                                "' never has");
     };
     const bool by_index = s.kind == "read_indexed";
     const bool has_reader = !s.reader.empty() || s.seed || !s.versions.empty() || s.world.rank != 0;
-    throw_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
+    throw_if(!s.begun.empty() && s.kind != "flat_map", "partly consumed elements");
     throw_if(!s.batches.empty() && s.kind != batch_kind, "batches");
     throw_if(s.buffer && s.kind != "shuffle", "a buffer");
     throw_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)), "files");
-    throw_if((has_reader || s.world.world_size != 1) && !by_index, "a reader by an index");
+    throw_if((has_reader || s.world.world_size != 1) && !by_index,
+             "the position of an indexed reader");
   }
 }
 
@@ -98,18 +100,19 @@ void require_own_batches(const std::vector<stage_state>& saved, const std::strin
     const auto require = [&](bool condition, const char* what) {
       if (condition) return;
       throw failure(errc::invalid_argument,
-                    name + ", stage '" + s.name + "': the state cannot be restored: " + what);
+                    name + ", stage '" + s.name + "': state cannot be restored: " + what);
     };
     const auto require_next = [&](const origin& o) {
       require(o.file == 0 && o.offset == 0 && wanted.index_of(o.index) == o.index,
-              "it has elements of a batch that it does not have");
+              "it has elements of a batch that it does not contain");
     };
     if (s.kind == batch_kind) {
       require(wanted.all().size() == s.batches.size(),
-              "it has other batches than stages behind it were in the midst of");
+              "its batches are not those that later stages had partly consumed");
       wanted = {};
       for (const std::vector<origin>& b : s.batches) {
-        require(b.size() <= s.settings.front().value, "it has a batch of another size");
+        require(b.size() <= s.settings.front().value,
+                "it has a batch of more elements than batch_size");
         if (i > first + 1) std::ranges::for_each(b, require_next);
       }
     } else {
@@ -167,10 +170,11 @@ void require_nothing_held(const std::vector<stage_state>& saved, const world_ran
     const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty();
     if (!holds) continue;
     const world_rank then = rank_of(saved.front());
-    throw failure(errc::failed_precondition,
-                  name + ", stage '" + s.name + "': it has elements of " + then.text() +
-                      ", and this is " + here.text() + ": give restore_ranks() the states of all " +
-                      std::to_string(then.world_size));
+    throw failure(errc::failed_precondition, name + ", stage '" + s.name +
+                                                 "': state has elements of " + then.text() +
+                                                 ", but this is " + here.text() +
+                                                 ": call restore_ranks() with the states of all " +
+                                                 std::to_string(then.world_size) + " ranks");
   }
 }
 
@@ -185,8 +189,9 @@ void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const 
     const stage_state& s = saved.front();
     if (seed_of(s) == seed_of(first)) continue;
     throw failure(errc::failed_precondition,
-                  name + ", stage '" + s.name + "': the seed of " + rank_of(s).text() +
-                      " is another one than that of " + rank_of(first).text());
+                  name + ", stage '" + s.name + "': seeds of " + rank_of(s).text() + " and " +
+                      rank_of(first).text() +
+                      " differ: only ranks with the same seed can be resharded");
   }
 }
 
@@ -203,7 +208,7 @@ class state_distributor {
     if (!to.buffer) return;
     to.buffer = buffer_state{.is_share = true};
     for (const auto& saved : ranks_) {
-      if (!saved[i].buffer) throw_state_error(to.name, "its state is not of a buffer");
+      if (!saved[i].buffer) throw_state_error(to.name, "it contains no shuffle buffer");
       to.buffer->draws = std::max(to.buffer->draws, saved[i].buffer->draws);
       add_share(saved[i].buffer->held, to.buffer->held);
     }
@@ -258,10 +263,10 @@ std::vector<stage_state> match_own_state(const std::vector<std::string>& one,
   if (then == here) return saved;
   if (saved.front().files) {
     throw failure(errc::failed_precondition, name + ", stage '" + saved.front().name +
-                                                 "': this is " + here.text() +
-                                                 ", and the state is of " + then.text() +
-                                                 ": give restore_ranks() the states of all " +
-                                                 std::to_string(then.world_size));
+                                                 "': state belongs to " + then.text() +
+                                                 ", but this is " + here.text() +
+                                                 ": call restore_ranks() with the states of all " +
+                                                 std::to_string(then.world_size) + " ranks");
   }
   require_nothing_held(saved, here, name);
   return saved;
@@ -280,14 +285,16 @@ std::vector<stage_state> reshard_states(const std::vector<std::string>& all,
     require_own_batches(saved, name);
     const world_rank then = rank_of(saved.front());
     if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
-      throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +
-                                                   " states, and one of them is of " + then.text() +
-                                                   ": give that of each rank, once");
+      throw failure(errc::failed_precondition, name + ": " + std::to_string(all.size()) +
+                                                   " states were passed, but one belongs to " +
+                                                   then.text() +
+                                                   ": pass the state of each rank exactly once");
     }
     ranks[then.rank] = std::move(saved);
   }
   if (all.empty()) {
-    throw failure(errc::failed_precondition, name + ": there is no state: give that of each rank");
+    throw failure(errc::failed_precondition,
+                  name + ": no states were passed: pass the state of each rank");
   }
   if (here.world_size == all.size()) return std::move(ranks[here.rank]);
   require_one_seed(ranks, name);

@@ -370,7 +370,7 @@ std::string stages_to_bytes(const std::vector<stage_state>& stages) {
 
 std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_view pipeline) {
   const auto throw_error = [&](errc code, const std::string& why) {
-    throw failure(code, "pipeline '" + std::string(pipeline) + "': the state " + why);
+    throw failure(code, "pipeline '" + std::string(pipeline) + "': state " + why);
   };
   std::vector<stage_state> stages;
   std::uint64_t found = 0;
@@ -382,7 +382,7 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
       throw protozero::invalid_tag_exception();
     }
     if (end.get_fixed32() != crc32c(as_bytes(content))) {
-      throw_error(errc::data_loss, "is corrupt: its checksum is another");
+      throw_error(errc::data_loss, "is corrupt: the checksum does not match");
     }
     pbf_reader from(content.data(), content.size());
     while (from.next()) {
@@ -393,28 +393,30 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
       }
     }
   } catch (const protozero::exception&) {
-    throw_error(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
+    throw_error(errc::invalid_argument,
+                "cannot be restored: its bytes are not the state of a pipeline");
   } catch (const unknown_field&) {
     if (found == version) {
       throw_error(errc::unimplemented,
-                  "has fields that are not known here: a later leat has saved it");
+                  "has unknown fields: it was saved by a later version of leat");
     }
   } catch (const unknown_batch& b) {
     if (found == version) {
       throw_error(
           errc::unimplemented,
-          "is of an earlier leat, which saved it while stage '" + b.stage +
-              "' was in the midst of what it makes of a batch, and did not say of what that was "
-              "made: take one in which it was done with a batch");
+          "was saved by an earlier version of leat while stage '" + b.stage +
+              "' had passed on only a part of a batch: restore a state that was saved at the end "
+              "of a batch");
     }
   }
   if (found != version) {
-    throw_error(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
-                                         std::to_string(version) + " is known here");
+    throw_error(errc::unimplemented, "has version " + std::to_string(found) +
+                                         ", but this version of leat reads only version " +
+                                         std::to_string(version));
   }
   if (stages_to_bytes(stages) != bytes) {
     throw_error(errc::invalid_argument,
-                "cannot be restored: its bytes are not as a pipeline writes them");
+                "cannot be restored: its bytes are not in the form that a pipeline writes");
   }
   return stages;
 }
@@ -424,9 +426,8 @@ void add_stage(std::vector<stage_state>& stages, stage_state stage) {
 }
 
 void throw_state_error(std::string_view stage, std::string_view why) {
-  throw failure(
-      errc::failed_precondition,
-      "stage '" + std::string(stage) + "': the state cannot be restored: " + std::string(why));
+  throw failure(errc::failed_precondition, "stage '" + std::string(stage) +
+                                               "': state cannot be restored: " + std::string(why));
 }
 
 void rethrow_input_error(std::string_view pipeline) {
@@ -443,12 +444,12 @@ void rethrow_input_error(std::string_view pipeline) {
   }
   std::throw_with_nested(
       failure(errc::failed_precondition,
-              "pipeline '" + std::string(pipeline) + "' cannot go on from its state: " + why));
+              "pipeline '" + std::string(pipeline) + "' cannot resume from its state: " + why));
 }
 
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved) {
   if (!given || *given == saved) return;
-  throw_state_error(stage, "the seed is " + std::to_string(*given) + ", and was " +
+  throw_state_error(stage, "seed is " + std::to_string(*given) + ", but was " +
                                std::to_string(saved) + " when it was saved");
 }
 
@@ -456,7 +457,7 @@ void throw_record_error(const std::string& path, const origin& record) {
   throw failure(errc::failed_precondition,
                 path + ": record " + std::to_string(record.index) + " at offset " +
                     std::to_string(record.offset) +
-                    ", which a stage needs again, is not there any more");
+                    " no longer exists, but is needed to restore a state");
 }
 
 }  // namespace leat::detail

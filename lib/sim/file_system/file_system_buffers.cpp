@@ -47,8 +47,8 @@ void file_system::hash_buffer(pending& p) {
 void file_system::check_buffer(const pending& p) const {
   const file_request& r = *p.request;
   if (p.buffer_hash == hash_of(r.data, r.size)) return;
-  violation_(std::string("the buffer of a ") + name_of(p.request->what) +
-             " was changed while the operation was under way");
+  violation_(std::string("buffer of a ") + name_of(p.request->what) +
+             " was changed during the operation");
 }
 
 }  // namespace leat::sim

@@ -13,7 +13,7 @@ delivery_log::entry& delivery_log::find(std::uint64_t id, const char* verb) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) {
     throw_violation("item " + std::to_string(id) + " was " + verb +
-                    ", yet never offered, or was refused");
+                    ", but was never pushed, or was rejected");
   }
   return found->second;
 }
@@ -21,28 +21,28 @@ delivery_log::entry& delivery_log::find(std::uint64_t id, const char* verb) {
 void delivery_log::record_push(std::uint64_t producer, std::uint64_t id) {
   const allocation_faults::without_faults own;
   const bool fresh = entries_.try_emplace(id, entry{producer, pushed_by_[producer]++}).second;
-  if (!fresh) throw_violation("item " + std::to_string(id) + " was offered twice");
+  if (!fresh) throw_violation("item " + std::to_string(id) + " was pushed twice");
 }
 
 void delivery_log::record_rejected(std::uint64_t id) {
   const allocation_faults::without_faults own;
-  if (find(id, "refused").taken) {
-    throw_violation("item " + std::to_string(id) + " was refused, yet somebody got it");
+  if (find(id, "rejected").taken) {
+    throw_violation("item " + std::to_string(id) + " was rejected, but a consumer received it");
   }
   entries_.erase(id);
 }
 
 void delivery_log::record_pop(std::uint64_t consumer, std::uint64_t id) {
   const allocation_faults::without_faults own;
-  entry& e = find(id, "taken");
+  entry& e = find(id, "popped");
   const std::string what = "item " + std::to_string(id) + " of producer " +
-                           std::to_string(e.producer) + " came to consumer " +
+                           std::to_string(e.producer) + " was delivered to consumer " +
                            std::to_string(consumer);
-  if (e.taken) throw_violation(what + ", and somebody has got it before");
+  if (e.taken) throw_violation(what + " after an earlier delivery");
   e.taken = true;
   ++taken_;
   std::uint64_t& next = next_[e.producer][consumer];
-  if (ordered_ && e.number < next) throw_violation(what + " behind a later one");
+  if (ordered_ && e.number < next) throw_violation(what + " after a later item");
   next = e.number + 1;
 }
 
@@ -58,8 +58,9 @@ void delivery_log::check_complete(std::size_t inside) const {
       break;
     }
   }
-  throw_violation(std::to_string(missing) + " items were accepted and did not come out, where " +
-                  std::to_string(inside) + " are still inside" + example);
+  throw_violation(std::to_string(missing) +
+                  " accepted items were not delivered, but the queue holds " +
+                  std::to_string(inside) + example);
 }
 
 }  // namespace leat::sim

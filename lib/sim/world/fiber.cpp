@@ -112,7 +112,7 @@ fiber::fiber() : state_(std::make_unique<state>()) {
                 static_cast<unsigned>(self), static_cast<unsigned>(std::uint64_t{self} >> 32U));
 }
 
-fiber::~fiber() { LEAT_ASSERT(!busy(), "a fiber was destroyed while its function is under way"); }
+fiber::~fiber() { LEAT_ASSERT(!busy(), "fiber destroyed while its function runs"); }
 
 // The life of a fiber: one function after the other.
 void fiber::enter(unsigned low, unsigned high) {
@@ -127,14 +127,14 @@ void fiber::enter(unsigned low, unsigned high) {
 }
 
 void fiber::start(void (*function)(void*), void* argument) noexcept {
-  LEAT_ASSERT(!busy(), "a fiber was started while its function is under way");
+  LEAT_ASSERT(!busy(), "fiber started while its function runs");
   function_ = function;
   argument_ = argument;
   switch_in();
 }
 
 void fiber::resume() noexcept {
-  LEAT_ASSERT(busy(), "a fiber was taken up that runs nothing");
+  LEAT_ASSERT(busy(), "fiber resumed without a running function");
   switch_in();
 }
 

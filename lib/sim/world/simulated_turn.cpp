@@ -33,7 +33,7 @@ simulated_turn::simulated_turn(virtual_scheduler& sched) noexcept
     : handler{&simulated_turn::preempt_if_due}, scheduler_(sched) {}
 
 simulated_turn::~simulated_turn() {
-  LEAT_ASSERT(!is_suspended(), "a world was destroyed while a thread is pre-empted");
+  LEAT_ASSERT(!is_suspended(), "world destroyed while a thread is pre-empted");
 }
 
 void simulated_turn::run(std::size_t item, unsigned point) {

@@ -32,7 +32,7 @@ struct run_failure {
 class assertion_seed_note {
  public:
   explicit assertion_seed_note(std::uint64_t seed)
-      : text_("in a simulated world; again: LEAT_SIM_SEED=" + std::to_string(seed)) {
+      : text_("in a simulated world; replay: LEAT_SIM_SEED=" + std::to_string(seed)) {
     leat::detail::assertion_note = text_.c_str();
   }
   assertion_seed_note(const assertion_seed_note&) = delete;
@@ -55,7 +55,7 @@ run_failure run_and_catch(world& w, const world::body& b) {
   } catch (const std::exception& e) {
     return {typeid(e).name(), e.what()};
   } catch (...) {
-    return {"unknown", "something that is no std::exception"};
+    return {"unknown", "exception that is not a std::exception"};
   }
   return {};
 }
@@ -77,7 +77,7 @@ std::size_t count_non_default(const script& s) {
 }
 
 std::string replay_hint(std::uint64_t seed, const sweep_options& options) {
-  return "again: LEAT_SIM_SEED=" + std::to_string(seed) + ' ' +
+  return "replay: LEAT_SIM_SEED=" + std::to_string(seed) + ' ' +
          (options.replay.empty() ? "and the same program" : options.replay) + '\n';
 }
 
@@ -91,10 +91,10 @@ std::string report(const world::body& b, std::uint64_t seed, const run_failure& 
   text << "seed " << seed << ": " << (alike ? again : failure).what << '\n'
        << replay_hint(seed, options);
   if (!alike) {
-    text << "not repeatable: with the same decisions it ended "
-         << (again.kind.empty() ? "well" : "otherwise, by: " + again.what)
-         << "; it depends on what is not the world's, such as an earlier run, real time, addresses "
-            "or other threads\n";
+    text << "not repeatable: with the same decisions the run "
+         << (again.kind.empty() ? "succeeded" : "failed with: " + again.what)
+         << "; it depends on something outside the world, such as an earlier run, real time, "
+            "addresses or other threads\n";
   }
   text << "schedule" << (alike ? "" : " of that run") << ", with " << count_non_default(shortest)
        << " non-default decisions (" << count_non_default(original) << " before shrinking):\n";
@@ -117,9 +117,9 @@ std::string find_divergence(world& one, world& other) {
   const std::uint64_t step = at != a.end()      ? at->step
                              : there != b.end() ? there->step
                                                 : std::min(one.steps(), other.steps());
-  return "a second run of it went another way from step " + std::to_string(step) +
-         " on: it depends on what is not the world's, such as an earlier run, real time, addresses "
-         "or other threads";
+  return "a second run diverged at step " + std::to_string(step) +
+         ": the run depends on something outside the world, such as an earlier run, real time, "
+         "addresses or other threads";
 }
 
 // What LEAT_SIM_SEED says; nothing where it is not set, or empty.
@@ -130,8 +130,8 @@ std::optional<std::uint64_t> seed_from_environment() {
   const char* const end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, seed);
   if (error == std::errc() && stop == end) return seed;
-  throw std::invalid_argument("LEAT_SIM_SEED must be a number from 0 to 2^64 - 1, it is '" +
-                              std::string(text) + "'");
+  throw std::invalid_argument("LEAT_SIM_SEED is '" + std::string(text) +
+                              "': set a number from 0 to 2^64 - 1");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void world::set_identity(const process_identity& identity) {
 }
 
 bool world::raise(int signal) noexcept {
-  LEAT_ASSERT(signal >= 1 && signal < NSIG, "a signal is raised that does not exist");
+  LEAT_ASSERT(signal >= 1 && signal < NSIG, "signal number is out of range");
   bool received = false;
   using receiver = leat::detail::signal_receiver;
   for (receiver* r = receiver::first(); r; r = receiver::next(*r)) {
@@ -120,7 +120,7 @@ void world::when_quiet(std::string name, std::function<bool()> holds) {
 
 void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
   const allocation_faults::without_faults own;
-  always(name + " never falls", [f = std::move(value), last = std::uint64_t{0}]() mutable {
+  always(name + " never decreases", [f = std::move(value), last = std::uint64_t{0}]() mutable {
     const std::uint64_t before = std::exchange(last, f());
     return before <= last;
   });
@@ -130,7 +130,7 @@ void world::watermark(const std::string& name, std::function<std::uint64_t()> re
                       std::function<std::uint64_t()> acknowledged) {
   const allocation_faults::without_faults own;
   never_falls(name, reached);
-  always(name + " is not ahead of what was acknowledged",
+  always(name + " does not exceed the acknowledged value",
          [f = std::move(reached), g = std::move(acknowledged)] { return f() <= g(); });
 }
 
@@ -151,7 +151,7 @@ void world::report_violation(std::string sentence) {
 
 void world::check(const std::vector<invariant>& all) {
   for (const invariant& i : all) {
-    if (!i.holds()) report_violation("does not hold: " + i.name);
+    if (!i.holds()) report_violation("invariant does not hold: " + i.name);
   }
 }
 
@@ -199,7 +199,7 @@ unsigned world::choose_preemption_point() {
   if (!preempting_ || threads_.size() < 2) return 0;
   if (!decisions_.chance(options_.preemption, "pre-empted?")) return 0;
   constexpr std::size_t points = 12;  // about as many as one item comes by
-  return 1 + decisions_.choose(points, "at which place");
+  return 1 + decisions_.choose(points, "preemption point");
 }
 
 void world::run_thread(std::size_t thread, std::size_t item) {
@@ -209,7 +209,7 @@ void world::run_thread(std::size_t thread, std::size_t item) {
   const bool traced = tracing_;  // the program may begin to trace within this turn
   if (traced) {
     add_to_trace("thread " + std::to_string(thread),
-                 is_resumed ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
+                 is_resumed ? "resumes where it was pre-empted" : threads_[thread]->describe(item));
   }
   const std::size_t failed = memory_.failed().size();
   static_cast<void>(files_.take_fault_text());  // while nobody traced
@@ -247,7 +247,7 @@ bool world::step() {
   if (all == 0) return false;
   decisions_.begin_step(++steps_);
   // The plain way is in turn, so that nobody is left out for ever.
-  std::size_t chosen = decisions_.choose(all, "who goes on");
+  std::size_t chosen = decisions_.choose(all, "next to run");
   std::size_t source = (last_ + 1) % sources;
   while (chosen >= ready_[source]) {
     chosen -= ready_[source];
@@ -266,7 +266,7 @@ bool world::step() {
 
 // Lets time jump to the next event. False: there is none.
 bool world::advance() {
-  LEAT_ASSERT(!any_preempted(), "time moves while somebody can run");
+  LEAT_ASSERT(!any_preempted(), "time advanced while a pre-empted thread can run");
   time_point next = files_.next_completion();
   for (const auto& t : threads_) next = std::min(next, t->next_event());
   if (next == no_deadline) return false;
@@ -274,7 +274,7 @@ bool world::advance() {
   for (const auto& t : threads_) t->advance_to(now_);
   ++time_advances_;
   if (options_.wall_jump_plan == time_advances_ ||
-      decisions_.chance(options_.wall_jump, "clock on the wall set?")) {
+      decisions_.chance(options_.wall_jump, "wall clock set?")) {
     set_wall_clock();
   }
   return true;
@@ -286,7 +286,7 @@ void world::set_wall_clock() {
   const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
   const std::chrono::seconds by = chosen <= most ? far : -far;
   jump_wall_clock(by);
-  if (tracing_) add_to_trace("clock on the wall", "set by " + std::to_string(by.count()) + " s");
+  if (tracing_) add_to_trace("wall clock", "set by " + std::to_string(by.count()) + " s");
 }
 
 std::size_t world::live_tasks() const noexcept {
@@ -299,7 +299,7 @@ void world::run_until_quiet() {
   while (violation_.empty() && step()) {
     if (steps_ > options_.max_steps) {
       throw step_limit_exceeded(
-          "no end after " + std::to_string(steps_) + " steps and " +
+          "run did not finish after " + std::to_string(steps_) + " steps and " +
           std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
           " virtual seconds: " + describe_live_tasks());
     }
@@ -336,7 +336,7 @@ void world::run(const body& b) {
     if (const std::ptrdiff_t left = leat::detail::live_frames() - frames;
         checks_frames_ && left != 0) {
       throw invariant_violation(std::to_string(left) +
-                                " coroutine frames are alive at the end of the run");
+                                " coroutine frames still exist at the end of the run");
     }
   } catch (...) {
     unwind(std::current_exception());
@@ -366,8 +366,8 @@ void world::unwind(const std::exception_ptr& failure) {
   preempting_ = true;
   if (live_tasks() == 0) return;
   std::fprintf(stderr,
-               "leat: a simulated world of seed %llu has failed: %s\n"
-               "leat: and a request to stop did not end it: %s",
+               "leat: simulated world of seed %llu failed: %s\n"
+               "leat: a stop request did not end it: %s",
                static_cast<unsigned long long>(seed_), leat::detail::error_message(failure).c_str(),
                describe_live_tasks().c_str());
   std::abort();

@@ -36,14 +36,17 @@ std::string stored_path(const std::string& directory, const std::string& path, b
 
 void check_file_name(const std::string& name) {
   if (!name.empty() && name.find('/') == std::string::npos) return;
-  throw failure(errc::invalid_argument, "latest_filename '" + name +
-                                            "': it names a file in the directory, and must not "
-                                            "have a '/'");
+  throw failure(errc::invalid_argument,
+                "latest_filename '" + name +
+                    "' is not the name of a file: it must not be empty or contain "
+                    "a '/'");
 }
 
 task<std::string> read_text(file& f) {
   if (f.status().size > max_state_size) {
-    throw failure(errc::invalid_argument, "the file is too large for a list of checkpoints");
+    throw failure(errc::invalid_argument,
+                  "file is too large for a state file: it has " + std::to_string(f.status().size) +
+                      " bytes, the limit is " + std::to_string(max_state_size));
   }
   std::string text(static_cast<std::size_t>(f.status().size), '\0');
   const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(text)));
@@ -103,10 +106,11 @@ task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string 
     throw unreadable_state(e.code(), path + ": " + without_code_message(e));
   }
   if (state.model_checkpoint_path.empty()) {
-    throw failure(errc::invalid_argument,
-                  "Invalid checkpoint state loaded from " + path +
-                      ": it has no model_checkpoint_path; name a checkpoint of the directory: "
-                      "model_checkpoint_path: \"NAME\"");
+    throw failure(
+        errc::invalid_argument,
+        "Invalid checkpoint state loaded from " + path +
+            ": no model_checkpoint_path, add a line that names a checkpoint of the directory: "
+            "model_checkpoint_path: \"NAME\"");
   }
   state.model_checkpoint_path = path_in(directory, state.model_checkpoint_path);
   for (std::string& p : state.all_model_checkpoint_paths) p = path_in(directory, p);
@@ -131,8 +135,9 @@ task<void> update_checkpoint_state(std::string directory, checkpoint_state state
   check_file_name(options.latest_filename);
   std::string path = detail::path_in(directory, options.latest_filename);
   if (path == state.model_checkpoint_path) {
-    throw failure(errc::invalid_argument,
-                  path + ": the name of the checkpoint conflicts with that of the state file");
+    throw failure(
+        errc::invalid_argument,
+        path + ": checkpoint and state file have the same name: use a different latest_filename");
   }
   auto& all = state.all_model_checkpoint_paths;
   if (all.empty() || all.back() != state.model_checkpoint_path) {
@@ -140,9 +145,10 @@ task<void> update_checkpoint_state(std::string directory, checkpoint_state state
   }
   const std::size_t times = state.all_model_checkpoint_timestamps.size();
   if (times > 0 && times != all.size()) {
-    throw failure(errc::invalid_argument, path + ": there are " + std::to_string(times) +
-                                              " timestamps for " + std::to_string(all.size()) +
-                                              " checkpoints: give as many, or none");
+    throw failure(errc::invalid_argument,
+                  path + ": " + std::to_string(times) + " timestamps for " +
+                      std::to_string(all.size()) +
+                      " checkpoints: pass one for each checkpoint, or leave the list empty");
   }
   const bool relative = options.save_relative_paths;
   state.model_checkpoint_path = stored_path(directory, state.model_checkpoint_path, relative);

@@ -80,16 +80,16 @@ class value_writer {
 void check_size(const file& f, const checkpoint_table::extent& all) {
   const std::uint64_t size = f.status().size;
   if (size == all.file_size) return;
-  throw failure(errc::data_loss, "the checkpoint has " + std::to_string(size) +
-                                     " bytes, it was written with " +
+  throw failure(errc::data_loss, "checkpoint has " + std::to_string(size) +
+                                     " bytes, but was written with " +
                                      std::to_string(all.file_size) +
-                                     (size < all.file_size ? ": it is cut off" : ""));
+                                     (size < all.file_size ? ": it is truncated" : ""));
 }
 
 task<void> read_all(file& f, std::uint64_t offset, std::span<std::byte> to) {
   const std::size_t got = co_await f.read_at(offset, to);
   if (got == to.size()) co_return;
-  throw failure(errc::data_loss, "the file became shorter while it was read");
+  throw failure(errc::data_loss, "file was truncated while it was read");
 }
 
 task<checkpoint_table> read_table(file& f) {
@@ -107,15 +107,15 @@ using entry_map = std::unordered_map<std::string_view, const checkpoint_entry*>;
 void check_identity(const checkpoint_table& table, const checkpoint_registry& registry) {
   if (registry.identity().empty() || table.identity == registry.identity()) return;
   throw failure(errc::failed_precondition,
-                "the checkpoint is of '" + table.identity + "', this program is '" +
+                "checkpoint belongs to '" + table.identity + "', but this program is '" +
                     registry.identity() +
-                    "': if this is the same program, give its registry the old name back, "
+                    "': if it is the same program, restore the old identity with "
                     "checkpoint_registry(\"" +
-                    table.identity + "\"); only a different program takes another directory");
+                    table.identity + "\"), otherwise use a different directory");
 }
 
 std::string left_out_advice(const std::string& name) {
-  return "; to keep the other values and the initial one of this entry: saver_options::left_out = "
+  return "; to restore only the other entries, set saver_options::left_out = "
          "{\"" +
          name + "\"}";
 }
@@ -131,7 +131,7 @@ void check_entry(const checkpoint_entry& e, const checkpoint_item& item) {
                                                     : item.type());
   throw failure(errc::invalid_argument,
                 "entry '" + e.name + "' is " + describe(e.type, e.element_size, e.count()) +
-                    ", the program has " + expected + left_out_advice(item.name()));
+                    ", but the program has " + expected + left_out_advice(item.name()));
 }
 
 // A registered item with the entry of a checkpoint from which it is restored.
@@ -170,10 +170,10 @@ void check_extra(const checkpoint_table& table, const matched_entries& matched,
     if (matched.known.contains(&e)) continue;
     if (contains(options.may_be_extra, e.name)) continue;
     throw failure(errc::invalid_argument,
-                  "the checkpoint has an entry '" + e.name + "' (" +
+                  "checkpoint has an entry '" + e.name + "' (" +
                       describe(e.type, e.element_size, e.count()) +
                       ") that the program does not register: register it, or drop it from the "
-                      "state by saver_options::may_be_extra = {\"" +
+                      "state with saver_options::may_be_extra = {\"" +
                       e.name + "\"}");
   }
 }
@@ -196,11 +196,12 @@ matched_entries match_entries(const checkpoint_table& table, const checkpoint_re
     } else if (contains(options.may_be_missing, name)) {
       matched.not_restored.push_back(name);
     } else {
-      throw failure(errc::not_found,
-                    "the checkpoint has no entry '" + name +
-                        "', since it is of a program that did not register it: keep its initial "
-                        "value by saver_options::may_be_missing = {\"" +
-                        name + "\"}, or name the entry that it replaces in saver_options::renamed");
+      throw failure(
+          errc::not_found,
+          "checkpoint has no entry '" + name +
+              "', because the program that saved it did not register it: keep the initial "
+              "value with saver_options::may_be_missing = {\"" +
+              name + "\"}, or name the entry that it replaces in saver_options::renamed");
     }
   }
   check_extra(table, matched, options);
@@ -209,9 +210,9 @@ matched_entries match_entries(const checkpoint_table& table, const checkpoint_re
 
 void check_checksum(const checkpoint_entry& e, std::uint32_t checksum) {
   if (checksum == e.checksum) return;
-  throw failure(errc::data_loss, "the checkpoint is corrupt: the checksum of entry '" + e.name +
-                                     "', " + std::to_string(e.size) + " bytes at offset " +
-                                     std::to_string(e.offset) + ", is wrong");
+  throw failure(errc::data_loss, "checkpoint is corrupt: checksum of entry '" + e.name + "', " +
+                                     std::to_string(e.size) + " bytes at offset " +
+                                     std::to_string(e.offset) + ", does not match");
 }
 
 task<void> read_value(file& f, const checkpoint_entry& e, std::span<std::byte> to) {
@@ -308,8 +309,9 @@ task<void> restore_matched(const std::vector<matched_entry>& restored, std::stri
   }
   if (error) {
     const std::string stuck = co_await roll_back(std::move(done));
-    std::string context = path + ": entry '" + name + "' is refused";
-    if (!stuck.empty()) context += ", and what was restored already did not go back: " + stuck;
+    std::string context = path + ": entry '" + name + "' is rejected";
+    if (!stuck.empty())
+      context += ", and entries restored before it could not be rolled back: " + stuck;
     rethrow_object_error(context, left_out_advice(name), error);
   }
   for (const auto& [item, entry] : restored) {
@@ -393,12 +395,13 @@ task<std::string> read_object_from(file& f, std::string name) {
   const checkpoint_table table = co_await read_table(f);
   const auto found = std::ranges::find(table.entries, name, &checkpoint_entry::name);
   if (found == table.entries.end()) {
-    throw failure(errc::not_found, "the checkpoint has no entry '" + name + "'");
+    throw failure(errc::not_found, "checkpoint has no entry '" + name + "'");
   }
   if (found->type != "object") {
     throw failure(errc::invalid_argument,
                   "entry '" + name + "' is " +
-                      describe(found->type, found->element_size, found->count()) + ", no object");
+                      describe(found->type, found->element_size, found->count()) +
+                      ", not an object");
   }
   std::string bytes(static_cast<std::size_t>(found->size), '\0');
   co_await read_value(f, *found, std::as_writable_bytes(std::span(bytes)));

@@ -11,7 +11,7 @@
 namespace leat {
 
 task<void> detail::checkpoint_item::restore(std::string) {
-  LEAT_ASSERT(is_object(), "values in memory are taken over, not restored");
+  LEAT_ASSERT(is_object(), "restore() called for values in memory");
   co_return;
 }
 
@@ -23,7 +23,7 @@ std::span<std::byte> detail::memory_item::stage(std::size_t size) {
 void detail::memory_item::drop() noexcept { std::vector<std::byte>().swap(staged_); }
 
 void detail::memory_item::commit() noexcept {
-  LEAT_ASSERT(staged_.size() == bytes_.size(), "a value is restored in another size");
+  LEAT_ASSERT(staged_.size() == bytes_.size(), "restored value has a different size");
   if (!staged_.empty()) std::memcpy(bytes_.data(), staged_.data(), staged_.size());
   drop();
 }
@@ -51,29 +51,30 @@ namespace {
 // Now, and not when the program first saves.
 void check_length(std::string_view what, const std::string& text) {
   if (text.size() <= checkpoint_table::max_text_size) return;
-  throw failure(errc::invalid_argument, "checkpoint_registry: " + std::string(what) + " of " +
-                                            std::to_string(text.size()) +
-                                            " bytes is too long, the most is " +
-                                            std::to_string(checkpoint_table::max_text_size));
+  throw failure(errc::invalid_argument,
+                "checkpoint_registry: " + std::string(what) + " of " + std::to_string(text.size()) +
+                    " bytes is too long: the limit is " +
+                    std::to_string(checkpoint_table::max_text_size) + " bytes");
 }
 
 }  // namespace
 
 checkpoint_registry::checkpoint_registry(std::string identity) : identity_(std::move(identity)) {
-  check_length("an identity", identity_);
+  check_length("identity", identity_);
 }
 
 std::size_t checkpoint_registry::size() const noexcept { return items_.size(); }
 
 void checkpoint_registry::add_item(std::unique_ptr<detail::checkpoint_item> item) {
   if (item->name().empty()) {
-    throw failure(errc::invalid_argument, "checkpoint_registry: a value without a name");
+    throw failure(errc::invalid_argument,
+                  "checkpoint_registry: name is empty: pass a name for each value");
   }
-  check_length("a name", item->name());
+  check_length("name", item->name());
   const auto same = [&](const auto& other) { return other->name() == item->name(); };
   if (std::any_of(items_.begin(), items_.end(), same)) {
-    throw failure(errc::already_exists, "checkpoint_registry: two values are called '" +
-                                            item->name() + "': give each a name of its own");
+    throw failure(errc::already_exists, "checkpoint_registry: duplicate name '" + item->name() +
+                                            "': use a unique name for each value");
   }
   items_.push_back(std::move(item));
 }

@@ -63,10 +63,10 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
   const bool taken = co_await f.try_lock();
   if (!taken) {
     std::string holder = co_await read_holder(f);
-    if (holder.empty()) holder = "a process that has not said who it is yet";
+    if (holder.empty()) holder = "an unknown process";
     throw failure(errc::failed_precondition,
-                  directory + ": the directory is in use by " + holder +
-                      ": end that one; only a different program takes another directory (lock "
+                  directory + ": directory is locked by " + holder +
+                      ": stop that process, or use another directory for a different program (lock "
                       "file " +
                       path + ")");
   }

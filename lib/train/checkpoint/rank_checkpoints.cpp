@@ -57,7 +57,7 @@ task<std::vector<rank_listing>> list_ranks(const std::vector<std::string>& direc
   co_return ranks;
 }
 
-// "DIRECTORY has 40, 50; DIRECTORY has none".
+// "DIRECTORY has 40, 50; DIRECTORY has no checkpoint".
 std::string format_steps(const std::vector<rank_listing>& ranks) {
   std::string text;
   for (const rank_listing& rank : ranks) {
@@ -65,8 +65,8 @@ std::string format_steps(const std::vector<rank_listing>& ranks) {
     for (const auto& [step, path] : rank.paths) {
       steps += (steps.empty() ? "" : ", ") + std::to_string(step);
     }
-    text +=
-        (text.empty() ? "" : "; ") + rank.directory + " has " + (steps.empty() ? "none" : steps);
+    text += (text.empty() ? "" : "; ") + rank.directory + " has " +
+            (steps.empty() ? "no checkpoint" : steps);
   }
   return text;
 }
@@ -106,9 +106,9 @@ task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_
   if (missing != ranks.end()) {
     throw failure(
         errc::failed_precondition,
-        "train: the directory '" + missing->directory +
-            "' of a rank does not exist, though others have saved: " + format_steps(ranks) +
-            "; name the right one, or, only if this rank has never saved, make it, empty");
+        "train: directory '" + missing->directory +
+            "' of a rank does not exist, but other ranks have saved (" + format_steps(ranks) +
+            "): correct the path, or create an empty directory if this rank has never saved");
   }
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
     const auto& [step, path] = *each;
@@ -134,8 +134,8 @@ task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_
       std::ranges::any_of(ranks, [](const auto& has) { return has.paths.empty(); });
   if (begun) co_return std::nullopt;
   throw failure(errc::failed_precondition,
-                "train: there is no step of which all ranks have a checkpoint that is whole: " +
-                    format_steps(ranks) + "; ranks have to save at the same steps");
+                "train: no step with an intact checkpoint of every rank (" + format_steps(ranks) +
+                    "): save at the same steps on all ranks");
 }
 
 }  // namespace

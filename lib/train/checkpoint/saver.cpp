@@ -51,13 +51,13 @@ void check_options(const std::string& directory, const checkpoint_registry& regi
   const auto check_name = [&](std::string_view option, const std::string& name) {
     if (!name.empty() && name.find('/') == std::string::npos) return;
     refuse(std::string(option) + " '" + name +
-           "' names files in the directory: it must not be empty or have a '/'");
+           "' is not the name of a file: it must not be empty or contain a '/'");
   };
   if (directory.empty()) {
-    refuse("the path of the directory is empty; for the current directory use \".\"");
+    refuse("path of the directory is empty: use \".\" for the current directory");
   }
   if (registry.empty() && !o.allow_empty) {
-    refuse("No variables to save: add some to the registry, or say allow_empty");
+    refuse("No variables to save: add some to the registry, or set allow_empty");
   }
   check_name("basename", o.basename);
   check_name("latest_filename", o.latest_filename);
@@ -66,15 +66,16 @@ void check_options(const std::string& directory, const checkpoint_registry& regi
   if (detail::is_checkpoint_name(list, o.basename, step) ||
       !detail::strip_partial_suffix(list).empty()) {
     refuse("latest_filename '" + list +
-           "' is the name of a checkpoint, or of a file that is half written, and would be "
-           "replaced or removed: take another one");
+           "' is the name of a checkpoint or of a partial file, and would be "
+           "replaced or removed: use a different name");
   }
   if (!o.rank_directories.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
-    refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
-           std::to_string(*o.max_to_keep));
+    refuse("max_to_keep is " + std::to_string(*o.max_to_keep) +
+           ", but rank_directories requires at least 3");
   }
   check_permitted(registry, o);
-  if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
+  if (o.keep_every < duration::zero())
+    refuse("keep_every is negative: set 0 to keep no checkpoint permanently");
 }
 
 }  // namespace
@@ -213,10 +214,10 @@ task<void> saver::state::report_unlisted() const {
   wanted.model_checkpoint_path = detail::file_name_in(found.model_checkpoint_path);
   std::string line = wanted.to_text();
   line.pop_back();  // its end
-  warn(directory + ": complete checkpoints of this program that no state file lists: " +
-       std::to_string(count) + ", the newest " + wanted.model_checkpoint_path +
-       "; none is taken, and each is left alone until its step is saved again. To go on from there "
-       "end the program and write " +
+  warn(directory + ": state file is missing, but the directory has " + std::to_string(count) +
+       " complete checkpoints of this program, the newest is " + wanted.model_checkpoint_path +
+       ": the saver neither restores nor deletes them; to resume from the newest, stop the program "
+       "and write " +
        line + " into " + in_directory(options.latest_filename));
 }
 
@@ -229,9 +230,9 @@ task<void> saver::state::recover() {
     s = co_await newest_own(options.max_to_keep);
     const std::string newest(detail::file_name_in(s->model_checkpoint_path));
     warn(in_directory(options.latest_filename) +
-         ": the state file cannot be read; the saver uses the newest checkpoints of this program "
+         ": state file cannot be read: the saver uses the newest checkpoints of this program "
          "in the directory (" +
-         (newest.empty() ? "none found" : "the newest is " + newest) +
+         (newest.empty() ? "not found" : "the newest is " + newest) +
          ") and never deletes the others");
   }
   if (!s && options.rank_directories.empty()) co_await report_unlisted();
@@ -244,7 +245,7 @@ task<void> saver::state::recover() {
   const double now = detail::unix_seconds(sched.wall_time());
   if (rotation.recover(*s, modified, now)) {
     warn(directory +
-         ": the clock was set back since the last checkpoint; those from before are "
+         ": clock was set back after the last checkpoint: earlier checkpoints are "
          "never deleted");
   }
   for (auto& [path, time] : newer) rotation.add(std::move(path), std::min(time, now));
@@ -272,7 +273,7 @@ task<void> saver::state::prepare() {
       co_await remove_file(in_directory(name));
     } catch (const failure& e) {
       if (e.code() == errc::cancelled) throw;
-      warn_about(e, "what is left of a dead program cannot be removed: ");
+      warn_about(e, "partial file of an earlier program cannot be removed: ");
     }
   }
   cleaned = true;
@@ -295,7 +296,7 @@ task<void> saver::state::delete_old() {
       co_await remove_checkpoint(oldest->path);
     } catch (const failure& e) {
       if (e.code() == errc::not_found) continue;
-      warn_about(e, "an old checkpoint cannot be deleted: ");
+      warn_about(e, "old checkpoint cannot be deleted: ");
       stuck.push_back(std::move(*oldest));
     }
   }
@@ -304,7 +305,7 @@ task<void> saver::state::delete_old() {
   try {
     co_await write_state(rotation.state());
   } catch (const failure& e) {
-    warn_about(e, "the state file still lists checkpoints that were deleted: ");
+    warn_about(e, "state file still lists deleted checkpoints: ");
   }
 }
 
@@ -337,7 +338,7 @@ saver::saver(saver&&) noexcept = default;
 saver::~saver() = default;
 
 saver::state& saver::get_state() const {
-  LEAT_ASSERT(state_, "a saver is used that was moved to another place: use that one");
+  LEAT_ASSERT(state_, "saver used after it was moved from: use the object that it was moved to");
   return *state_;
 }
 
@@ -359,9 +360,9 @@ task<std::string> saver::save(std::uint64_t step) { return get_state().save(path
 task<std::string> saver::save() {
   const saver_options& o = get_state().options;
   if (o.basename == o.latest_filename) {
-    throw failure(errc::invalid_argument, "saver: the checkpoint '" + o.basename +
-                                              "' collides with the state file of that name: give "
-                                              "a step, or another basename");
+    throw failure(errc::invalid_argument, "saver: checkpoint '" + o.basename +
+                                              "' has the name of the state file: pass a step, or "
+                                              "set a different basename");
   }
   return get_state().save(get_state().in_directory(o.basename));
 }

@@ -33,9 +33,9 @@ bool allows_fallback(const std::error_code& code) noexcept {
     std::rethrow_exception(why);
   } catch (const failure& e) {
     throw failure(e.code(), detail::without_code_message(e) +
-                                "; the checkpoint is whole, so none before it is taken: put this "
-                                "right, leave the entry out by saver_options::left_out, or go back "
-                                "by saver_options::skip_intact");
+                                "; the checkpoint is intact, so no earlier one is used: correct "
+                                "the cause, exclude the entry with saver_options::left_out, or "
+                                "permit earlier checkpoints with saver_options::skip_intact");
   }
 }
 
@@ -46,7 +46,7 @@ bool allows_fallback(const std::error_code& code) noexcept {
     std::rethrow_exception(why);
   } catch (const failure& e) {
     throw failure(e.code(), detail::without_code_message(e) + "; '" + directory +
-                                "' contains no checkpoint: put one there, or remove the state "
+                                "' contains no checkpoint: copy one there, or remove the state "
                                 "file to start from the initial values");
   }
 }
@@ -55,7 +55,7 @@ bool allows_fallback(const std::error_code& code) noexcept {
 
 task<void> saver::state::restore_one(std::string path, detail::restore_phase& phase) {
   if (path.empty()) {
-    throw failure(errc::invalid_argument, "saver: there is no path: name a checkpoint to restore");
+    throw failure(errc::invalid_argument, "saver: path is empty: pass the path of a checkpoint");
   }
   if (registry.empty()) co_return;
   const bool there = co_await checkpoint_exists(path);
@@ -69,8 +69,7 @@ task<void> saver::state::restore_one(std::string path, detail::restore_phase& ph
   if (!restored_partly) co_return;
   std::string names;
   for (const std::string& name : not_restored) names += (names.empty() ? "'" : ", '") + name + "'";
-  warn(path + ": restored without " + names +
-       ", as saver_options permit: each keeps the value that it had");
+  warn(path + ": restored without " + names + ", as saver_options permits: they keep their values");
 }
 
 task<saver::state::candidates> saver::state::find_candidates() const {
@@ -170,7 +169,10 @@ task<void> saver::state::roll_back(const std::optional<rank_checkpoints>& to) {
     if (to && step <= to->step) continue;
     const bool is_one = co_await checkpoint_exists(path);
     if (!is_one) continue;  // a directory of this name
-    if (!to) warn(path + ": deleted, since the job begins anew: not all ranks have saved");
+    if (!to)
+      warn(path +
+           ": checkpoint deleted, because not all ranks have saved one: the job starts from its "
+           "initial values");
     co_await remove_checkpoint(path);
     rotation.forget(path);
     deleted = true;
@@ -224,8 +226,8 @@ task<std::optional<std::string>> saver::state::restore_common_step() {
   }
   throw failure(errc::failed_precondition,
                 directory +
-                    ": other ranks save while this one is restored: end all processes of "
-                    "the job before any is started again");
+                    ": other ranks save during the restore: stop all processes of "
+                    "the job before you start any of them");
 }
 
 }  // namespace leat

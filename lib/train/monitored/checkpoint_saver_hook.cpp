@@ -33,8 +33,8 @@ task<void> checkpoint_saver_hook::after_create_session(run_context& run) {
   if (options_.every.time && with && !with->options().rank_directories.empty()) {
     throw failure(errc::invalid_argument,
                   std::string(checkpoint_saver_name) +
-                      ": ranks in step save at the same steps, and not by the clock: give an "
-                      "interval in steps with saver.rank_directories");
+                      ": interval in time with saver.rank_directories would save at different "
+                      "steps: set an interval in steps");
   }
   saved_.reset();
   if (!run.get_supervisor().restored_from().empty()) saved_ = step;

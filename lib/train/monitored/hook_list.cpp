@@ -73,7 +73,7 @@ detail::hook_list detail::make_hook_list(const monitored_session_options& o, boo
         .every = saves, .save_at_end = s.save_at_end, .listeners = {}}));
   }
   for (const auto& hook : all) {
-    if (!hook) throw failure(errc::invalid_argument, s.name + ": one of the hooks is none");
+    if (!hook) throw failure(errc::invalid_argument, s.name + ": hooks contains a null pointer");
   }
   return all;
 }

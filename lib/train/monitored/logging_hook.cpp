@@ -43,7 +43,7 @@ task<void> logging_hook::after_run(run_context& run) {
   for (const std::string& name : names) {
     const std::optional<double> number = run.results().number(name);
     if (!number && all) continue;
-    line += separator + name + " = " + (number ? format_number(*number) : "no number");
+    line += separator + name + " = " + (number ? format_number(*number) : "(not numeric)");
     separator = ", ";
   }
   if (options_.to) {

@@ -43,7 +43,9 @@ bool is_stragglers_error(const std::exception_ptr& error) {
 class run_guard {
  public:
   explicit run_guard(bool& running) : running_(running) {
-    LEAT_ASSERT(!running, "a monitored_session runs two steps at a time: await the one before");
+    LEAT_ASSERT(
+        !running,
+        "monitored_session::run() called during another run(): await one run() before the next");
     running_ = true;
   }
   run_guard(const run_guard&) = delete;
@@ -60,14 +62,16 @@ monitored_session::monitored_session(monitored_session_options options)
     : state_(std::make_unique<state>(std::move(options), [this] { return end_hooks(); })) {
   const monitored_session_options& o = state_->options;
   if (o.save_checkpoint_steps >= 0 && o.save_summaries_steps >= 0) return;
-  throw failure(errc::invalid_argument, o.supervised.name + ": an interval is below 0 steps");
+  throw failure(errc::invalid_argument,
+                o.supervised.name +
+                    ": save_checkpoint_steps or save_summaries_steps is negative: set 0 or more");
 }
 
 monitored_session::~monitored_session() {
   LEAT_ASSERT(
       !state_->opened || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
-      "a monitored_session is destroyed that was not closed: use managed(), or close() on "
-      "all ways out");
+      "monitored_session destroyed while open: use managed(), or call close() on every path, "
+      "including exceptions");
 }
 
 supervisor& monitored_session::get_supervisor() noexcept { return state_->sv; }
@@ -86,7 +90,7 @@ void monitored_session::request_stop() noexcept {
 // ------------------------------------------------------------------------------------- to begin
 
 task<void> monitored_session::open() {
-  LEAT_ASSERT(!state_->begun, "a monitored_session is opened a second time: make another one");
+  LEAT_ASSERT(!state_->begun, "monitored_session opened twice: create another object");
   state_->require_other_task("open()");
   state_->scheduler_lifetime = scheduler::current()->lifetime();
   state_->begun = true;
@@ -108,7 +112,7 @@ task<void> monitored_session::create_with_retries(std::exception_ptr after) {
     const bool was_cancelled = !stopped && detail::has_any_code(error, {errc::cancelled});
     if (was_cancelled && state_->stopping.stop_requested()) {
       std::rethrow_exception(
-          state_->make_stop_request_error("it was to stop before its session was ready"));
+          state_->make_stop_request_error("stop requested before the session was ready"));
     }
     co_await pause(error);
   }
@@ -130,8 +134,8 @@ task<void> monitored_session::create(std::exception_ptr after) {
     if (after && starts_over && !o.sessions.init && !o.sessions.init_fn && !o.manager) {
       throw failure(errc::failed_precondition,
                     o.name +
-                        ": it cannot begin anew: there is no checkpoint, and no "
-                        "session_manager_options::init, behind this failure: " +
+                        ": cannot restart without a checkpoint or session_manager_options::init "
+                        "after this failure: " +
                         detail::error_message(after));
     }
     if (!preparing.start_standard_services) p.sv.start_queue_runners();
@@ -166,7 +170,7 @@ task<bool> monitored_session::drop(std::exception_ptr why) {
   std::vector<std::exception_ptr> others = state_->sv.coord().secondary_errors();
   if (error) others.push_back(error);
   for (const std::exception_ptr& other : others) {
-    if (other != why) state_->warn("this has failed, too", other);
+    if (other != why) state_->warn("secondary error", other);
   }
   co_return std::ranges::any_of(others, is_stragglers_error);
 }
@@ -189,7 +193,7 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   }
   if (p.opened) {
     const std::exception_ptr late = co_await detail::close_session(*p.opened);
-    if (late) p.warn("the session cannot be closed", late);
+    if (late) p.warn("session cannot be closed", late);
   }
   p.opened.reset();
   co_return first;
@@ -211,7 +215,7 @@ task<void> monitored_session::recover(std::exception_ptr error) {
   try {
     const bool late = co_await drop(error);
     if (late) {
-      state_->sv.warn("a task does not end: nothing is restored beneath it");
+      state_->sv.warn("task does not finish: the session cannot be restored while it runs");
       std::rethrow_exception(error);
     }
     co_await pause(error);
@@ -242,7 +246,8 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
   const std::string& name = p.options.supervised.name;
   const std::stop_token stopping = p.stopping.get_token();
   if (!p.is_open) {
-    throw failure(errc::failed_precondition, name + ": run() of a session that is not open");
+    throw failure(errc::failed_precondition,
+                  name + ": run() called while the session is not open: call open() first");
   }
   if (stopping.stop_requested()) {
     std::rethrow_exception(
@@ -264,12 +269,12 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
     const bool stopped = co_await this_task::stop_requested();
     const bool to_stop = stopping.stop_requested();
     if (to_stop && !stopped && detail::has_any_code(error, {errc::cancelled})) {
-      std::rethrow_exception(p.make_stop_request_error("a request to stop has cut the run"));
+      std::rethrow_exception(p.make_stop_request_error("run() cancelled by a stop request"));
     }
     if (stopped || to_stop || !p.delays.is_retryable(error)) std::rethrow_exception(error);
     co_await recover(error);
     if (stopping.stop_requested()) {
-      throw failure(errc::out_of_range, name + ": it was to stop when it had been restored");
+      throw failure(errc::out_of_range, name + ": stop requested while the session was restored");
     }
   }
 }
@@ -354,17 +359,17 @@ task<void> monitored_session::close() {
   state_->require_other_task("close()");
   if (state_->opened) return finish(nullptr);
   throw failure(errc::failed_precondition,
-                state_->options.supervised.name + ": close() of a session that is not open");
+                state_->options.supervised.name + ": close() called while the session is not open");
 }
 
 task<void> monitored_session::finish(std::exception_ptr error) {
   state& p = *state_;
-  LEAT_ASSERT(!p.running, "a monitored_session was closed while a run was under way");
+  LEAT_ASSERT(!p.running, "monitored_session closed during run(): await run() before close()");
   p.succeeded = !error && !p.broken;
   const std::exception_ptr first = co_await stop(error);
   if (first) std::rethrow_exception(first);
   if (!error) co_return;
-  p.warn("an error after a clean stop", error);
+  p.warn("error after a clean stop", error);
   if (p.options.supervised.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
@@ -373,8 +378,8 @@ task<void> monitored_session::end_hooks() {
   if (!state_->closing) {
     throw failure(errc::failed_precondition,
                   state_->options.supervised.name +
-                      ": the supervisor of a monitored session was stopped beneath it: "
-                      "request_stop() or close() the session");
+                      ": supervisor stopped while its monitored_session is open: "
+                      "call request_stop() or close() of the session");
   }
   if (!state_->succeeded) co_return;
   run_context run = make_run_context(named_values());

@@ -97,8 +97,8 @@ struct monitored_session::state {
     const task_context* const caller = scheduler::current_task();
     if (!caller || &caller->scope() != &sv.coord()) return;
     throw failure(errc::failed_precondition, options.supervised.name + ": " + operation +
-                                                 " in a task of the coordinator, for whose end a "
-                                                 "session waits: spawn it in another group");
+                                                 " in a task of the coordinator would wait for "
+                                                 "itself: spawn the task in another task_group");
   }
 
   // False: the run did again what a failure had undone. One that can do just that, over and over,

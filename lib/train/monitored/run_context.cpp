@@ -6,8 +6,8 @@ namespace leat {
 
 void run_context::refuse_second(const std::string& name) {
   throw failure(errc::already_exists,
-                "Same tensor is fed: the input '" + name +
-                    "' was set before, by the caller of run() or another hook: let only one do it");
+                "Same tensor is fed: input '" + name +
+                    "' was already set by the caller of run() or by another hook");
 }
 
 }  // namespace leat

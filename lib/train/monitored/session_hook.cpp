@@ -16,7 +16,7 @@ std::int64_t session_hook::require_step(const supervisor& sv, std::string_view h
   if (const std::optional<std::int64_t> step = sv.global_step()) return *step;
   throw failure(errc::failed_precondition,
                 std::string(hook) +
-                    ": the step is unknown: register an integer as 'global_step', or give "
+                    ": step number is unknown: register an integer as 'global_step', or set "
                     "supervisor_options::global_step");
 }
 

@@ -33,7 +33,8 @@ task<void> step_counter_hook::after_run(run_context& run) {
   const std::int64_t step = require_step(sv, step_counter_name);
   if (std::exchange(last_, step) == step && warnings_ < max_warnings) {
     ++warnings_;
-    sv.warn("a run did not increase '" + options_.name + "', which is " + std::to_string(step));
+    sv.warn("run() did not increase '" + options_.name + "', which is still " +
+            std::to_string(step));
   }
   const time_point now = scheduler::current()->now();
   if (!timer_.take(step, now)) co_return;

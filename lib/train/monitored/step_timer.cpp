@@ -8,11 +8,13 @@ namespace leat {
 
 step_timer::step_timer(step_interval every, std::string_view who) : every_(every) {
   if (every.steps.has_value() == every.time.has_value()) {
-    throw failure(errc::invalid_argument,
-                  std::string(who) + ": give the interval either in steps or in time");
+    throw failure(
+        errc::invalid_argument,
+        std::string(who) + ": interval is ambiguous or missing: set either steps or time");
   }
   if (every.steps.value_or(1) <= 0 || every.time.value_or(duration(1)) <= duration::zero()) {
-    throw failure(errc::invalid_argument, std::string(who) + ": the interval must be above 0");
+    throw failure(errc::invalid_argument,
+                  std::string(who) + ": interval is not positive: set a positive interval");
   }
 }
 

@@ -14,7 +14,8 @@ constexpr const char* step_waiter_name = "step_waiter_hook";
 step_waiter_hook::step_waiter_hook(std::int64_t wait_until_step, time_span interval)
     : step_(wait_until_step), interval_(interval) {
   if (interval > duration::zero()) return;
-  throw failure(errc::invalid_argument, "step_waiter_hook: the interval must be above 0");
+  throw failure(errc::invalid_argument,
+                "step_waiter_hook: interval is not positive: set a positive interval");
 }
 
 task<void> step_waiter_hook::begin(supervisor& sv) {

@@ -15,10 +15,14 @@ constexpr const char* stop_at_step_name = "stop_at_step_hook";
 stop_at_step_hook::stop_at_step_hook(stop_at_step_hook_options options)
     : options_(options), last_step_(options.last_step) {
   if (options.num_steps.has_value() == options.last_step.has_value()) {
-    throw failure(errc::invalid_argument, "stop_at_step_hook: give either num_steps or last_step");
+    throw failure(
+        errc::invalid_argument,
+        "stop_at_step_hook: limit is ambiguous or missing: set either num_steps or last_step");
   }
   if (options.num_steps && *options.num_steps < 0) {
-    throw failure(errc::invalid_argument, "stop_at_step_hook: num_steps is negative");
+    throw failure(errc::invalid_argument, "stop_at_step_hook: num_steps is " +
+                                              std::to_string(*options.num_steps) +
+                                              ": set 0 or more");
   }
 }
 

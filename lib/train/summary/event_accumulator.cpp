@@ -75,8 +75,9 @@ void event_accumulator::add_values(const event_record& e, summary& s) {
     const bool is_scalar = std::holds_alternative<float>(v.value);
     if (!is_scalar && !std::holds_alternative<histogram_data>(v.value)) continue;
     if (points_ >= max_points_) {
-      throw failure(errc::resource_exhausted, "more than " + std::to_string(max_points_) +
-                                                  " values: raise the limit if they are wanted");
+      throw failure(errc::resource_exhausted,
+                    "more than " + std::to_string(max_points_) +
+                        " values: raise event_reader_options::max_points");
     }
     ++points_;
     if (is_scalar) {

@@ -85,8 +85,9 @@ task<void> event_file::check_exists() const {
     there = false;
   }
   if (!there) {
-    throw failure(errc::unknown,
-                  path_ + ": the events file has disappeared; close() and reopen() begin another");
+    throw failure(
+        errc::unknown,
+        path_ + ": event file was removed: call close() and reopen() to begin another file");
   }
 }
 

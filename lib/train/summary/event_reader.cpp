@@ -34,8 +34,7 @@ task<std::optional<file_status>> find_status(std::string path) {
 task<directory_content> scan_directory(std::string directory) {
   if (directory.empty()) {
     throw failure(errc::invalid_argument,
-                  "events: the path of the directory is empty; for the current directory use "
-                  "\".\"");
+                  "events: path of the directory is empty: use \".\" for the current directory");
   }
   directory_content found;
   const std::vector<std::string> names = co_await list_directory(directory);
@@ -98,8 +97,7 @@ task<event_run> read_events(std::string directory, event_reader_options options)
   event_run run;
   directory_content found = co_await scan_directory(directory);
   if (found.event_files.empty()) {
-    throw failure(errc::not_found,
-                  directory + ": holds no file of events, whose name contains 'tfevents'");
+    throw failure(errc::not_found, directory + ": no event file, whose name contains 'tfevents'");
   }
   event_accumulator accumulator(options.max_points);
   for (const std::string& path : found.event_files) {

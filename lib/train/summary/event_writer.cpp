@@ -56,14 +56,14 @@ void check(const event_writer_options& o, const std::string& directory) {
     throw failure(errc::invalid_argument, directory + ": event_writer_options::" + what);
   };
   if (directory.empty()) {
-    throw failure(errc::invalid_argument,
-                  "event_writer: the path of the directory is empty; for the current directory use "
-                  "\".\"");
+    throw failure(
+        errc::invalid_argument,
+        "event_writer: path of the directory is empty: use \".\" for the current directory");
   }
-  if (o.max_queue == 0) refuse("max_queue is 0, must be at least 1");
-  if (o.flush_interval < duration::zero()) refuse("flush_interval is negative");
-  if (o.suffix.find('/') != std::string::npos) refuse("suffix is no part of a name: " + o.suffix);
-  if (o.host.find('/') != std::string::npos) refuse("host is no part of a name: " + o.host);
+  if (o.max_queue == 0) refuse("max_queue is 0: set at least 1");
+  if (o.flush_interval < duration::zero()) refuse("flush_interval is negative: set 0 or more");
+  if (o.suffix.find('/') != std::string::npos) refuse("suffix '" + o.suffix + "' contains a '/'");
+  if (o.host.find('/') != std::string::npos) refuse("host '" + o.host + "' contains a '/'");
 }
 
 detail::event_file_names make_file_names(std::string directory, const event_writer_options& o,
@@ -88,9 +88,10 @@ class event_writer::core {
   core(const core&) = delete;
   core& operator=(const core&) = delete;
   ~core() {
-    LEAT_ASSERT(group_.live_tasks() == 0,
-                "an event_writer ends that was not closed: close() it on every way out, or use "
-                "with_event_writer()");
+    LEAT_ASSERT(
+        group_.live_tasks() == 0,
+        "event_writer destroyed while open: call close() on every path, including exceptions, or "
+        "use with_event_writer()");
   }
 
   // At the time of now, when it has none of its own.
@@ -106,8 +107,8 @@ class event_writer::core {
     if (taken) co_return;
     throw failure(errc::failed_precondition,
                   directory_ +
-                      ": an event is added to an event writer that is closed, and lost: join the "
-                      "tasks that add events before close(), or reopen() the writer");
+                      ": event added after close() is lost: join the "
+                      "tasks that add events before close(), or call reopen()");
   }
 
   [[nodiscard]] task<void> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
@@ -311,8 +312,9 @@ class event_writer::core {
   void claim_run_tag(const std::string& tag) {
     const detail::thread_lock lock(mutex_);
     if (run_tags_.insert(tag).second) return;
-    throw failure(errc::invalid_argument,
-                  directory_ + ": the tag '" + tag + "' of run metadata was there before");
+    throw failure(
+        errc::invalid_argument,
+        directory_ + ": tag '" + tag + "' of run metadata was already used: use a different tag");
   }
   void release_run_tag(const std::string& tag) {
     const detail::thread_lock lock(mutex_);
@@ -365,7 +367,8 @@ event_writer::event_writer(event_writer&&) noexcept = default;
 event_writer::~event_writer() = default;
 
 event_writer::core& event_writer::get_core() const {
-  LEAT_ASSERT(core_, "an event_writer is used that was moved to another place: use that one");
+  LEAT_ASSERT(core_,
+              "event_writer used after it was moved from: use the object that it was moved to");
   return *core_;
 }
 

@@ -32,7 +32,7 @@ std::function<std::int64_t()> registered_step(const checkpoint_registry& state,
     if (item.type() == "int32") return make_reader<std::int32_t>(item);
     if (item.type() == "uint32") return make_reader<std::uint32_t>(item);
   }
-  warn("the entry '" + name + "' is no integer of 4 or 8 bytes: steps are unknown");
+  warn("entry '" + name + "' is not an integer of 4 or 8 bytes: step numbers are unknown");
   return nullptr;
 }
 

@@ -17,10 +17,8 @@ namespace {
 // To look means to delete what not all ranks have: not for who waits until another has saved.
 void reject_rank_directories(const restore_source& source, const std::string& who) {
   if (!source.from || source.from->options().rank_directories.empty()) return;
-  throw failure(
-      errc::invalid_argument,
-      "saver_options::rank_directories is for the chief of a rank's directory, at a start: " + who +
-          " must not have it");
+  throw failure(errc::invalid_argument, "saver_options::rank_directories is set for " + who +
+                                            ": set it only for the chief of a directory");
 }
 
 }  // namespace
@@ -28,12 +26,13 @@ void reject_rank_directories(const restore_source& source, const std::string& wh
 session_manager::session_manager(session_manager_options options) : options_(std::move(options)) {
   if (options_.ready_for_local_init && !options_.local_init) {
     throw failure(errc::invalid_argument,
-                  "If you pass a ready_for_local_init_op you must also pass a local_init_op: give "
-                  "session_manager_options::local_init, or leave ready_for_local_init out");
+                  "If you pass a ready_for_local_init_op you must also pass a local_init_op: set "
+                  "session_manager_options::local_init, or unset ready_for_local_init");
   }
   if (options_.recovery_wait <= duration::zero()) {
-    throw failure(errc::invalid_argument,
-                  "session_manager_options::recovery_wait must be more than 0");
+    throw failure(
+        errc::invalid_argument,
+        "session_manager_options::recovery_wait is not positive: set a positive duration");
   }
 }
 
@@ -45,7 +44,8 @@ task<session> session_manager::open() const {
 // True: the state is that of a checkpoint.
 task<bool> session_manager::restore(const restore_source& source) const {
   if (!source.from) co_return false;
-  if (source.wait_for_checkpoint) reject_rank_directories(source, "who waits for a checkpoint");
+  if (source.wait_for_checkpoint)
+    reject_rank_directories(source, "a restore that waits for a checkpoint");
   if (!source.path.empty()) {
     co_await source.from->restore(source.path);
     if (source.on_restored) source.on_restored(source.path);
@@ -102,8 +102,8 @@ task<void> session_manager::prepare(session& s, const restore_source& source) co
     if (!options_.init && !options_.init_fn && !options_.local_init && source.from) {
       throw failure(errc::failed_precondition,
                     "Model is not initialized and no init_op or init_fn or local_init_op was "
-                    "given: there is no checkpoint in '" +
-                        source.from->directory() + "', so give session_manager_options::init");
+                    "given: no checkpoint in '" +
+                        source.from->directory() + "', set session_manager_options::init");
     }
     if (options_.init) co_await options_.init(s);
     if (options_.init_fn) co_await options_.init_fn(s);
@@ -143,8 +143,8 @@ task<session_manager::recovered> session_manager::recover_session(restore_source
     const bool restored = co_await restore(source);
     r.not_ready_reason = co_await make_ready(r.opened);
     if (!restored)
-      r.not_ready_reason =
-          "nothing was restored" + (r.not_ready_reason.empty() ? "" : ". " + r.not_ready_reason);
+      r.not_ready_reason = "no checkpoint was restored" +
+                           (r.not_ready_reason.empty() ? "" : ". " + r.not_ready_reason);
     r.initialized = r.not_ready_reason.empty();
   } catch (...) {
     error = std::current_exception();
@@ -170,7 +170,8 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
     try {
       const bool restored = co_await restore(source);
       if (source.from && !restored) {
-        why = "there is no checkpoint in '" + source.from->directory() + "'; does the chief run?";
+        why =
+            "no checkpoint in '" + source.from->directory() + "': check that the chief is running";
       } else {
         why = co_await make_ready(s);
       }
@@ -181,12 +182,12 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
     static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
     if (error) std::rethrow_exception(error);
     if (max_wait && deadline_after(sched.now(), options_.recovery_wait) >= end) {
-      throw failure(errc::deadline_exceeded,
-                    "Session was not ready after waiting " + detail::seconds_text(*max_wait) +
-                        " secs at most: given up after " +
-                        detail::seconds_text(sched.now() - begin) +
-                        " secs, since the next look comes after a recovery_wait of " +
-                        detail::seconds_text(options_.recovery_wait) + " secs. " + why);
+      throw failure(
+          errc::deadline_exceeded,
+          "Session was not ready after waiting " + detail::seconds_text(sched.now() - begin) +
+              " secs: the next attempt after a recovery_wait of " +
+              detail::seconds_text(options_.recovery_wait) + " secs would exceed the limit of " +
+              detail::seconds_text(*max_wait) + " secs. " + why);
     }
     co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
   }

@@ -31,10 +31,10 @@ std::vector<std::string> skipped_checkpoints::take_warnings() {
   std::vector<std::string> warnings;
   for (const group& g : std::exchange(groups_, {})) {
     if (g.paths.size() == 1) {
-      warnings.push_back("a checkpoint is passed over: " + g.why);
+      warnings.push_back("checkpoint skipped: " + g.why);
       continue;
     }
-    std::string text = std::to_string(g.paths.size()) + " checkpoints are passed over (";
+    std::string text = std::to_string(g.paths.size()) + " checkpoints skipped (";
     const std::size_t named = std::min(g.paths.size(), max_named_);
     for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + g.paths[i];
     if (named < g.paths.size()) text += ", " + std::to_string(g.paths.size() - named) + " more";

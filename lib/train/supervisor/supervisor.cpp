@@ -72,36 +72,38 @@ supervisor::supervisor(supervisor_options options)
 supervisor::~supervisor() {
   LEAT_ASSERT(
       !state_->prepared || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
-      "a supervisor is destroyed that was not stopped: use managed(), or "
-      "stop() on all ways out");
+      "supervisor destroyed while running: use managed(), or call stop() on every path, "
+      "including exceptions");
   state_->observer->detach();
 }
 
 void supervisor::check() const {
   const supervisor_options& o = options_;
   if (o.save_summaries_interval < duration::zero())
-    throw_options_error(o, "save_summaries_interval is below 0; 0 is never");
+    throw_options_error(o,
+                        "save_summaries_interval is negative: set 0 to disable periodic summaries");
   if (o.save_model_interval < duration::zero())
-    throw_options_error(o, "save_model_interval is below 0; 0 is never");
-  if (o.step_grace < duration::zero()) throw_options_error(o, "step_grace is below 0");
-  if (o.stop_grace < duration::zero()) throw_options_error(o, "stop_grace is below 0");
+    throw_options_error(o,
+                        "save_model_interval is negative: set 0 to disable periodic checkpoints");
+  if (o.step_grace < duration::zero())
+    throw_options_error(o, "step_grace is negative: set 0 or more");
+  if (o.stop_grace < duration::zero())
+    throw_options_error(o, "stop_grace is negative: set 0 or more");
   if (!o.saver.rank_directories.empty() && !o.is_chief) {
-    throw_options_error(
-        o,
-        "a worker has saver.rank_directories, and would delete checkpoints of its chief: "
-        "leave it out there");
+    throw_options_error(o,
+                        "saver.rank_directories of a worker would delete checkpoints of its chief: "
+                        "set it only for the chief");
   }
   if (!o.saver.rank_directories.empty() && o.save_model_interval > duration::zero()) {
     throw_options_error(
         o,
-        "ranks in step save at the same steps, and not by the clock: save_model_interval must "
-        "be 0 with saver.rank_directories");
+        "save_model_interval with saver.rank_directories would save at different steps: "
+        "set it to 0 and call save() at the same steps on all ranks");
   }
   if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
-    throw_options_error(
-        o,
-        "a worker that registers state of its own is never ready, since no chief knows of it: "
-        "give it the chief's logdir, or sessions.ready");
+    throw_options_error(o,
+                        "worker with state but without logdir would never be ready: "
+                        "set logdir to that of the chief, or set sessions.ready");
   }
 }
 
@@ -142,7 +144,7 @@ saver* supervisor::get_saver() noexcept { return state_->saver ? &*state_->saver
 // --------------------------------------------------------------------------------------- beginning
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
-  LEAT_ASSERT(!state_->prepared, "a supervisor is prepared again that was not stopped");
+  LEAT_ASSERT(!state_->prepared, "supervisor prepared again while running: call stop() first");
   state_->scheduler_lifetime = scheduler::current()->lifetime();
   const state::start_in_progress starting(*state_);
   if (!state_->stop_wanted) state_->start_stop_source = std::stop_source();
@@ -193,7 +195,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
         why = co_await try_make_durable(*state_->saver, restored_from_);
       }
       // Another try may go well over what is lost: see file::sync().
-      if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);
+      if (!why.empty()) warn("restored checkpoint may not be durable and is saved again: " + why);
       // Where the list names another one, this is saved once more, and listed.
       const bool is_listed =
           options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
@@ -226,7 +228,7 @@ saver_options supervisor::forwarding_saver_options() const {
     const std::string why = detail::error_message(error);
     const bool is_state_file = path == detail::path_in(options_.logdir, list);
     if (is_state_file) {
-      warn("the state file is passed over: " + why);
+      warn("state file skipped: " + why);
     } else {
       state_->skipped.add(path, why);
     }
@@ -316,13 +318,13 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   state_->body = nullptr;
   if (opened) {
     const std::exception_ptr why = co_await detail::close_session(*opened);
-    if (why) warn("the session cannot be closed: " + detail::error_message(why));
+    if (why) warn("session cannot be closed: " + detail::error_message(why));
   }
   if (late) std::rethrow_exception(late);
   if (first) std::rethrow_exception(first);
   if (was_cancelled) std::rethrow_exception(error);
   if (clean) co_return;
-  warn("an error after a clean stop: " + detail::error_message(error));
+  warn("error after a clean stop: " + detail::error_message(error));
   if (options_.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
@@ -332,15 +334,14 @@ task<void> supervisor::stop(stop_options options) {
   if (caller && (&caller->scope() == &coord_ || &caller->scope() == state_->end)) {
     throw failure(errc::failed_precondition,
                   options_.name +
-                      ": one of its tasks stops it, and would wait for itself: call "
+                      ": stop() in a task of the supervisor would wait for itself: call "
                       "request_stop()");
   }
   if (caller && state_->preparing &&
       detail::scope_registry::is_within(*caller, state_->starter, state_->scopes_before_start)) {
-    throw failure(errc::failed_precondition,
-                  options_.name +
-                      ": stop() was called within the start, and would wait for it: "
-                      "call request_stop_after_step()");
+    throw failure(errc::failed_precondition, options_.name +
+                                                 ": stop() during the start would wait for itself: "
+                                                 "call request_stop_after_step()");
   }
   const bool by_body = caller && state_->body && &caller->scope() == state_->body;
   const bool in_step = state_->own_element() != nullptr;
@@ -350,7 +351,9 @@ task<void> supervisor::stop(stop_options options) {
     co_await shield.join();
   } catch (const stragglers_error& e) {
     // Nobody sees it where this is destroyed before they end.
-    warn(std::string("await coord().join() before this is destroyed: ") + e.what());
+    warn(std::string("tasks are still running after stop(), await coord().join() before you "
+                     "destroy the supervisor: ") +
+         e.what());
     throw;
   }
 }
@@ -419,9 +422,10 @@ task<void> supervisor::finish(const bool& succeeded, task<void> closing) {
 
 task<void> supervisor::save_at_end() {
   if (!state_->saver || !state_->lock || !state_->is_ready) co_return;
-  if (state_->broken) warn("a step was not done whole: there is no last checkpoint");
+  if (state_->broken) warn("step did not complete: no final checkpoint is saved");
   if (state_->in_step() && !state_->step_is_late) {
-    warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
+    warn(
+        "stop() called during a step, no final checkpoint is saved: call request_stop() in a step");
   }
   if (!options_.save_at_end || state_->broken || state_->in_step()) co_return;
   const std::optional<std::int64_t> step = global_step();

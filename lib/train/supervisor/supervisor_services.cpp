@@ -17,7 +17,7 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
   }
   std::vector<std::string> started;
   if (logdir_.empty() && !state_->writer) {
-    warn("standard services are not started: there is no logdir");
+    warn("standard services are not started: logdir is not set");
     co_return started;
   }
   // Before all that is new: who reads the events forgets this step and the later ones. The steps
@@ -88,8 +88,8 @@ task<void> supervisor::save_periodically() {
 task<void> supervisor::renew_lock() {
   const bool was_lost = co_await state_->lock->renew();
   if (!was_lost) co_return;
-  warn("the lock file " + state_->lock->path() +
-       " was removed or replaced while it was held; it is taken again");
+  warn("lock file " + state_->lock->path() +
+       " was removed or replaced while the lock was held: the lock was acquired again");
 }
 
 // Awaited between the copy of the values and the first change in the directory. The events of the
@@ -116,7 +116,7 @@ event_writer& supervisor::require_writer() {
   if (options_.is_chief && state_->writer) return *state_->writer;
   throw failure(errc::failed_precondition,
                 options_.name + ": summary_computed() requires a summary writer: " +
-                    (options_.is_chief ? "give a logdir" : "only the chief has one"));
+                    (options_.is_chief ? "set logdir" : "call it only on the chief"));
 }
 
 task<void> supervisor::summary_computed(summary s, std::optional<std::int64_t> step) {

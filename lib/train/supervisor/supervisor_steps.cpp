@@ -150,22 +150,23 @@ bool supervisor::state::must_end_before_save(const detail::step_in_progress* own
 void supervisor::require_saver() const {
   if (state_->saver && state_->lock) return;
   throw failure(errc::failed_precondition,
-                options_.name + ": nothing can be saved: " +
-                    (save_path_.empty() ? "give the chief a logdir and a state"
-                                        : "it is not prepared, or has stopped"));
+                options_.name + ": checkpoints cannot be saved: " +
+                    (save_path_.empty() ? "set logdir and state of the chief"
+                                        : "the supervisor is not prepared or has stopped"));
 }
 
 task<std::string> supervisor::save() {
   require_saver();
   detail::step_in_progress* const own = state_->own_element();
   if (state_->must_end_before_save(own)) {
-    throw failure(errc::failed_precondition, options_.name +
-                                                 ": a step is under way: save behind it, or call "
-                                                 "save_between_steps() outside a step");
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": save() called during a step: call it after the step, or call "
+                      "save_between_steps() outside a step");
   }
   if (state_->broken) {
     throw failure(errc::failed_precondition,
-                  options_.name + ": a step was not done whole, and is not saved");
+                  options_.name + ": checkpoint cannot be saved: a step did not complete");
   }
   co_return co_await save_snapshot(own);
 }
@@ -200,9 +201,9 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
 void supervisor::warn_about_held_steps(duration limit) {
   const bool holds = state_->save_ended.statistics().waiting_pops > 0;
   if (!holds || std::exchange(state_->reported_overdue, true)) return;
-  warn("a save has waited " + detail::seconds_text(limit) +
-       " s for the end of a step, and other steps for the save: they continue; a step should "
-       "not wait for what another one gives");
+  warn("save waited " + detail::seconds_text(limit) +
+       " s for the end of a step while other steps waited for the save: the steps continue, "
+       "but a step must not wait for another step");
 }
 
 task<std::string> supervisor::save_exclusively(const detail::step_in_progress* own) {
@@ -223,12 +224,12 @@ task<std::string> supervisor::save_exclusively(const detail::step_in_progress* o
     state_->begin_copy();
     step = global_step();
     if (step && *step < 0) {
-      throw failure(errc::invalid_argument,
-                    options_.name + ": step " + std::to_string(*step) + " cannot be saved");
+      throw failure(errc::invalid_argument, options_.name + ": checkpoint cannot be saved: step " +
+                                                std::to_string(*step) + " is negative");
     }
     if (state_->broken) {
       if (!std::exchange(state_->reported_broken, true)) {
-        warn("a step was not done whole: nothing is saved any more");
+        warn("step did not complete: no further checkpoints are saved");
       }
     } else if (step) {
       path = co_await state_->saver->save(static_cast<std::uint64_t>(*step));

@@ -76,7 +76,7 @@ task<void> supervisor::limit_last_step() {
   coord_.request_stop();
   if (state_->running) state_->running->request_stop();
   static_cast<void>(state_->body_step_ended.try_push(0));
-  warn("the current step did not finish within " + detail::seconds_text(options_.step_grace) +
+  warn("current step did not finish within " + detail::seconds_text(options_.step_grace) +
        " s after the stop request (step_grace) and is cancelled");
 }
 

@@ -61,7 +61,7 @@ def run(shards, logdir, stop_after=None, twice=False, terminated=False):
     except subprocess.TimeoutExpired:
         process.kill()
         fail('the job hangs')
-    if errors and not (terminated and 'that no state file lists' in errors):
+    if errors and not (terminated and 'state file is missing' in errors):
         fail(f'the job prints: {errors}')
     return process.returncode, output
 

@@ -45,10 +45,10 @@ TEST_CASE("memory_use: what was refused is not needed any more", "[pipeline]") {
   memory_use memory(100, "p");
   memory.require("a", 40);
   CHECK(contains(refusal([&] { memory.require("b", 61); }, errc::resource_exhausted),
-                 "need 101 ('a' 40, 'b' 61)"));
+                 "need at least 101 ('a' 40, 'b' 61)"));
   memory.require("c", 60);
   CHECK(contains(refusal([&] { memory.require("a", 41); }, errc::resource_exhausted),
-                 "need 101 ('a' 41, 'c' 60)"));
+                 "need at least 101 ('a' 41, 'c' 60)"));
   memory.require("a", 10);
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("memory_use: needs without bounds are above every limit", "[pipeline]"
   memory_use memory(100, "p");
   memory.require("a", 1);
   CHECK(contains(refusal([&] { memory.require("b", SIZE_MAX); }, errc::resource_exhausted),
-                 "need " + std::to_string(SIZE_MAX)));
+                 "need at least " + std::to_string(SIZE_MAX)));
 }
 
 auto records() {

@@ -150,7 +150,7 @@ LEAT_TEST("describe_bottleneck: the decoder is the bottleneck", "[pipeline]") {
   const std::string text = co_await verdict_on(of_text);
   CHECK(text ==
         "The bottleneck is 'decoder': its tasks were busy 100 % of the time, while 'reader' waited "
-        "77 % for room and 'consumer' waited 90 % for input.");
+        "77 % for free capacity and 'consumer' waited 90 % for input.");
 }
 
 LEAT_TEST("describe_bottleneck: the consumer is the bottleneck", "[pipeline]") {
@@ -158,7 +158,7 @@ LEAT_TEST("describe_bottleneck: the consumer is the bottleneck", "[pipeline]") {
   const std::string text = co_await verdict_on(of_text);
   CHECK(text ==
         "The bottleneck is 'consumer': its tasks were busy 100 % of the time, while 'decoder' "
-        "waited 77 % for room.");
+        "waited 77 % for free capacity.");
 }
 
 LEAT_TEST("describe_bottleneck: enough decoders are no bottleneck", "[pipeline]") {
@@ -220,13 +220,13 @@ TEST_CASE("describe_bottleneck: what nobody has started is named", "[pipeline]")
   stage_metrics reader("reader");
   stage_metrics consumer("consumer");
   const stage_metrics* const stages[] = {&reader, &consumer};
-  CHECK(leat::describe_bottleneck({}, 10s) == "There is no stage to judge.");
+  CHECK(leat::describe_bottleneck({}, 10s) == "No stages to compare.");
   CHECK(contains(leat::describe_bottleneck(stages, 10s), "Nothing has run yet"));
   reader.add_task();
   consumer.add_task();
   consumer.add_input_wait(9s);
   CHECK(leat::describe_bottleneck(stages, 10s) ==
-        "The bottleneck is 'reader': nothing has gone through it.");
+        "The bottleneck is 'reader': no record has passed through it.");
   CHECK(contains(leat::describe_bottleneck(stages, 0s), "Nothing has run yet"));
 }
 
@@ -239,13 +239,14 @@ TEST_CASE("describe_bottleneck: one stage alone, busy or not", "[pipeline]") {
         "The bottleneck is 'reader': its tasks were busy 90 % of the time.");
   busy.add_input_wait(6s);
   CHECK(leat::describe_bottleneck(one, 10s) ==
-        "The bottleneck is what feeds 'reader', which waited 70 % of the time for input.");
+        "The bottleneck is the input of 'reader', which waited 70 % of the time for it.");
   stage_metrics full("writer");
   full.add(10, 10);
   full.add_output_wait(8s);
   const stage_metrics* const other[] = {&full};
   CHECK(leat::describe_bottleneck(other, 10s) ==
-        "The bottleneck is what takes from 'writer', which waited 80 % of the time for room.");
+        "The bottleneck is the consumer of 'writer', which waited 80 % of the time for free "
+        "capacity.");
 }
 
 TEST_CASE("describe_bottleneck: tasks that share a thread are the bottleneck for which others wait",
@@ -265,7 +266,7 @@ TEST_CASE("describe_bottleneck: tasks that share a thread are the bottleneck for
   const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
   CHECK(leat::describe_bottleneck(stages, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 25 % of the time, while 'reader' waited "
-        "70 % for room and 'consumer' waited 80 % for input.");
+        "70 % for free capacity and 'consumer' waited 80 % for input.");
 }
 
 TEST_CASE("describe_bottleneck: of tasks that share a thread those that do nearly all of the work",
@@ -285,8 +286,8 @@ TEST_CASE("describe_bottleneck: of tasks that share a thread those that do nearl
   consumer.add_input_wait(10s);
   const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
   CHECK(leat::describe_bottleneck(stages, 10s) ==
-        "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any was, and wait "
-        "for a thread; more threads let them work at the same time.");
+        "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any task was, and "
+        "waited for a thread; more threads let them work at the same time.");
 }
 
 // Computes, and does not only wait.

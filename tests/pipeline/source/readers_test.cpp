@@ -362,11 +362,12 @@ TEST_CASE("readers: what cannot be is refused before a file is opened", "[pipeli
     return leat::file_source<line_reader>{
         .files = {"/none"}, .interleave = interleave, .readers = readers};
   };
-  CHECK(contains(refusal([&] { return lines_of(source(1025, 1)); }), "take at most 1024 readers"));
+  CHECK(contains(refusal([&] { return lines_of(source(1025, 1)); }),
+                 "readers is 1025: set at most 1024"));
   CHECK(contains(refusal([&] {
                    return leat::read_files(source(2, 1)).prefetch({.blocks = 1, .on_worker = true});
                  }),
-                 "on_worker stands before all stages that have workers"));
+                 "on_worker after a stage with workers: call prefetch() before that stage"));
 }
 
 }  // namespace readers_test

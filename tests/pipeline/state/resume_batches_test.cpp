@@ -260,7 +260,7 @@ TEST_CASE("resume: a part of a batch goes on where it was given, or to all ranks
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(declare(lines, r, 2), {}, 6, &states[r]);
   auto other = declare(lines);
   CHECK(contains(error_of(other.restore(states[0]), errc::failed_precondition),
-                 "give restore_ranks() the states of all 2"));
+                 "call restore_ranks() with the states of all 2 ranks"));
   leat::sync_wait(other.stop());
   const texts rest = go_on_with(declare(lines), states);
   CHECK(rest.size() == 60 - 12);
@@ -322,8 +322,8 @@ TEST_CASE("resume: a batch whose elements are not made any more is refused", "[p
   leaves_out = true;
   auto p = make();
   CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
-                 "stage 'batch': the state cannot be restored: an element of a batch, of which a "
-                 "part was had, is not made any more"));
+                 "stage 'batch': state cannot be restored: an element of a partly consumed batch "
+                 "could not be produced again"));
   leat::sync_wait(p.stop());
 }
 
@@ -350,11 +350,12 @@ TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
     CHECK(contains(refused(change, errc::invalid_argument), "pipeline 'pipeline', " + why));
   };
   const std::string lacks =
-      "': the state cannot be restored: it has elements of a batch that it does not have";
+      "': state cannot be restored: it has elements of a batch that it does not contain";
   const std::string others =
-      "': the state cannot be restored: it has other batches than stages behind it were in the "
-      "midst of";
-  const std::string size = "': the state cannot be restored: it has a batch of another size";
+      "': state cannot be restored: its batches are not those that later stages had partly "
+      "consumed";
+  const std::string size =
+      "': state cannot be restored: it has a batch of more elements than batch_size";
   check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.index = 1; });
   check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.file = 1; });
   check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.offset = 1; });
@@ -364,25 +365,26 @@ TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
   check("stage 'batch" + others, [](stages& s) { s[2].batches.pop_back(); });
   check("stage 'again" + size, [](stages& s) { s[4].batches[0].resize(4, s[4].batches[0][0]); });
   check("stage 'batch" + size, [](stages& s) { s[2].batches[1].resize(5, s[2].batches[1][0]); });
-  check("stage 'lines': the state has batches, which such a stage never has",
+  check("stage 'lines': state contains batches, which a stage of kind 'flat_map' never has",
         [](stages& s) { s[3].batches = s[2].batches; });
   const std::string begun =
-      "an element of which a part was had is not made any more as it was: a function gives others";
+      "the function returned other elements than before for a partly consumed element";
   for (const std::uint64_t had : {std::uint64_t{4}, std::uint64_t{1} << 60, UINT64_MAX}) {
     CHECK(contains(refused([&](stages& s) { s[5].begun[0].had = had; }, errc::failed_precondition),
-                   "stage 'lines again': the state cannot be restored: " + begun));
+                   "stage 'lines again': state cannot be restored: " + begun));
   }
   const auto in_batch = [&](auto change) {
     return refused([&](stages& s) { change(s[2].batches[0][0]); }, errc::failed_precondition);
   };
   CHECK(contains(in_batch([](leat::detail::origin& o) { o.file = 99; }), "stage 'files'"));
-  CHECK(contains(in_batch([](leat::detail::origin& o) { o.offset = 1; }), "is not there any more"));
+  CHECK(contains(in_batch([](leat::detail::origin& o) { o.offset = 1; }),
+                 "no longer exists, but is needed to restore a state"));
   CHECK(contains(in_batch([](leat::detail::origin& o) { o.branch = 1; }),
-                 "stage 'batch': the state cannot be restored: an element of a batch, of which a "
-                 "part was had, is not made any more"));
+                 "stage 'batch': state cannot be restored: an element of a partly consumed batch "
+                 "could not be produced again"));
   CHECK(
       contains(refused([](stages& s) { s[4].batches[0][0].branch = 1; }, errc::failed_precondition),
-               "stage 'again': the state cannot be restored: an element of a batch"));
+               "stage 'again': state cannot be restored: an element of a partly consumed batch"));
 }
 
 TEST_CASE("resume: a state of before that does not say what a batch was made of is refused",
@@ -404,10 +406,10 @@ TEST_CASE("resume: a state of before that does not say what a batch was made of 
   bytes += '\x7d';
   for (unsigned i = 0; i < 4; ++i) bytes += static_cast<char>(sum >> (8 * i) & 255);
   auto other = declare(lines);
-  CHECK(contains(error_of(other.restore(bytes), errc::unimplemented),
-                 "pipeline 'pipeline': the state is of an earlier leat, which saved it while stage "
-                 "'lines' was in the midst of what it makes of a batch, and did not say of what "
-                 "that was made: take one in which it was done with a batch"));
+  CHECK(contains(
+      error_of(other.restore(bytes), errc::unimplemented),
+      "pipeline 'pipeline': state was saved by an earlier version of leat while stage 'lines' had "
+      "passed on only a part of a batch: restore a state that was saved at the end of a batch"));
   leat::sync_wait(other.stop());
 }
 

@@ -46,8 +46,8 @@ TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipe
   const std::string path = dir / "records103";
   const auto then = std::filesystem::last_write_time(path);
   std::filesystem::last_write_time(path, then + std::chrono::seconds(1));
-  CHECK(contains(refused(), "stage 'indexed_reader': the state cannot be restored: '" + path +
-                                "' has changed: it has been written since it was read"));
+  CHECK(contains(refused(), "stage 'indexed_reader': state cannot be restored: '" + path +
+                                "' was modified after it was read"));
   std::filesystem::last_write_time(path, then);
   {
     auto other = declare();
@@ -56,9 +56,9 @@ TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipe
   const std::string other = dir / "records101";
   const auto size = std::to_string(std::filesystem::file_size(other));
   std::filesystem::copy_file(path, other, std::filesystem::copy_options::overwrite_existing);
-  CHECK(contains(refused(), "'" + other + "' has changed: it has " +
+  CHECK(contains(refused(), "'" + other + "' has " +
                                 std::to_string(std::filesystem::file_size(path)) +
-                                " bytes, and had " + size + " when it was read"));
+                                " bytes, but had " + size + " when it was read"));
 }
 
 TEST_CASE("resume: what is in the way of read_indexed() is no other declaration", "[pipeline]") {
@@ -73,7 +73,7 @@ TEST_CASE("resume: what is in the way of read_indexed() is no other declaration"
   const std::string path = dir.write("records101.index", "no index, but a note of somebody's");
   auto other = declare();
   CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
-                 "pipeline 'pipeline' cannot go on from its state: " + path));
+                 "pipeline 'pipeline' cannot resume from its state: " + path));
   leat::sync_wait(other.stop());
 }
 

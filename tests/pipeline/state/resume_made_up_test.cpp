@@ -76,13 +76,13 @@ TEST_CASE("resume: a made-up number of records is not looked for in epoch after 
           "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
-  CHECK(contains(refused(lines.read(), state, [](stages& all) { all[0].files->records = huge; }),
-                 "stage 'files': the state cannot be restored: it has had more records than an "
-                 "epoch has"));
+  CHECK(contains(
+      refused(lines.read(), state, [](stages& all) { all[0].files->records = huge; }),
+      "stage 'files': state cannot be restored: it has read more records than an epoch contains"));
   CHECK(contains(
       refused(lines.read(), state,
               [](stages& all) { all[0].files = leat::detail::files_state{.records = huge}; }),
-      "it has had more records than an epoch has"));
+      "it has read more records than an epoch contains"));
 }
 
 TEST_CASE("resume: epochs that cannot be counted are refused", "[pipeline]") {
@@ -90,8 +90,8 @@ TEST_CASE("resume: epochs that cannot be counted are refused", "[pipeline]") {
   const std::string state = state_behind(lines.read(), 5);
   for (const std::uint64_t epoch : {UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63}) {
     CHECK(contains(refused(lines.read(), state, [&](stages& all) { all[0].files->epoch = epoch; }),
-                   "stage 'files': the state cannot be restored: it is in epoch " +
-                       std::to_string(epoch) + ", and nobody counts so many"));
+                   "stage 'files': state cannot be restored: epoch " + std::to_string(epoch) +
+                       " is greater than the maximum of "));
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("resume: a state that has read, and knows no files, is refused", "[pip
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
   CHECK(contains(refused(lines.read(), state, [](stages& all) { all[0].files->files.clear(); }),
-                 "stage 'files': the state cannot be restored: there are 3 files, and were 0 when "
+                 "stage 'files': state cannot be restored: the stage has 3 files, but had 0 when "
                  "it was saved"));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("resume: ranks that are made up to be epochs apart are refused", "[pip
     const std::string why =
         error_of(p.restore_ranks({good[0], leat::detail::stages_to_bytes(ahead)}),
                  errc::failed_precondition);
-    CHECK(contains(why, "stage 'files': the state cannot be restored: rank 0 of 2 is "));
+    CHECK(contains(why, "stage 'files': state cannot be restored: rank 0 of 2 is "));
     CHECK(contains(why, " epochs behind another one"));
     leat::sync_wait(p.stop());
   }
@@ -125,25 +125,27 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
   const auto declared = [&] { return lines.read().shuffle({.capacity = 3, .seed = 1}); };
   const std::string state = state_behind(declared(), 4);
   const std::vector<std::pair<std::function<void(stages&)>, std::string>> changes{
-      {[](stages& all) { all[0].batches.emplace_back(1); }, "stage 'files': the state has batches"},
+      {[](stages& all) { all[0].batches.emplace_back(1); },
+       "stage 'files': state contains batches"},
       {[](stages& all) { all[2].batches.emplace_back(1); },
-       "stage 'shuffle': the state has batches"},
-      {[](stages& all) { all[1].files = all[0].files; }, "stage 'text': the state has files"},
-      {[](stages& all) { all[1].buffer = all[2].buffer; }, "stage 'text': the state has a buffer"},
+       "stage 'shuffle': state contains batches"},
+      {[](stages& all) { all[1].files = all[0].files; }, "stage 'text': state contains files"},
+      {[](stages& all) { all[1].buffer = all[2].buffer; }, "stage 'text': state contains a buffer"},
       {[](stages& all) { all[1].begun.emplace_back(); },
-       "stage 'text': the state has elements that were begun"},
+       "stage 'text': state contains partly consumed elements"},
       {[](stages& all) { all[0].reader = leat::indexed_reader_state{}.to_bytes(); },
-       "stage 'files': the state has a reader by an index"},
-      {[](stages& all) { all[2].seed = 1; }, "stage 'shuffle': the state has a reader by an index"},
+       "stage 'files': state contains the position of an indexed reader"},
+      {[](stages& all) { all[2].seed = 1; },
+       "stage 'shuffle': state contains the position of an indexed reader"},
       {[](stages& all) { all[2].versions.emplace_back(); },
-       "stage 'shuffle': the state has a reader by an index"},
+       "stage 'shuffle': state contains the position of an indexed reader"},
       {[](stages& all) { all[0].world.world_size = 2; },
-       "stage 'files': the state has a reader by an index"},
+       "stage 'files': state contains the position of an indexed reader"},
   };
   for (const auto& [change, why] : changes) {
     INFO(why);
     CHECK(contains(refused(declared(), state, change, errc::invalid_argument),
-                   "pipeline 'made up', " + why + ", which such a stage never has"));
+                   "pipeline 'made up', " + why + ", which a stage of kind '"));
   }
 }
 
@@ -158,8 +160,8 @@ TEST_CASE("resume: more elements than a function makes of one are not left out",
   REQUIRE(stages_of(state)[3].begun.at(0).had == 1);
   for (const std::uint64_t had : {std::uint64_t{4}, huge, UINT64_MAX}) {
     CHECK(contains(refused(declared(), state, [&](stages& all) { all[3].begun[0].had = had; }),
-                   "stage 'each': the state cannot be restored: an element of which a part was had "
-                   "is not made any more as it was"));
+                   "stage 'each': state cannot be restored: the function returned other elements "
+                   "than before"));
   }
 }
 
@@ -179,8 +181,8 @@ TEST_CASE("resume: states of a later leat are refused", "[pipeline]") {
     auto p = lines.read();
     return error_of(p.restore(with_checksum(changed)), errc::unimplemented);
   };
-  const char* const version = "is of version 2, and only 1 is known here";
-  const char* const fields = "has fields that are not known here: a later leat has saved it";
+  const char* const version = "has version 2, but this version of leat reads only version 1";
+  const char* const fields = "has unknown fields: it was saved by a later version of leat";
   CHECK(contains(refusal("\x08\x02" + content.substr(2)), version));
   CHECK(contains(refusal(content + "\x18\x01"), fields));
   CHECK(contains(refusal(content.substr(0, 2) + "\x12\x02\x78\x01"), fields));
@@ -197,8 +199,8 @@ TEST_CASE("resume: bytes that are not as a pipeline writes them are refused", "[
   };
   const std::string content = state.substr(0, state.size() - 5);
   const char* const expected =
-      "pipeline 'made up': the state cannot be restored: its bytes are not as a pipeline writes "
-      "them";
+      "pipeline 'made up': state cannot be restored: its bytes are not in the form that a pipeline "
+      "writes";
   CHECK(contains(refusal(content.substr(2) + content.substr(0, 2)), expected));
   CHECK(contains(refusal("\x08\x81" + std::string(1, '\0') + content.substr(2)), expected));
   CHECK(contains(refusal(content.substr(0, 2) + content), expected));

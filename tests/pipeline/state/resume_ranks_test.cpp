@@ -63,8 +63,9 @@ TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipe
   const std::string state = leat::sync_wait(read_and_save(p, 2)).second.back();
   std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
   auto other = declare();
-  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
-                 "cannot go on from its state: stage 'files': 1 files for 2 ranks"));
+  CHECK(
+      contains(error_of(other.restore(state), errc::failed_precondition),
+               "cannot resume from its state: stage 'files': 1 files are not enough for 2 ranks"));
   leat::sync_wait(other.stop());
 }
 
@@ -122,9 +123,9 @@ TEST_CASE("resume: what a stage holds of a rank, another one gets from the state
   for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
     auto p = shuffled(rank, world_size);
     const std::string why = error_of(p.restore(state), errc::failed_precondition);
-    CHECK(contains(why, "stage 'shuffle': it has elements of rank 0 of 2, and this is rank " +
+    CHECK(contains(why, "stage 'shuffle': state has elements of rank 0 of 2, but this is rank " +
                             std::to_string(rank) + " of " + std::to_string(world_size) +
-                            ": give restore_ranks() the states of all 2"));
+                            ": call restore_ranks() with the states of all 2 ranks"));
     leat::sync_wait(p.stop());
   }
   auto same = shuffled(0, 2);
@@ -134,7 +135,7 @@ TEST_CASE("resume: what a stage holds of a rank, another one gets from the state
   const texts states = leat::sync_wait(read_and_save(twice, 3)).second;
   auto p = words(1, 2);
   CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
-                 "stage 'twice': it has elements of rank 0 of 2"));
+                 "stage 'twice': state has elements of rank 0 of 2"));
   leat::sync_wait(p.stop());
 }
 
@@ -258,14 +259,16 @@ TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") 
   };
   texts states(2);
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 10, &states[r]);
-  CHECK(contains(refused(lines(0, 3), {}), "there is no state: give that of each rank"));
-  CHECK(contains(refused(lines(0, 3), {states[1]}),
-                 "there are 1 states, and one of them is of rank 1 of 2: give that of each rank"));
-  CHECK(contains(refused(lines(0, 3), {states[1], states[1]}), "give that of each rank, once"));
+  CHECK(contains(refused(lines(0, 3), {}), "no states were passed: pass the state of each rank"));
+  CHECK(contains(
+      refused(lines(0, 3), {states[1]}),
+      "1 states were passed, but one belongs to rank 1 of 2: pass the state of each rank"));
+  CHECK(contains(refused(lines(0, 3), {states[1], states[1]}),
+                 "pass the state of each rank exactly once"));
   auto single = lines(0, 3);
   CHECK(contains(error_of(single.restore(states[1]), errc::failed_precondition),
-                 "stage 'files': this is rank 0 of 3, and the state is of rank 1 of 2: give "
-                 "restore_ranks() the states of all 2"));
+                 "stage 'files': state belongs to rank 1 of 2, but this is rank 0 of 3: call "
+                 "restore_ranks() with the states of all 2 ranks"));
   // It is as it was declared then, and can be restored.
   CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
 }
@@ -280,7 +283,7 @@ TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]")
     for (std::uint64_t r = 0; r < 2; ++r) go_on_with(make(r, 2, seed(7 + r)), {}, 3, &states[r]);
     auto p = make(0, 1, seed());
     CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-                   "the seed of rank 1 of 2 is another one than that of rank 0 of 2"));
+                   "seeds of rank 1 of 2 and rank 0 of 2 differ"));
     leat::sync_wait(p.stop());
   };
   check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
@@ -308,7 +311,8 @@ TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]
   dir.write("b", "1\n2\n3\n4\n");
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     auto p = lines(rank, 3);
-    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition), "has changed"));
+    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                   "bytes, but had 6 when it was read"));
     leat::sync_wait(p.stop());
   }
 }

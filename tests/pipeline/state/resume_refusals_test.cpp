@@ -81,17 +81,17 @@ struct saved_pipeline {
 TEST_CASE("resume: another pipeline is refused, and what differs is named", "[pipeline]") {
   saved_pipeline s;
   CHECK(contains(s.refused(declared(s.dir, {.interleave = 1})),
-                 "pipeline 'train', stage 'files': interleave is 1, and was 2 when the state was "
+                 "pipeline 'train', stage 'files': interleave is 1, but was 2 when the state was "
                  "saved"));
   CHECK(contains(s.refused(declared(s.dir, {.capacity = 6})),
-                 "stage 'shuffle': capacity is 6, and was 5"));
-  CHECK(contains(s.refused(declared(s.dir, {.batch = 4})), "stage 'batch': size is 4, and was 3"));
+                 "stage 'shuffle': capacity is 6, but was 5"));
+  CHECK(contains(s.refused(declared(s.dir, {.batch = 4})), "stage 'batch': size is 4, but was 3"));
   CHECK(contains(s.refused(declared(s.dir, {.seed = 2}), errc::failed_precondition),
-                 "stage 'shuffle': the state cannot be restored: the seed is 2, and was 1"));
+                 "stage 'shuffle': state cannot be restored: seed is 2, but was 1"));
   CHECK(contains(s.refused(declared(s.dir, {.shuffle = "mix"})),
-                 "its stages are line_reader 'files', map 'text', shuffle 'mix', batch 'batch', "
-                 "map 'join', and were line_reader 'files', map 'text', shuffle 'shuffle'"));
-  CHECK(contains(s.refused(lines_of({.files = {s.dir / "*"}})), "its stages are"));
+                 "stages are line_reader 'files', map 'text', shuffle 'mix', batch 'batch', "
+                 "map 'join', but were line_reader 'files', map 'text', shuffle 'shuffle'"));
+  CHECK(contains(s.refused(lines_of({.files = {s.dir / "*"}})), "stages are"));
 }
 
 // What the state of a pipeline behind its first element is refused with in another one.
@@ -118,10 +118,10 @@ TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]")
   };
   const leat::line_reader_options line;
   CHECK(contains(refused_with(lines, line, {.max_line_size = 99}),
-                 "pipeline 'pipeline', stage 'files': max_line_size is 99, and was 16777216 when"));
+                 "pipeline 'pipeline', stage 'files': max_line_size is 99, but was 16777216 when"));
   CHECK(
       contains(refused_with(lines, line, {.corruption = {.policy = corruption_policy::skip_file}}),
-               "corruption.policy is 3, and was 0"));
+               "corruption.policy is 3, but was 0"));
 
   const auto records = [&](const leat::tfrecord_reader_options& o) {
     return leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}, .reader = o})
@@ -129,20 +129,20 @@ TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]")
   };
   const leat::tfrecord_reader_options record;
   CHECK(contains(refused_with(records, record, {.checks = leat::tfrecord_checks::none}),
-                 "checks is 2, and was 0"));
+                 "checks is 2, but was 0"));
   CHECK(contains(refused_with(records, record, {.max_record_size = 99}),
-                 "max_record_size is 99, and was 1073741824"));
+                 "max_record_size is 99, but was 1073741824"));
   CHECK(contains(refused_with(records, record, {.tolerate_truncated_tail = true}),
-                 "tolerate_truncated_tail is 1, and was 0"));
+                 "tolerate_truncated_tail is 1, but was 0"));
   CHECK(contains(refused_with(records, record, {.inflate = {.max_output = 9}}),
-                 "inflate.max_output is 9, and was"));
+                 "inflate.max_output is 9, but was"));
 
   const auto whole = [&](const leat::whole_file_reader_options& o) {
     return leat::read_files<leat::whole_file_reader>({.files = {dir / "*"}, .reader = o})
         .map("text", leat_test::text_of_record);
   };
   CHECK(contains(refused_with(whole, leat::whole_file_reader_options(), {.max_file_size = 1 << 20}),
-                 "max_file_size is 1048576, and was"));
+                 "max_file_size is 1048576, but was"));
 }
 
 TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipeline]") {
@@ -159,14 +159,14 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
     return refused_with(indexed, first, now);
   };
   CHECK(contains(refused([](options& o) { o.shard.remainder = leat::shard_remainder::repeat; }),
-                 "stage 'indexed_reader': shard.last is 2, and was 0 when the state was saved"));
+                 "stage 'indexed_reader': shard.last is 2, but was 0 when the state was saved"));
   CHECK(contains(refused([](options& o) { o.file.checks = leat::tfrecord_checks::header_only; }),
-                 "checks is 1, and was 0"));
+                 "checks is 1, but was 0"));
   CHECK(contains(refused([](options& o) { o.file.max_record_size = 99; }),
-                 "max_record_size is 99, and was 1073741824"));
+                 "max_record_size is 99, but was 1073741824"));
   CHECK(contains(
       refused([](options& o) { o.corruption.policy = leat::corruption_policy::skip_record; }),
-      "corruption.policy is 1, and was 0"));
+      "corruption.policy is 1, but was 0"));
 
   auto p = indexed(first);
   const auto [all, states] = leat::sync_wait(read_and_save(p));
@@ -182,8 +182,8 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
     INFO(k);
     auto fewer = with_epochs(k == 31 ? 1 : 2);
     CHECK(contains(error_of(fewer.restore(states[k]), errc::failed_precondition),
-                   "stage 'indexed_reader': the state cannot be restored: it is in epoch " +
-                       std::string(k == 31 ? "2" : "3") + ", and num_epochs is " +
+                   "stage 'indexed_reader': state cannot be restored: it is in epoch " +
+                       std::string(k == 31 ? "2" : "3") + ", but num_epochs is " +
                        (k == 31 ? "1" : "2")));
     leat::sync_wait(fewer.stop());
   }
@@ -194,17 +194,17 @@ TEST_CASE("resume: other files are refused by name", "[pipeline]") {
   const auto restore = [&] { return s.refused(declared(s.dir), errc::failed_precondition); };
   SECTION("larger") {
     s.dir.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n");
-    CHECK(contains(restore(), "stage 'files': the state cannot be restored: '" + (s.dir / "a") +
-                                  "' has changed: it has 16 bytes, and had 14 when it was read"));
+    CHECK(contains(restore(), "stage 'files': state cannot be restored: '" + (s.dir / "a") +
+                                  "' has 16 bytes, but had 14 when it was read"));
   }
   SECTION("written anew") {
     const auto time = std::filesystem::last_write_time(s.dir / "b");
     std::filesystem::last_write_time(s.dir / "b", time + std::chrono::seconds(1));
-    CHECK(contains(restore(), (s.dir / "b") + "' has changed: it has been written"));
+    CHECK(contains(restore(), (s.dir / "b") + "' was modified after it was read"));
   }
   SECTION("one more") {
     s.dir.write("d", "31\n");
-    CHECK(contains(restore(), "there are 4 files, and were 3 when it was saved"));
+    CHECK(contains(restore(), "the stage has 4 files, but had 3 when it was saved"));
   }
   SECTION("of another name") {
     std::filesystem::rename(s.dir / "b", s.dir / "bb");
@@ -239,10 +239,11 @@ TEST_CASE("resume: what is refused leaves the pipeline as it was declared", "[pi
 TEST_CASE("resume: bytes that are no state, or damaged, are refused", "[pipeline]") {
   saved_pipeline s;
   const std::string& state = s.states[2];
-  CHECK(contains(s.refused_state(declared(s.dir), "", errc::invalid_argument),
-                 "pipeline 'train': the state cannot be restored: its bytes are none"));
+  CHECK(contains(
+      s.refused_state(declared(s.dir), "", errc::invalid_argument),
+      "pipeline 'train': state cannot be restored: its bytes are not the state of a pipeline"));
   CHECK(contains(s.refused_state(declared(s.dir), "not a state at all", errc::invalid_argument),
-                 "its bytes are none"));
+                 "its bytes are not the state of a pipeline"));
   for (std::size_t i = 0; i < state.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = state;
@@ -269,19 +270,17 @@ TEST_CASE("resume: pipelines that cannot be saved say why", "[pipeline]") {
   };
   leat::fifo_queue<int> queue(3, "numbers");
   CHECK(contains(why(leat::read_queue(queue, {.name = "serve"})),
-                 "pipeline 'serve' cannot be saved or restored: stage 'numbers': what a queue gave "
-                 "cannot be had again"));
+                 "pipeline 'serve' cannot be saved or restored: stage 'numbers' reads a queue, "
+                 "whose items cannot be read again"));
   CHECK(contains(
       why(lines_of({.files = {dir / "*"}}).batch({.batch_size = 2}).shuffle({.capacity = 3})),
-      "stage 'shuffle': its buffer holds elements that are made of several records: shuffle before "
-      "batch()"));
+      "stage 'shuffle' buffers elements of several records; call shuffle() before batch()"));
   CHECK(contains(why(lines_of({.files = {dir / "*"}}, {.order = leat::ordering::free})
                          .map("same", [](std::string t) { return t; }, {.workers = 2})),
-                 "stage 'same': its workers give elements as they get ready: take "
-                 "ordering::deterministic"));
+                 "stage 'same' does not keep the order of the input; set ordering::deterministic"));
   auto ended = lines_of({.files = {dir / "*"}}).batch({.batch_size = 1}).shuffle({.capacity = 3});
   leat::sync_wait(ended.stop());
-  CHECK(contains(why(ended), "shuffle before batch()"));
+  CHECK(contains(why(ended), "call shuffle() before batch()"));
 }
 
 TEST_CASE("resume: a pipeline that runs is not restored", "[pipeline]") {
@@ -313,7 +312,7 @@ TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
     auto fewer = declared(s.dir);
     const auto behind = [&]() -> task<> { co_await go_on(fewer, states.back()); };
     CHECK(contains(error_of(behind(), errc::failed_precondition),
-                   "it is in epoch 2, and num_epochs is 1"));
+                   "it is in epoch 2, but num_epochs is 1"));
   }
   SECTION("by stop() or by what a body throws, it stands behind what was given") {
     auto p = declared(s.dir);
@@ -383,9 +382,8 @@ TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]
   const std::string of_given = given.save();
   for (const std::string& state : {of_given, leat::sync_wait(read_and_save(given)).second[9]}) {
     auto other = declare(2);
-    CHECK(
-        contains(error_of(other.restore(state), errc::failed_precondition),
-                 "stage 'indexed_reader': the state cannot be restored: the seed is 2, and was 1"));
+    CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+                   "stage 'indexed_reader': state cannot be restored: seed is 2, but was 1"));
     leat::sync_wait(other.stop());
   }
 }

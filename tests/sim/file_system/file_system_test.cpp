@@ -264,8 +264,8 @@ task<> touch_under_way(world& here, leat::file_request::operation what, std::siz
 
 TEST_CASE("file_system: a buffer that is touched under way is told, wherever that is", "[sim]") {
   using op = leat::file_request::operation;
-  for (const auto& [what, words] : {std::pair(op::read, "the buffer of a read was changed"),
-                                    std::pair(op::write, "the buffer of a write was changed")}) {
+  for (const auto& [what, words] : {std::pair(op::read, "buffer of a read was changed"),
+                                    std::pair(op::write, "buffer of a write was changed")}) {
     for (const std::size_t at : {0U, 5U, 4095U, 4096U, 50'001U, 99'999U, 100'002U}) {
       std::size_t told = 0;
       for (std::uint64_t seed = 0; seed < 20; ++seed) {  // some read from the page cache

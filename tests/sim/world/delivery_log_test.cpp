@@ -35,11 +35,12 @@ TEST_CASE("delivery_log: an item that comes twice, or out of nowhere, is a viola
   delivery_log book("jobs");
   book.record_push(0, 1);
   book.record_pop(3, 1);
-  CHECK_THROWS_WITH(book.record_pop(4, 1), Catch::Contains("came to consumer 4") &&
-                                               Catch::Contains("somebody has got it before"));
-  CHECK_THROWS_WITH(book.record_pop(4, 2), Catch::Contains("never offered"));
+  CHECK_THROWS_WITH(book.record_pop(4, 1), Catch::Contains("was delivered to consumer 4") &&
+                                               Catch::Contains("after an earlier delivery"));
+  CHECK_THROWS_WITH(book.record_pop(4, 2), Catch::Contains("but was never pushed"));
   CHECK_THROWS_AS(book.record_push(0, 1), invariant_violation);
-  CHECK_THROWS_WITH(book.record_rejected(1), Catch::Contains("was refused, yet somebody got it"));
+  CHECK_THROWS_WITH(book.record_rejected(1),
+                    Catch::Contains("was rejected, but a consumer received it"));
 }
 
 TEST_CASE(
@@ -54,7 +55,7 @@ TEST_CASE(
   }
   ordered.record_push(0, 3);
   ordered.record_pop(1, 3);
-  CHECK_THROWS_WITH(ordered.record_pop(1, 2), Catch::Contains("behind a later one"));
+  CHECK_THROWS_WITH(ordered.record_pop(1, 2), Catch::Contains("after a later item"));
   shuffled.record_pop(1, 2);
   shuffled.check_complete();
 }

@@ -115,7 +115,7 @@ TEST_CASE("sweep: a failure that does not come again is told all the same", "[si
       },
       {.count = 10});
   CHECK_THAT(what, Catch::StartsWith("seed 3: only the third run\n"));
-  CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions it ended well"));
+  CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions the run succeeded"));
 }
 
 TEST_CASE("sweep: a program that another run goes another way is told, where that is looked at",
@@ -128,8 +128,8 @@ TEST_CASE("sweep: a program that another run goes another way is told, where tha
   CHECK(what_a_sweep_says(counts, {.count = 10}) == "nothing found");
   runs = 0;
   CHECK_THAT(what_a_sweep_says(counts, {.count = 10, .check_repeatable = true}),
-             Catch::StartsWith("seed 3: a second run of it went another way from step 2 on") &&
-                 Catch::Contains("again: LEAT_SIM_SEED=3"));
+             Catch::StartsWith("seed 3: a second run diverged at step 2") &&
+                 Catch::Contains("replay: LEAT_SIM_SEED=3"));
   CHECK(leat::sim::sweep(two_tasks, {.count = 50, .check_repeatable = true}).seeds == 50);
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("sweep: a run without an end has a report that can be read", "[sim]") 
       },
       {.count = 1, .world = {.max_steps = 10'000}, .shrink_runs = 2});
   INFO(what);
-  CHECK(what.find("no end after 10001 steps") != std::string::npos);
+  CHECK(what.find("did not finish after 10001 steps") != std::string::npos);
   CHECK(std::count(what.begin(), what.end(), '\n') < 3100);
   CHECK(what.find("lines left out)") != std::string::npos);
   CHECK(what.find("\n  step 1, 0 ms, thread 0: body begins\n") != std::string::npos);
@@ -192,7 +192,7 @@ TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up
   CHECK_THAT(said, Catch::Contains("step 1, 0 ms, thread 0: body begins\n") &&
                        Catch::Contains("step 2, 1000 ms, thread 0: body resumes after sleep") &&
                        Catch::Contains("a bug") &&
-                       Catch::Contains("again: LEAT_SIM_SEED=18446744073709551615"));
+                       Catch::Contains("replay: LEAT_SIM_SEED=18446744073709551615"));
 }
 
 TEST_CASE("sweep: a wanted seed that is none is refused", "[sim]") {

@@ -62,7 +62,7 @@ std::string of_queue(const queue_statistics& counted) { return told(counted); }
 std::string of_budget(const budget_statistics& counted) { return told(counted); }
 
 TEST_CASE("world: a queue with more items than its capacity is told", "[sim]") {
-  const char* const words = "holds no more than its capacity";
+  const char* const words = "does not exceed its capacity";
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 5}) == words);
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 9, .popped = 4}) == words);
   CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4}).empty());
@@ -72,7 +72,7 @@ TEST_CASE("world: a queue with more items than its capacity is told", "[sim]") {
 }
 
 TEST_CASE("world: a queue that loses or doubles an item is told", "[sim]") {
-  const char* const words = "loses and doubles no item";
+  const char* const words = "neither loses nor duplicates items";
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}).empty());
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 10, .popped = 4}) == words);
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 8, .popped = 4}) == words);
@@ -82,7 +82,7 @@ TEST_CASE("world: a queue that loses or doubles an item is told", "[sim]") {
 }
 
 TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
-  const char* const words = "weighs no more than its maximum";
+  const char* const words = "does not exceed its maximum weight";
   queue_statistics s{
       .size = 1, .capacity = 4, .pushed = 1, .weighed = true, .weight = 10, .max_weight = 10};
   CHECK(of_queue(s).empty());
@@ -95,7 +95,7 @@ TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
 }
 
 TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") {
-  const char* const words = "keeps its minimum while it is open, unless it weighs";
+  const char* const words = "keeps its minimum size while it is open, if it has no weight function";
   queue_statistics s{.size = 2, .capacity = 4, .min_after_dequeue = 2, .pushed = 9, .popped = 7};
   CHECK(of_queue(s).empty());
   s.size = 1;
@@ -110,7 +110,7 @@ TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") 
 }
 
 TEST_CASE("world: who waits for items that are there is told", "[sim]") {
-  const char* const words = "lets nobody wait for what is there";
+  const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
   s.size = 1;
@@ -124,7 +124,7 @@ TEST_CASE("world: who waits for items that are there is told", "[sim]") {
 }
 
 TEST_CASE("world: who waits for room that is there is told", "[sim]") {
-  const char* const words = "lets nobody wait for what is there";
+  const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4};
   CHECK(of_queue(s).empty());
   s.size = 3;
@@ -143,7 +143,7 @@ TEST_CASE("world: who waits for room that is there is told", "[sim]") {
 }
 
 TEST_CASE("world: who waits on a queue that is closed is told", "[sim]") {
-  const char* const words = "lets nobody wait once it is closed";
+  const char* const words = "has no waiting operation after close";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
   s.closed = true;
@@ -154,7 +154,7 @@ TEST_CASE("world: who waits on a queue that is closed is told", "[sim]") {
 }
 
 TEST_CASE("world: a budget that is exceeded is told", "[sim]") {
-  const char* const words = "is never exceeded";
+  const char* const words = "does not exceed its limit";
   CHECK(of_budget({.limit = 10, .used = 10}).empty());
   CHECK(of_budget({.limit = 10, .used = 12}) == words);
   CHECK(of_budget({.limit = 10, .used = 12, .returned = 1}) == words);
@@ -162,7 +162,7 @@ TEST_CASE("world: a budget that is exceeded is told", "[sim]") {
 }
 
 TEST_CASE("world: who waits for a budget that has room is told", "[sim]") {
-  const char* const words = "lets nobody wait for what is there";
+  const char* const words = "has no waiting operation that could complete";
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 3}).empty());
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 2}) == words);
   CHECK(of_budget({.limit = 10, .used = 8, .awaited = 2}).empty());
@@ -218,7 +218,7 @@ TEST_CASE("world: a queue whose storage loses an item is told", "[sim]") {
   world w(1);
   w.add_invariants(q);
   CHECK_THROWS_WITH(w.run([&q](world&) { return give_up_a_batch(q); }),
-                    Catch::Contains("queue 'leaky' loses and doubles no item"));
+                    Catch::Contains("queue 'leaky' neither loses nor duplicates items"));
 }
 
 }  // namespace world_invariants_test

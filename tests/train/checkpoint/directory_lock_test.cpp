@@ -44,9 +44,10 @@ TEST_CASE("directory_lock: a second chief is told who the first one is, and sinc
     const outcome o = co_await outcome_of(take("/a/train"));
     CHECK(o.code == errc::failed_precondition);
     CHECK(contains(o.text,
-                   "/a/train: the directory is in use by process 1 on host simulated since "
+                   "/a/train: directory is locked by process 1 on host simulated since "
                    "2000-01-01 00:00:0"));
-    CHECK(contains(o.text, "UTC: end that one; only a different program takes another directory"));
+    CHECK(contains(o.text,
+                   "UTC: stop that process, or use another directory for a different program"));
     co_await lock->release();
     co_await lock->release();
     CHECK_FALSE(lock->is_held());
@@ -81,7 +82,7 @@ TEST_CASE("directory_lock: on a full disk it is held all the same", "[train]") {
     directory_lock lock = co_await directory_lock::acquire("/d");
     const outcome o = co_await outcome_of(take("/d"));
     CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "in use by a process that has not said who it is yet"));
+    CHECK(contains(o.text, "locked by an unknown process"));
     co_await lock.release();
   });
 }
@@ -105,7 +106,7 @@ TEST_CASE("directory_lock: one whose file was removed is taken again, if nobody 
     const auto renew = [](directory_lock& held) -> task<void> { co_await held.renew(); };
     const outcome late = co_await outcome_of(renew(lock));
     CHECK(late.code == errc::failed_precondition);
-    CHECK(contains(late.text, "/d: the directory is in use by process 1 on host simulated since"));
+    CHECK(contains(late.text, "/d: directory is locked by process 1 on host simulated since"));
     co_await lock.release();
     co_await other.release();
   });
@@ -185,7 +186,7 @@ TEST_CASE("directory_lock: the same process is refused too, in real files", "[tr
     directory_lock lock = co_await directory_lock::acquire(at);
     const outcome o = co_await outcome_of(take(at));
     CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "in use by process " + std::to_string(::getpid()) + " on host "));
+    CHECK(contains(o.text, "locked by process " + std::to_string(::getpid()) + " on host "));
     co_await lock.release();
     co_await take(at);
   }(place));
@@ -207,7 +208,7 @@ TEST_CASE("directory_lock: a holder that is killed has it no more", "[train]") {
   REQUIRE(::read(ends[0], &byte, 1) == 1);
   const outcome o = outcome_of([&] { leat::sync_wait(take(dir.path())); });
   CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "in use by process " + std::to_string(child) + " on host "));
+  CHECK(contains(o.text, "locked by process " + std::to_string(child) + " on host "));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   leat::sync_wait(take(dir.path()));

@@ -78,7 +78,7 @@ TEST_CASE("rank checkpoints: a job that was killed in its first save begins anew
     CHECK(co_await restored("/1", p) == "");
     CHECK(here.files().files().empty());  // nor is there a list of it
     REQUIRE(p.warnings.size() == 1);
-    CHECK(contains(p.warnings[0], "/1/model.ckpt-10: deleted, since the job begins anew"));
+    CHECK(contains(p.warnings[0], "/1/model.ckpt-10: checkpoint deleted, because not all ranks"));
   });
 }
 
@@ -89,11 +89,14 @@ TEST_CASE("rank checkpoints: ranks that have nothing in common are refused, with
     here.files().make_directory("/1");
     outcome o = co_await outcome_of([]() -> task<> { co_await find(); }());
     CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "/0 has 10, 20; /1 has none"));
+    CHECK(contains(o.text,
+                   "of every rank (/0 has 10, 20; /1 has no checkpoint): save at the same steps"));
     co_await save_of("/1", 15);
     program p;
     o = co_await outcome_of([](program& of) -> task<> { co_await restored("/0", of); }(p));
-    CHECK(contains(o.text, "/1 has 15; /0 has 10, 20"));
+    CHECK(contains(
+        o.text,
+        "train: no step with an intact checkpoint of every rank (/1 has 15; /0 has 10, 20)"));
     CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));
   });
 }
@@ -198,10 +201,10 @@ TEST_CASE("read_saved_object: what an object has saved, by its name", "[train]")
     CHECK(co_await leat::read_saved_object(path, "input") == "where it stood");
     outcome o = co_await code_of(path, "inputs");
     CHECK(o.code == errc::not_found);
-    CHECK(contains(o.text, "/d/model.ckpt-1: the checkpoint has no entry 'inputs'"));
+    CHECK(contains(o.text, "/d/model.ckpt-1: checkpoint has no entry 'inputs'"));
     o = co_await code_of(path, "step");
     CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "entry 'step' is 1 x int32, no object"));
+    CHECK(contains(o.text, "entry 'step' is 1 x int32, not an object"));
     CHECK((co_await code_of("/d/model.ckpt-2", "input")).code == errc::not_found);
     std::string bytes = here.files().read_file(path).value();
     const std::size_t at = bytes.find("where it");

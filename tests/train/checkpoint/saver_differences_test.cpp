@@ -231,7 +231,7 @@ TEST_CASE("supervisor: the weights are kept and the input is restarted after a s
       learner l;
       const std::string why =
           co_await thrown_by(last_line(l, second_input(), l.options(), 1, line));
-      CHECK(contains(why, "entry 'input' is refused"));
+      CHECK(contains(why, "entry 'input' is rejected"));
       CHECK(contains(why, "saver_options::left_out = {\"input\"}"));
     }
     const auto restarting = [](learner& l) {

@@ -88,7 +88,7 @@ TEST_CASE("saver: whatever an object throws at its bytes refuses the checkpoint,
         within = original.what();
       }
     }
-    CHECK(contains(said, "/d/model.ckpt-2: entry 'object' is refused: cannot parse 'new'"));
+    CHECK(contains(said, "/d/model.ckpt-2: entry 'object' is rejected: cannot parse 'new'"));
     CHECK(within == "cannot parse 'new'");
   });
 }
@@ -122,15 +122,13 @@ TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes 
       p.refuse_newer_with(leat::failure(code, "/in/a has changed"));
       const outcome o = co_await outcome_of(restore_latest(s));
       CHECK(o.code == code);
-      CHECK(contains(
-          o.text,
-          directory +
-              "/model.ckpt-2: entry 'object' is refused: /in/a has "
-              "changed; to keep the other values and the initial one "
-              "of this entry: saver_options::left_out = {\"object\"}; "
-              "the checkpoint is whole, so none before it is taken: "
-              "put this right, leave the entry out by saver_options::left_out, or go back by "
-              "saver_options::skip_intact"));
+      CHECK(contains(o.text, directory +
+                                 "/model.ckpt-2: entry 'object' is rejected: /in/a has "
+                                 "changed; to restore only the other entries, set "
+                                 "saver_options::left_out = {\"object\"}; "
+                                 "the checkpoint is intact, so no earlier one is used: correct the "
+                                 "cause, exclude the entry with saver_options::left_out, or permit "
+                                 "earlier checkpoints with saver_options::skip_intact"));
       CHECK(p.refused.empty());
       CHECK(p.thing.value == "mine");
 

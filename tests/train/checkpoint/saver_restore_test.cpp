@@ -67,6 +67,7 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     const std::string path = co_await save(s, p, 3);
     outcome o = co_await outcome_of(s.restore(""));
     CHECK(o.code == errc::invalid_argument);
+    CHECK(contains(o.text, "saver: path is empty: pass the path of a checkpoint"));
     o = co_await outcome_of(s.restore("invalid path"));
     CHECK(o.code == errc::invalid_argument);
     CHECK(contains(o.text, "The passed save_path is not a valid checkpoint: invalid path"));
@@ -86,10 +87,10 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     more.add("momentum", extra);
     o = co_await refused(more, plain);
     CHECK(o.code == errc::not_found);
-    CHECK(contains(o.text,
-                   "/d/model.ckpt-3: the checkpoint has no entry 'momentum', since it is "
-                   "of a program that did not register it: keep its initial value by "
-                   "saver_options::may_be_missing"));
+    CHECK(contains(
+        o.text,
+        "/d/model.ckpt-3: checkpoint has no entry 'momentum', because the program that saved it "
+        "did not register it: keep the initial value with saver_options::may_be_missing"));
 
     float bias[3] = {};
     checkpoint_registry shape("model");
@@ -97,7 +98,7 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     shape.add("bias", bias);
     o = co_await refused(shape, plain);
     CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "entry 'bias' is 2 x float32, the program has 3 x float32"));
+    CHECK(contains(o.text, "entry 'bias' is 2 x float32, but the program has 3 x float32"));
 
     std::vector<double> weights;
     checkpoint_registry type("model");
@@ -105,8 +106,8 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     type.add("weights", weights);
     o = co_await refused(type, plain);
     CHECK(o.code == errc::invalid_argument);
-    CHECK(
-        contains(o.text, "entry 'weights' is 4 x float32, the program has any number of float64"));
+    CHECK(contains(o.text,
+                   "entry 'weights' is 4 x float32, but the program has any number of float64"));
 
     checkpoint_registry less("model");
     less.add("step", step);
@@ -115,7 +116,7 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     CHECK(contains(
         o.text,
         "has an entry 'weights' (4 x float32) that the program does not "
-        "register: register it, or drop it from the state by saver_options::may_be_extra"));
+        "register: register it, or drop it from the state with saver_options::may_be_extra"));
     CHECK(step == -1);
     saver_options ignoring;
     ignoring.extra = leat::extra_entries::ignore;
@@ -128,12 +129,11 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     foreign.add("step", step);
     o = co_await refused(foreign, ignoring);
     CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "the checkpoint is of 'model', this program is 'another model'"));
+    CHECK(contains(o.text, "checkpoint belongs to 'model', but this program is 'another model'"));
     // Who has only renamed the registry, and did what the message says first, continues.
     CHECK(contains(o.text,
-                   "if this is the same program, give its registry the old name back, "
-                   "checkpoint_registry(\"model\"); only a different program takes another "
-                   "directory"));
+                   "if it is the same program, restore the old identity with "
+                   "checkpoint_registry(\"model\"), otherwise use a different directory"));
     step = -1;
     checkpoint_registry renamed("model");
     renamed.add("step", step);
@@ -164,7 +164,7 @@ TEST_CASE("saver: 77. each byte of a checkpoint counts, and so does its length",
     here.files().write_file(path, good + "x");
     const outcome longer = co_await outcome_of(s.restore(path));
     CHECK(longer.code == errc::data_loss);
-    CHECK(contains(longer.text, "it was written with"));
+    CHECK(contains(longer.text, "but was written with"));
     CHECK(p.m.is(9));
     here.files().write_file(path, good);
     co_await s.restore(path);
@@ -308,7 +308,7 @@ TEST_CASE("saver: when one object refuses, the others have what they had, and va
     outcome refused = co_await outcome_of(s.restore(path));
     CHECK(refused.code == errc::failed_precondition);
     CHECK(contains(refused.text,
-                   "/d/model.ckpt-1: entry 'last' is refused: these are the bytes of something "
+                   "/d/model.ckpt-1: entry 'last' is rejected: these are the bytes of something "
                    "else"));
     CHECK(o.all() == "2f2s2l2");
   });
@@ -333,7 +333,7 @@ TEST_CASE("saver: an object that does not take back what it had is named", "[tra
     never.refuses = true;
     const outcome o = co_await outcome_of(s.restore(path));
     CHECK(contains(o.text,
-                   "entry 'never' is refused, and what was restored already did not go "
+                   "entry 'never' is rejected, and entries restored before it could not be rolled "
                    "back: 'once': these are"));
   });
 }
@@ -484,7 +484,7 @@ TEST_CASE("saver: an error of the system in an object ends the search", "[train]
     co_await s.save(2);
     const outcome o = co_await outcome_of(restore_latest(s));
     CHECK(o.code == errc::permission_denied);
-    CHECK(contains(o.text, "/d/model.ckpt-2: entry 'broken' is refused: no right"));
+    CHECK(contains(o.text, "/d/model.ckpt-2: entry 'broken' is rejected: no right"));
   });
 }
 

@@ -35,8 +35,7 @@ TEST_CASE("saver: an empty path of the directory is refused at once", "[train]")
       CHECK(e.code() == errc::invalid_argument);
       said = e.what();
     }
-    CHECK(said.find("saver: the path of the directory is empty; for the current directory use") ==
-          0);
+    CHECK(said.find("saver: path of the directory is empty: use") == 0);
     CHECK(here.files().files() == names{});
   });
 }
@@ -171,7 +170,7 @@ TEST_CASE("saver: 66. names that collide, and names with a slash", "[train]") {
     const outcome collides =
         co_await outcome_of([](saver& to) -> task<void> { co_await to.save(); }(s));
     CHECK(collides.code == errc::invalid_argument);
-    CHECK(contains(collides.text, "collides with"));
+    CHECK(contains(collides.text, "has the name of the state file"));
     const std::string path = co_await save(s, p, 1);
     const auto latest = co_await leat::latest_checkpoint("/d");
     CHECK(latest == path);
@@ -319,7 +318,7 @@ TEST_CASE("saver: an old checkpoint that cannot be deleted is tried again", "[tr
     if (!finished) continue;
     CHECK(checkpoints_in(w) == names{"/d/model.ckpt-3"});
     REQUIRE(p.warnings.size() == 1);
-    CHECK(contains(p.warnings[0], "an old checkpoint cannot be deleted: /d/model.ckpt-1"));
+    CHECK(contains(p.warnings[0], "old checkpoint cannot be deleted: /d/model.ckpt-1"));
     break;
   }
 }
@@ -335,7 +334,7 @@ TEST_CASE("saver: after the clock was set back it warns, and deletes nothing fro
     here.jump_wall_clock(-48h);
     saver next = co_await saver::open("/d", p.what, o);
     REQUIRE(p.warnings.size() == 1);
-    CHECK(contains(p.warnings[0], "the clock was set back"));
+    CHECK(contains(p.warnings[0], "clock was set back"));
     co_await save_all(next, p, 2, 3);
     CHECK(checkpoints_in(here) == names{"/d/model.ckpt-1", "/d/model.ckpt-3"});
   });

@@ -244,7 +244,7 @@ TEST_CASE("saver: with a state file that is damaged, no more is taken over than 
     o.keep_every = {};  // from here on none is
     saver s = co_await saver::open("/d", p.what, o);
     CHECK(p.warnings.size() == 1);
-    CHECK(contains(p.warnings.at(0), "/d/checkpoint: the state file cannot be read"));
+    CHECK(contains(p.warnings.at(0), "/d/checkpoint: state file cannot be read"));
     CHECK(s.last_checkpoints() == names{path_of(5), path_of(6)});
     co_await save_all(s, p, 8, 9);
     CHECK(checkpoints_in(w) == names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(7),
@@ -270,9 +270,9 @@ TEST_CASE("saver: without a state file there is nothing to go on with", "[train]
     CHECK(found.empty());
     REQUIRE(p.warnings.size() == 1);
     CHECK(contains(p.warnings[0],
-                   "/d: complete checkpoints of this program that no state file lists: 1, the "
-                   "newest model.ckpt-3; none is taken, and each is left alone until its step is "
-                   "saved again. To go on from there end the program and write "
+                   "/d: state file is missing, but the directory has 1 complete checkpoints of "
+                   "this program, the newest is model.ckpt-3: the saver neither restores nor "
+                   "deletes them; to resume from the newest, stop the program and write "
                    "model_checkpoint_path: \"model.ckpt-3\" into /d/checkpoint"));
     co_await save_steps(p, 10, 3);
     CHECK(checkpoints_in(w) == names{path_of(11), path_of(12), path_of(3)});
@@ -289,7 +289,8 @@ TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") 
     const std::string none = co_await restored(p);
     CHECK(none.empty());
     REQUIRE(p.warnings.size() == 1);
-    CHECK(contains(p.warnings[0], ": 2, the newest model.ckpt-10; "));
+    CHECK(contains(p.warnings[0],
+                   "2 complete checkpoints of this program, the newest is model.ckpt-10"));
     const std::size_t begin = p.warnings[0].find("model_checkpoint_path");
     const std::size_t end = p.warnings[0].find(" into ");
     w.files().write_file("/d/checkpoint", p.warnings[0].substr(begin, end - begin));

@@ -50,9 +50,9 @@ TEST_CASE("supervisor: an unreadable state file is reported, and the newest chec
     learner second;
     co_await learn(second, 0);
     CHECK(second.step == 3);
-    CHECK(count_of(second.warnings, "/run/checkpoint: the state file cannot be read") == 1);
+    CHECK(count_of(second.warnings, "/run/checkpoint: state file cannot be read") == 1);
     CHECK(count_of(second.warnings, "the newest is model.ckpt-3") == 1);
-    CHECK(count_of(second.warnings, "the state file is passed over: ") == 1);
+    CHECK(count_of(second.warnings, "state file skipped: ") == 1);
     // That run has written the state file again, although it made no step.
     const auto state = co_await leat::get_checkpoint_state("/run");
     REQUIRE(state);
@@ -74,7 +74,7 @@ TEST_CASE("supervisor: with an empty state file a damaged checkpoint is skipped"
     learner second;
     co_await learn(second, 0);
     CHECK(second.step == 2);
-    CHECK(count_of(second.warnings, "a checkpoint is passed over: /run/model.ckpt-3") == 1);
+    CHECK(count_of(second.warnings, "checkpoint skipped: /run/model.ckpt-3") == 1);
   });
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("supervisor: an empty state file without checkpoints: removing it cost
     w.files().write_file("/run/checkpoint", "");
     learner l;
     const std::string why = co_await thrown_by(learn(l, 1));
-    CHECK(contains(why, "'/run' contains no checkpoint: put one there, or remove the state file"));
+    CHECK(contains(why, "'/run' contains no checkpoint: copy one there, or remove the state file"));
     CHECK(l.step == 0);
   });
 }
@@ -155,12 +155,10 @@ TEST_CASE("supervisor: checkpoints that are skipped for the same reason give one
     other.add("global_step", second.step);
     o.state = &other;  // does not register the weight
     const std::string why = co_await thrown_by(learn(second, std::move(o), 0));
-    CHECK(contains(why, "/run/model.ckpt-7: the checkpoint has an entry 'weight'"));
+    CHECK(contains(why, "/run/model.ckpt-7: checkpoint has an entry 'weight'"));
     REQUIRE(second.warnings.size() == 1);
-    CHECK(contains(second.warnings[0],
-                   "supervisor: 5 checkpoints are passed over (/run/model.ckpt-7, "));
-    CHECK(
-        contains(second.warnings[0], "/run/model.ckpt-3): /run/model.ckpt-7: the checkpoint has"));
+    CHECK(contains(second.warnings[0], "supervisor: 5 checkpoints skipped (/run/model.ckpt-7, "));
+    CHECK(contains(second.warnings[0], "/run/model.ckpt-3): /run/model.ckpt-7: checkpoint has"));
   });
 }
 

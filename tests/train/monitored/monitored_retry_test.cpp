@@ -135,7 +135,7 @@ TEST_CASE("monitored_session: between two sessions it is not to stop, and tells 
     CHECK(co_await thrown_by(s.managed(body)) == "");
     CHECK(l.step == 1);
     REQUIRE(l.warnings.size() == 1);
-    CHECK(contains(l.warnings[0], "this has failed, too: a log could not be written"));
+    CHECK(contains(l.warnings[0], "secondary error: a log could not be written"));
   });
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("94. what two set is refused: two hooks, or a hook and the caller", "[
         co_await s.run(step, std::move(inputs));
       };
       CHECK(contains(co_await thrown_by(s.managed(body)),
-                     "Same tensor is fed: the input 'rate' was set before"));
+                     "Same tensor is fed: input 'rate' was already set"));
       CHECK_FALSE(ran);
     });
   }

@@ -298,14 +298,14 @@ TEST_CASE("monitored_session: step by step, closed once", "[train]") {
     const std::function<task<>()> run = [&]() -> task<> { co_await s.run(l.learning()); };
     const std::function<task<>()> close = [&]() -> task<> { co_await s.close(); };
     CHECK(s.should_stop());
-    CHECK(contains(co_await thrown_by(run()), "run() of a session that is not open"));
+    CHECK(contains(co_await thrown_by(run()), "run() called while the session is not open"));
     co_await s.open();
     CHECK_FALSE(s.should_stop());
     co_await run();
     co_await close();
     CHECK(s.should_stop());
-    CHECK(contains(co_await thrown_by(close()), "close() of a session that is not open"));
-    CHECK(contains(co_await thrown_by(run()), "run() of a session that is not open"));
+    CHECK(contains(co_await thrown_by(close()), "close() called while the session is not open"));
+    CHECK(contains(co_await thrown_by(run()), "run() called while the session is not open"));
     CHECK(has_file(w, "/run/model.ckpt-1"));
 
     monitored_learner other;  // and a body may close its own
@@ -363,13 +363,14 @@ TEST_CASE("monitored_session: options that make no sense", "[train]") {
   };
   leat::monitored_session_options o = l.monitored();
   o.hooks.push_back(nullptr);
-  CHECK(contains(refused(std::move(o)), "one of the hooks is none"));
+  CHECK(contains(refused(std::move(o)), "hooks contains a null pointer"));
   o = l.monitored();
   o.retry.attempts = 0;
   CHECK(contains(refused(std::move(o)), "retry_policy::attempts is 0"));
   o = l.monitored();
   o.save_checkpoint_steps = -1;
-  CHECK(contains(refused(std::move(o)), "an interval is below 0 steps"));
+  CHECK(
+      contains(refused(std::move(o)), "save_checkpoint_steps or save_summaries_steps is negative"));
 }
 
 }  // namespace monitored_stop_test

@@ -77,7 +77,8 @@ TEST_CASE("monitored_session: only the session stops its supervisor", "[train]")
       co_await s.run(l.learning());
       co_await s.get_supervisor().stop();
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "was stopped beneath it"));
+    CHECK(contains(co_await thrown_by(s.managed(body)),
+                   "supervisor stopped while its monitored_session is open"));
     CHECK(l.open == 0);
 
     monitored_learner other;
@@ -202,7 +203,7 @@ TEST_CASE("monitored_session: a request to stop ends a worker's wait for the chi
       CHECK(w.now() - begin < 1s);
       CHECK_FALSE(called);
       CHECK(l.open == 0);
-      CHECK(contains(why, "it was to stop before its session was ready") == !managed);
+      CHECK(contains(why, "stop requested before the session was ready") == !managed);
     }
   });
 }

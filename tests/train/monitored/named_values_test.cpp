@@ -41,12 +41,15 @@ TEST_CASE("named_values: a number of whatever type, or none", "[train]") {
 
 TEST_CASE("named_values: what is not there, twice there, or of another type", "[train]") {
   named_values v;
-  CHECK(contains(refusal([&] { return v.get<int>("a"); }, errc::not_found), "there is none"));
+  CHECK(contains(refusal([&] { return v.get<int>("a"); }, errc::not_found), "the list is empty"));
   v.add("a", 1).add("b", 2);
-  CHECK(contains(refusal([&] { return v.number("c"); }, errc::not_found), "there are 'a', 'b'"));
-  CHECK(contains(refusal([&] { return v.get<long>("a"); }), "'a' is of another type"));
-  CHECK(contains(refusal([&] { return v.add("a", 3).size(); }, errc::already_exists), "'a'"));
-  CHECK(contains(refusal([&] { return v.add("", 3).size(); }), "without a name"));
+  CHECK(
+      contains(refusal([&] { return v.number("c"); }, errc::not_found), "the names are 'a', 'b'"));
+  CHECK(contains(refusal([&] { return v.get<long>("a"); }),
+                 "'a' has a different type than requested"));
+  CHECK(contains(refusal([&] { return v.add("a", 3).size(); }, errc::already_exists),
+                 "duplicate name 'a'"));
+  CHECK(contains(refusal([&] { return v.add("", 3).size(); }), "name is empty"));
   CHECK(v.get<int>("a") == 1);
   CHECK(v.size() == 2);
 }

@@ -73,6 +73,7 @@ TEST_CASE("95. stop at a step, or behind so many", "[train]") {
   };
   CHECK(contains(refused({}), "either num_steps or last_step"));
   CHECK(contains(refused({.num_steps = 1, .last_step = 1}), "either num_steps or last_step"));
+  CHECK(contains(refused({.num_steps = -1}), "num_steps is -1: set 0 or more"));
 }
 
 // The steps of a tag.
@@ -175,7 +176,7 @@ TEST_CASE("step_counter_hook: a step that does not move is told five times", "[t
     };
     co_await b.in_session(body);
     REQUIRE(l.warnings.size() == 5);
-    CHECK(contains(l.warnings[0], "a run did not increase 'my_step', which is 7"));
+    CHECK(contains(l.warnings[0], "run() did not increase 'my_step', which is still 7"));
   });
 }
 
@@ -238,13 +239,13 @@ TEST_CASE("nan_hook: a loss that is not there, or no number", "[train]") {
     leat::nan_hook hook;
     hooked b(l, hook);
     const std::function<task<>()> nothing = [&]() -> task<> { co_await b.run_at(1); };
-    CHECK(contains(co_await thrown_by(b.in_session(nothing)), "there is no value 'loss'"));
+    CHECK(contains(co_await thrown_by(b.in_session(nothing)), "no value 'loss'"));
     const std::function<task<>()> text = [&]() -> task<> {
       leat::named_values results;
       results.add("loss", "low");
       co_await b.run_at(1, std::move(results));
     };
-    CHECK(contains(co_await thrown_by(b.in_session(text)), "'loss' is no number"));
+    CHECK(contains(co_await thrown_by(b.in_session(text)), "'loss' is not numeric"));
   });
 }
 
@@ -269,8 +270,8 @@ TEST_CASE("logging_hook: lines of numbers", "[train]") {
     co_await b.in_session(first);
     co_await c.in_session(second);
     CHECK((lines == words{"step 1: loss = 0.25, count = 1", "step 3: loss = 0.25, count = 3",
-                          "step 1: loss = 0.25, name = no number",
-                          "step 3: loss = 0.25, name = no number"}));
+                          "step 1: loss = 0.25, name = (not numeric)",
+                          "step 3: loss = 0.25, name = (not numeric)"}));
   });
 }
 
@@ -298,7 +299,7 @@ TEST_CASE("step_waiter_hook: waits for the step of others", "[train]") {
                    const leat::step_waiter_hook h(1, 0s);
                    return 0;
                  }),
-                 "the interval must be above 0"));
+                 "interval is not positive"));
 }
 
 TEST_CASE("hooks of steps: a program whose steps are unknown is refused", "[train]") {
@@ -312,7 +313,7 @@ TEST_CASE("hooks of steps: a program whose steps are unknown is refused", "[trai
     leat::step_waiter_hook wait(1);
     const std::vector<session_hook*> all{&checkpoints, &counter, &summaries, &stop, &log, &wait};
     for (session_hook* const hook : all) {
-      CHECK(contains(co_await thrown_by(hook->begin(sv)), "_hook: the step is unknown"));
+      CHECK(contains(co_await thrown_by(hook->begin(sv)), "_hook: step number is unknown"));
     }
   });
 }

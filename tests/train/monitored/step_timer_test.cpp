@@ -47,10 +47,10 @@ TEST_CASE("step_timer: either steps or time, above 0", "[train]") {
       return 0;
     });
   };
-  CHECK(contains(why({}), "my_hook: give the interval either in steps or in time"));
-  CHECK(contains(why({.steps = 1, .time = 1s}), "either in steps or in time"));
-  CHECK(contains(why({.steps = 0}), "must be above 0"));
-  CHECK(contains(why({.time = -1s}), "must be above 0"));
+  CHECK(contains(why({}), "my_hook: interval is ambiguous or missing: set either steps or time"));
+  CHECK(contains(why({.steps = 1, .time = 1s}), "set either steps or time"));
+  CHECK(contains(why({.steps = 0}), "interval is not positive"));
+  CHECK(contains(why({.time = -1s}), "interval is not positive"));
 }
 
 }  // namespace step_timer_test

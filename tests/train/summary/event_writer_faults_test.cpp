@@ -224,7 +224,7 @@ TEST_CASE("event_writer: after close an add throws, and its event is counted as 
     co_await writer.close();
     const auto scalar = co_await outcome_of(writer.add_scalar("b", 1));
     CHECK(scalar.code == errc::failed_precondition);
-    CHECK(contains(scalar.text, "/d: an event is added to an event writer that is closed"));
+    CHECK(contains(scalar.text, "/d: event added after close() is lost"));
     const auto log = co_await outcome_of(writer.add_session_log(leat::session_log::stop));
     CHECK(log.code == errc::failed_precondition);
     const auto run = co_await outcome_of(writer.add_run_metadata("", "tag"));

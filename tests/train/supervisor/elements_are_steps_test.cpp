@@ -118,7 +118,7 @@ TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not
     co_await other.join();
     REQUIRE(j.warnings.size() == 2);
     CHECK(contains(j.warnings[0], "did not finish within 1.5 s"));
-    CHECK(contains(j.warnings[1], "there is no last checkpoint"));
+    CHECK(contains(j.warnings[1], "no final checkpoint is saved"));
     CHECK_FALSE(has_file(w, "/run/model.ckpt-0"));
   });
 }
@@ -232,7 +232,7 @@ TEST_CASE("supervisor: an element that throws is not saved, whatever it throws")
     CHECK_FALSE(sv.stopped());
     CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
     REQUIRE(j.warnings.size() == 1);
-    CHECK(contains(j.warnings[0], "there is no last checkpoint"));
+    CHECK(contains(j.warnings[0], "no final checkpoint is saved"));
   });
 }
 
@@ -257,7 +257,7 @@ TEST_CASE("supervisor: a save of another task waits for the element, or is refus
         group.spawn([&]() -> task<> {
           co_await leat::sleep_for(2500ms);
           CHECK(contains(co_await thrown_by([](supervisor& s) -> task<> { co_await s.save(); }(sv)),
-                         "a step is under way"));
+                         "save() called during a step"));
           CHECK(j.step == 2);
           co_await sv.save_between_steps();
           CHECK(j.step >= 3);

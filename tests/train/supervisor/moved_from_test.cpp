@@ -38,13 +38,13 @@ TEST_CASE("event_writer: one that was moved from ends the process with a sentenc
                    const auto second = std::move(first);
                    co_await first.add_scalar("a", 1);
                  }),
-                 "an event_writer is used that was moved to another place"));
+                 "event_writer used after it was moved from"));
   CHECK(contains(last_words_in_world([](world&) -> task<> {
                    auto first = co_await leat::event_writer::open("/events");
                    const auto second = std::move(first);
                    co_await first.close();
                  }),
-                 "an event_writer is used that was moved to another place"));
+                 "event_writer used after it was moved from"));
 }
 
 TEST_CASE("saver: one that was moved from ends the process with a sentence", "[train]") {
@@ -61,11 +61,11 @@ TEST_CASE("saver: one that was moved from ends the process with a sentence", "[t
                        co_await first.save(1);
                      }
                    }),
-                   "a saver is used that was moved to another place"));
+                   "saver used after it was moved from"));
   }
 }
 
-constexpr auto moved_pipeline = "pipeline is used that was moved to another place";
+constexpr auto moved_pipeline = "pipeline used after it was moved from";
 
 auto make_pipeline() {
   return leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.batch_size = 1});
@@ -129,7 +129,7 @@ TEST_CASE("pipeline: a stage that is added after next() ends the process with a 
                    co_await p.next();
                    static_cast<void>(std::move(p).prefetch(1));
                  }),
-                 "a stage is added to a pipeline that has run"));
+                 "stage added to a pipeline that has started"));
 }
 
 }  // namespace moved_from_test

@@ -164,6 +164,13 @@ TEST_CASE("50. a gate without local_init is refused", "[train]") {
                  "If you pass a ready_for_local_init_op you must also pass a local_init_op"));
 }
 
+TEST_CASE("session_manager: rejects a recovery_wait that is not positive", "[train]") {
+  session_manager_options o;
+  o.recovery_wait = 0s;
+  CHECK(contains(leat_test::refusal([&] { return session_manager(o); }),
+                 "session_manager_options::recovery_wait is not positive"));
+}
+
 TEST_CASE("51. local_init comes behind the gate, with what init has made", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     int v = 0;
@@ -200,10 +207,10 @@ TEST_CASE("53. what never gets ready fails the chief, and ends a worker's wait",
     session_manager m(o);
     CHECK(contains(co_await failure_of(m.prepare_session(), errc::failed_precondition),
                    "did not make model ready"));
-    CHECK(contains(co_await failure_of(m.wait_for_session(3s), errc::deadline_exceeded),
-                   "Session was not ready after waiting 3 secs at most: given up after 2 secs, "
-                   "since the next look comes after a recovery_wait of 1 secs. "
-                   "Variables not initialized: v"));
+    CHECK(contains(
+        co_await failure_of(m.wait_for_session(3s), errc::deadline_exceeded),
+        "Session was not ready after waiting 2 secs: the next attempt after a recovery_wait of 1 "
+        "secs would exceed the limit of 3 secs. Variables not initialized: v"));
   });
 }
 
@@ -222,7 +229,7 @@ TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[t
     {
       const auto r = co_await m.recover_session(from);
       CHECK_FALSE(r.initialized);
-      CHECK(contains(r.not_ready_reason, "nothing was restored"));
+      CHECK(contains(r.not_ready_reason, "no checkpoint was restored"));
       CHECK(c.made.size() == 1);
     }
     const std::string path = co_await saver.save();
@@ -253,11 +260,11 @@ TEST_CASE("57. a worker looks again and again, each time with a session of its o
     const char* waited;
   };
   const std::vector<expectation> all{{1s, leat::duration(3s), 3,
-                                      "given up after 2 secs, since the next look comes after a "
-                                      "recovery_wait of 1 secs. "},
+                                      "waiting 2 secs: the next attempt after a recovery_wait of 1 "
+                                      "secs would exceed the limit of 3 secs. "},
                                      {5s, leat::duration(3s), 1,
-                                      "given up after 0 secs, since the next look comes after a "
-                                      "recovery_wait of 5 secs. "}};
+                                      "waiting 0 secs: the next attempt after a recovery_wait of 5 "
+                                      "secs would exceed the limit of 3 secs. "}};
   for (const expectation& e : all) {
     in_world([&](leat::sim::world& w) -> task<> {
       calls c;
@@ -327,7 +334,7 @@ TEST_CASE("session manager: a worker takes over what the chief has saved", "[tra
     restore_source from;
     from.from = &worker;
     CHECK(contains(co_await failure_of(m.wait_for_session(60s, from), errc::deadline_exceeded),
-                   "there is no checkpoint in '/run'; does the chief run?"));
+                   "no checkpoint in '/run': check that the chief is running"));
     co_await chief.save();
     session s = co_await m.wait_for_session(60s, from);
     CHECK(own == 42);

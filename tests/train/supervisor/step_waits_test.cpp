@@ -147,7 +147,7 @@ TEST_CASE("supervisor: a save does not hang where an element waits for another f
       CHECK(both.b.step == lines_in_all);
       CHECK(saves > 1);
       REQUIRE(both.a.warnings.size() <= 1);
-      if (!both.a.warnings.empty()) CHECK(contains(both.a.warnings[0], "a save has waited"));
+      if (!both.a.warnings.empty()) CHECK(contains(both.a.warnings[0], "save waited"));
     });
   }
 }

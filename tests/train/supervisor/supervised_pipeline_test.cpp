@@ -235,13 +235,14 @@ TEST_CASE("supervisor: who has no lock saves nothing", "[train]") {
     co_await chief.managed([]() -> task<> { co_return; });
     const auto files = w.files().files();
     const auto save = [](supervisor& sv) -> task<> { static_cast<void>(co_await sv.save()); };
-    CHECK(contains(co_await thrown_by(save(chief)), "it is not prepared, or has stopped"));
+    CHECK(
+        contains(co_await thrown_by(save(chief)), "the supervisor is not prepared or has stopped"));
     learner copy;
     leat::supervisor_options o = copy.options();
     o.is_chief = false;
     supervisor worker(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
-      CHECK(contains(co_await thrown_by(save(worker)), "give the chief a logdir"));
+      CHECK(contains(co_await thrown_by(save(worker)), "set logdir and state of the chief"));
     };
     co_await worker.managed(body);
     CHECK(w.files().files() == files);

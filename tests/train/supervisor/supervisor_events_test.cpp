@@ -111,7 +111,7 @@ TEST_CASE("22., 23., 26. who has no writer", "[train]") {
                    "requires a summary writer"));
     const words started = co_await alone.start_standard_services();
     CHECK(started.empty());
-    CHECK(contains(l.warnings.at(0), "there is no logdir"));
+    CHECK(contains(l.warnings.at(0), "logdir is not set"));
     co_await s.close();
     co_await alone.stop();
   });
@@ -232,7 +232,7 @@ TEST_CASE("37. the step is found in the registry", "[train]") {
     o.on_warning = [&](const std::string& sentence) { warnings.push_back(sentence); };
     CHECK_FALSE(supervisor(o).global_step().has_value());
     REQUIRE(warnings.size() == 1);
-    CHECK(contains(warnings[0], "'global_step' is no integer of 4 or 8 bytes"));
+    CHECK(contains(warnings[0], "'global_step' is not an integer of 4 or 8 bytes"));
     o.global_step = [] { return 5; };
     CHECK(supervisor(o).global_step() == 5);
     co_return;

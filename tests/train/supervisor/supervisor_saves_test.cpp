@@ -113,8 +113,8 @@ TEST_CASE("supervisor: events that cannot be written cost no checkpoint, and the
       const auto save = [&]() -> task<> { co_await sv.save(); };
       why = co_await thrown_by(save());
     }));
-    CHECK(contains(why, "has disappeared"));
-    CHECK(contains(leaves, "has disappeared"));
+    CHECK(contains(why, "event file was removed"));
+    CHECK(contains(leaves, "event file was removed"));
     CHECK(has_file(w, "/run/model.ckpt-2"));
     const std::string state = w.files().read_file("/run/checkpoint").value();
     CHECK(contains(state, "model_checkpoint_path: \"model.ckpt-2\""));
@@ -192,7 +192,7 @@ TEST_CASE("supervisor: a refused start leaves no event file in the other program
     o.state = &other;
     supervisor sv(std::move(o));
     const std::string why = co_await thrown_by(sv.managed([]() -> task<> { co_return; }));
-    CHECK(contains(why, "the checkpoint is of 'learner', this program is 'another program'"));
+    CHECK(contains(why, "checkpoint belongs to 'learner', but this program is 'another program'"));
     CHECK(contains(why, "checkpoint_registry(\"learner\")"));
     CHECK(w.files().files() == before);
   });

@@ -115,7 +115,7 @@ TEST_CASE("9. an error after a clean stop is kept, and told", "[train]") {
           })) == "");
     CHECK(sv.coord().secondary_errors().size() == 1);
     REQUIRE(l.warnings.size() == 1);
-    CHECK(contains(l.warnings[0], "an error after a clean stop: too late"));
+    CHECK(contains(l.warnings[0], "error after a clean stop: too late"));
   });
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("9. or it leaves the scope, for who wants that", "[train]") {
     CHECK(co_await thrown_by(sv.managed(fail)) == "too late");
     CHECK(sv.coord().secondary_errors().size() == 1);
     REQUIRE(l.warnings.size() == 1);
-    CHECK(contains(l.warnings[0], "an error after a clean stop: too late"));
+    CHECK(contains(l.warnings[0], "error after a clean stop: too late"));
     CHECK_FALSE(has_file(w, "/run/model.ckpt-0"));
     // A clean stop is none, nor is what it has cancelled.
     const std::function<task<>()> end = [&]() -> task<> {
@@ -403,7 +403,7 @@ TEST_CASE("supervisor: nothing is saved in the midst of a step", "[train]") {
       const auto here = co_await sv.step();
       ++l.step;
       CHECK(contains(co_await thrown_by([](supervisor& s) -> task<> { co_await s.save(); }(sv)),
-                     "a step is under way"));
+                     "save() called during a step"));
       throw failure(errc::out_of_range, "in the midst of it");
     };
     co_await sv.managed(body);
@@ -467,14 +467,21 @@ TEST_CASE("supervisor: options that make no sense", "[train]") {
                    supervisor sv(o);
                    return 0;
                  }),
-                 "a worker that registers state of its own is never ready"));
+                 "worker with state but without logdir would never be ready"));
   o.is_chief = true;
   o.save_model_interval = -1s;
   CHECK(contains(leat_test::refusal([&] {
                    supervisor sv(o);
                    return 0;
                  }),
-                 "save_model_interval is below 0"));
+                 "save_model_interval is negative: set 0 to disable periodic checkpoints"));
+  o.save_model_interval = 0s;
+  o.step_grace = -1s;
+  CHECK(contains(leat_test::refusal([&] {
+                   supervisor sv(o);
+                   return 0;
+                 }),
+                 "step_grace is negative: set 0 or more"));
 }
 
 }  // namespace supervisor_test

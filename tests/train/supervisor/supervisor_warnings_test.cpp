@@ -58,8 +58,8 @@ TEST_CASE("supervisor: each checkpoint that is passed over is told", "[train]") 
     });
     CHECK(refused == words{"/run/model.ckpt-3", "/run/model.ckpt-2"});
     REQUIRE(l.warnings.size() == 2);
-    CHECK(contains(l.warnings[0], "supervisor: a checkpoint is passed over: /run/model.ckpt-3: "));
-    CHECK(contains(l.warnings[0], "the checkpoint is corrupt"));
+    CHECK(contains(l.warnings[0], "supervisor: checkpoint skipped: /run/model.ckpt-3: "));
+    CHECK(contains(l.warnings[0], "checkpoint is corrupt"));
     CHECK(contains(l.warnings[1], "not a valid checkpoint: /run/model.ckpt-2"));
   });
 }
@@ -77,7 +77,7 @@ TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
     REQUIRE(heard.size() == 1);
     REQUIRE(l.warnings.size() == 2);
     CHECK(l.warnings[0] == "supervisor: " + heard[0]);
-    CHECK(contains(l.warnings[1], "the state file is passed over: /run/checkpoint: "));
+    CHECK(contains(l.warnings[1], "state file skipped: /run/checkpoint: "));
   });
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("supervisor: unless told otherwise it warns on standard error, a line 
   close(before);
   close(to);
   CHECK(temp_dir::read(dir / "errors") ==
-        "leat: first: standard services are not started: there is no logdir\n");
+        "leat: first: standard services are not started: logdir is not set\n");
 }
 
 // A program that learns the lines of files, in steps.
@@ -167,12 +167,12 @@ TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is 
     {
       reader_of_lines p;
       const std::string why = co_await p.run(p.options(), 0);
-      CHECK(contains(why,
-                     "/run/model.ckpt-14: entry 'input' is refused: stage 'files': the state "
-                     "cannot be restored: '/in/a' has changed: it has been written since it "
-                     "was read; to keep the other values and the initial one of this entry: "
-                     "saver_options::left_out = {\"input\"}; the checkpoint is whole, so none "
-                     "before it is taken"));
+      CHECK(
+          contains(why,
+                   "/run/model.ckpt-14: entry 'input' is rejected: stage 'files': state cannot be "
+                   "restored: '/in/a' was modified after it was read; to restore only the other "
+                   "entries, set saver_options::left_out = {\"input\"}; the checkpoint is intact, "
+                   "so no earlier one is used"));
       CHECK(p.begun_at == -1);
       CHECK(p.warnings.empty());
     }
@@ -185,7 +185,7 @@ TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is 
     CHECK(p.begun_at == 0);
     CHECK(p.step == 20);
     REQUIRE(p.warnings.size() == 1);
-    CHECK(contains(p.warnings[0], "4 checkpoints are passed over (/run/model.ckpt-14, "));
+    CHECK(contains(p.warnings[0], "4 checkpoints skipped (/run/model.ckpt-14, "));
   });
 }
 
@@ -249,10 +249,10 @@ TEST_CASE("supervisor: a lock file that somebody has removed is taken again befo
       co_await lock.release();
     };
     co_await sv.managed(body);
-    CHECK(contains(second, "/run: the directory is in use by"));
-    CHECK(contains(late, "/run: the directory is in use by"));
+    CHECK(contains(second, "/run: directory is locked by process"));
+    CHECK(contains(late, "/run: directory is locked by process"));
     REQUIRE(l.warnings.size() == 2);
-    CHECK(contains(l.warnings[0], "the lock file /run/checkpoint.lock was removed or replaced"));
+    CHECK(contains(l.warnings[0], "lock file /run/checkpoint.lock was removed or replaced"));
     CHECK(l.warnings[0] == l.warnings[1]);
     CHECK(has_file(w, "/run/model.ckpt-1"));
     CHECK(has_file(w, "/run/model.ckpt-2"));

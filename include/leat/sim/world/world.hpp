@@ -176,29 +176,29 @@ class world {
   void add_invariants(const Queue& q) {
     const allocation_faults::without_faults own;
     const std::string name = "queue '" + std::string(q.name()) + "'";
-    always(name + " holds no more than its capacity", [&q] {
+    always(name + " does not exceed its capacity", [&q] {
       const auto s = q.statistics();
       return s.size <= s.capacity || s.size - s.capacity <= s.returned;
     });
-    always(name + " loses and doubles no item", [&q] {
+    always(name + " neither loses nor duplicates items", [&q] {
       const auto s = q.statistics();
       return s.pushed == s.popped + s.size + s.held;
     });
-    always(name + " weighs no more than its maximum", [&q] {
+    always(name + " does not exceed its maximum weight", [&q] {
       const auto s = q.statistics();
       return s.weight <= s.max_weight || s.weight - s.max_weight <= s.returned_weight;
     });
-    always(name + " keeps its minimum while it is open, unless it weighs", [&q] {
+    always(name + " keeps its minimum size while it is open, if it has no weight function", [&q] {
       const auto s = q.statistics();
       return s.closed || s.popped == 0 || s.weighed || s.popped + s.min_after_dequeue <= s.pushed;
     });
-    when_quiet(name + " lets nobody wait for what is there", [&q] {
+    when_quiet(name + " has no waiting operation that could complete", [&q] {
       const auto s = q.statistics();
       return (s.waiting_pops == 0 || s.size < s.min_after_dequeue + s.awaited) &&
              (s.waiting_pushes == 0 || s.size >= s.capacity || s.waits_for_budget ||
               s.weight > s.max_weight - s.entering_weight);
     });
-    when_quiet(name + " lets nobody wait once it is closed", [&q] {
+    when_quiet(name + " has no waiting operation after close", [&q] {
       const auto s = q.statistics();
       return !s.closed || (s.waiting_pops == 0 && s.waiting_pushes == 0);
     });
@@ -211,11 +211,11 @@ class world {
   void add_invariants(const Budget& b) {
     const allocation_faults::without_faults own;
     const std::string name = "budget '" + std::string(b.name()) + "'";
-    always(name + " is never exceeded", [&b] {
+    always(name + " does not exceed its limit", [&b] {
       const auto s = b.statistics();
       return s.used <= s.limit || s.used - s.limit <= s.returned;
     });
-    when_quiet(name + " lets nobody wait for what is there", [&b] {
+    when_quiet(name + " has no waiting operation that could complete", [&b] {
       const auto s = b.statistics();
       return s.waiting == 0 || s.used > s.limit || s.awaited > s.limit - s.used;
     });

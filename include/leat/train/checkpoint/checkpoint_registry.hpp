@@ -75,7 +75,7 @@ class checkpoint_registry {
   template <class T>
   void add(std::string name, std::vector<T>& values) {
     check_element<T>();
-    static_assert(!std::is_same_v<T, bool>, "a std::vector<bool> has no bytes: use std::uint8_t");
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no bytes: use std::uint8_t");
     using item = detail::list_item<std::vector<T>>;
     add_item(
         std::make_unique<item>(std::move(name), detail::element_type_of<T>(), sizeof(T), values));
@@ -114,10 +114,11 @@ class checkpoint_registry {
  private:
   template <class T>
   static void check_element() {
-    static_assert(!std::is_const_v<T>, "what is const cannot be restored");
+    static_assert(!std::is_const_v<T>, "a const value cannot be restored");
     static_assert(std::is_trivially_copyable_v<T>,
-                  "give it save() and restore(): its bytes are not its value");
-    static_assert(!std::is_pointer_v<T>, "a pointer means nothing to another process");
+                  "type is not trivially copyable: add the members save() and restore()");
+    static_assert(!std::is_pointer_v<T>,
+                  "a pointer is not valid in another process: save the value");
   }
 
   void add_memory(std::string name, std::string_view type, std::size_t element_size,

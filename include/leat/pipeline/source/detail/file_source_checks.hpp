@@ -24,22 +24,25 @@ template <class Reader>
 void check_file_source(const file_source<Reader>& source, const pipeline_context& context) {
   const std::string& name = source.name;
   if (source.files.empty())
-    context.throw_declaration_error(name, "name at least one file or pattern");
+    context.throw_declaration_error(name, "no files: list at least one path or pattern");
   if (source.num_epochs == std::uint64_t{0}) {
-    context.throw_declaration_error(name, "num_epochs is 0: give 1 or more, or none for no end");
+    context.throw_declaration_error(
+        name, "num_epochs is 0: set at least 1, or leave it unset to repeat endlessly");
   }
   if (source.interleave == 0 || source.interleave > most_readers) {
-    context.throw_declaration_error(name, "let it interleave 1 to 1024 files");
+    context.throw_declaration_error(
+        name, "interleave is " + std::to_string(source.interleave) + ": set 1 to 1024 files");
   }
   if (source.block_length == 0)
-    context.throw_declaration_error(name, "give a block of 1 record or more");
+    context.throw_declaration_error(name, "block_length is 0: set at least 1 record");
   if (source.readers > most_readers)
-    context.throw_declaration_error(name, "take at most 1024 readers");
+    context.throw_declaration_error(
+        name, "readers is " + std::to_string(source.readers) + ": set at most 1024");
   if (const std::string error = source.world.error(); !error.empty())
     context.throw_declaration_error(name, error);
   if (source.world.world_size > 1 && source.shuffle && !source.seed) {
     context.throw_declaration_error(
-        name, "give all ranks the same seed, else files are read twice or never");
+        name, "shuffle without a seed on several ranks: set the same seed on all ranks");
   }
   Reader::check_options(source.reader, context.title_of(name));
 }

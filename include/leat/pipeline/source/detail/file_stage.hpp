@@ -90,7 +90,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
-    if (!s.files) throw_state_error(s.name, "its state is not of files");
+    if (!s.files) throw_state_error(s.name, "it contains no positions in files");
     if (s.rank_files.empty()) co_return co_await restore_from(*s.files);
     co_await redistribute_files(s.rank_files);
   }
@@ -146,12 +146,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<bool> begin_epoch() {
     if (epoch_ == 0) co_await find();
     if (epoch_ == source_.num_epochs || is_exhausted()) {
-      if (to_drop_ > 0) throw_state_error(this->metrics().name(), "it is behind the last epoch");
+      if (to_drop_ > 0)
+        throw_state_error(this->metrics().name(), "its position is after the last epoch");
       co_return false;
     }
     // What was had ends in the epoch after the one that it began in, of those that have records.
     if (to_drop_ > 0 && to_drop_ < to_drop_of_epoch_) {
-      throw_state_error(this->metrics().name(), "it has had more records than an epoch has");
+      throw_state_error(this->metrics().name(), "it has read more records than an epoch contains");
     }
     to_drop_of_epoch_ = to_drop_;
     ++epoch_;
@@ -272,12 +273,12 @@ class file_stage final : public stage<typename Reader::batch_type> {
     const std::string& name = this->metrics().name();
     if (source_.shuffle) require_seed(name, source_.seed, s.seed);
     if (source_.num_epochs && s.epoch > *source_.num_epochs) {
-      throw_state_error(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
+      throw_state_error(name, "it is in epoch " + std::to_string(s.epoch) + ", but num_epochs is " +
                                   std::to_string(*source_.num_epochs));
     }
     if (s.epoch > max_epochs) {
-      throw_state_error(
-          name, "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
+      throw_state_error(name, "epoch " + std::to_string(s.epoch) +
+                                  " is greater than the maximum of " + std::to_string(max_epochs));
     }
     random_ = random_engine(s.seed);
     to_drop_ = s.records;
@@ -299,7 +300,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     closed_ = static_cast<std::size_t>(s.closed);
     if (s.positions.size() != open_.size() || s.next_file > order_.files().size() ||
         !has_consistent_positions(s)) {
-      throw_state_error(name, "its state does not go with its files");
+      throw_state_error(name, "its positions do not match the files");
     }
     order_.go_to(static_cast<std::size_t>(s.next_file));
     for (std::size_t i = 0; i < open_.size(); ++i) {

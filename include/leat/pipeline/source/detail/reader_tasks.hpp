@@ -115,7 +115,7 @@ class reader_tasks {
     auto file = std::make_shared<prefetched>(path, from);
     if (files_.try_push(file)) return file;
     const std::exception_ptr cause = files_.failure_cause();
-    LEAT_ASSERT(cause, "more files are begun than there are tasks");
+    LEAT_ASSERT(cause, "more files opened than reader tasks exist");
     std::rethrow_exception(cause);
   }
 

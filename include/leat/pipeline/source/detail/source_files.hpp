@@ -58,7 +58,9 @@ class source_files {
   [[nodiscard]] const saved_file_versions& files() const noexcept { return files_; }
   /// Errors: failed_precondition, for a state with a file that is not there.
   void require(std::uint64_t file) const {
-    if (file >= files_.size()) throw_state_error(metrics_.name(), "it has not so many files");
+    if (file >= files_.size())
+      throw_state_error(metrics_.name(), "it lists a file beyond the " +
+                                             std::to_string(files_.size()) + " files of the stage");
   }
 
   /// Whether all these have been read, and had no records.

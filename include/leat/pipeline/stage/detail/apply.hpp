@@ -43,8 +43,8 @@ constexpr void require_function() {
   if constexpr (std::is_invocable_v<const Function&, Element>) {
     using result = std::remove_cvref_t<std::invoke_result_t<const Function&, Element>>;
     static_assert(!holds_awaitable<result>,
-                  "map() and flat_map() call a plain function, and this one is a coroutine or "
-                  "returns an operation, which would never block: await it in for_each(), or push "
+                  "map() and flat_map() require a plain function, but this one is a coroutine or "
+                  "returns an operation: await it in for_each(), or push "
                   "its results to a queue in tasks that you spawn() and continue with "
                   "read_queue()");
   }

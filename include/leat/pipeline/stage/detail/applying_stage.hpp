@@ -249,8 +249,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   [[noreturn]] void throw_begun_error() const {
     throw_state_error(
         this->metrics().name(),
-        "an element of which a part was had is not made any more as it was: a function "
-        "gives others");
+        "the function returned other elements than before for a partly consumed element; "
+        "functions must return the same elements again");
   }
 
   [[nodiscard]] stage_state description() const {

@@ -120,8 +120,8 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
       const bool all = co_await elements.make(this->input(), nothing);
       if (!all) {
         throw_state_error(this->metrics().name(),
-                          "an element of a batch, of which a part was had, is not made any more: a "
-                          "function of the stages before gives others, or fails");
+                          "an element of a partly consumed batch could not be produced again; "
+                          "functions of earlier stages must be deterministic");
       }
       block_type block;
       block.push_back(assemble_batch(slots));

@@ -108,7 +108,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   std::string save_error() const override {
     if (order_ == ordering::deterministic) return base::save_error();
     return "stage '" + this->metrics().name() +
-           "': its workers give elements as they get ready: take ordering::deterministic";
+           "' does not keep the order of the input; set ordering::deterministic";
   }
 
  private:

@@ -20,7 +20,7 @@ namespace leat::detail {
 
 /// How many blocks a stage may be ahead.
 inline constexpr std::size_t max_prefetch_blocks = std::size_t{1} << 20;
-inline constexpr const char* block_count_error = "let it run ahead by 1 to 1048576 blocks";
+inline constexpr const char* block_count_error = "blocks is out of range: set 1 to 1048576";
 
 /// Runs the preceding stages in a task of their own, some blocks ahead of the consumer, on its
 /// scheduler or on a worker's. In the second case these stages belong to the worker.
@@ -65,7 +65,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
   std::string save_error() const override {
     if (!on_worker_) return this->input().save_error();
     return "stage '" + this->metrics().name() +
-           "': what runs on a worker is not saved with its consumer: leave on_worker out";
+           "' runs on a worker, whose position is not saved; unset on_worker";
   }
   // Its blocks are those of the stage before, and it changes nothing in the stream.
   void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }

@@ -72,7 +72,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     std::string before = this->input().save_error();
     if (origins_enabled_ || !before.empty()) return before;
     return "stage '" + this->metrics().name() +
-           "': its buffer holds elements that are made of several records: shuffle before batch()";
+           "' buffers elements of several records; call shuffle() before batch()";
   }
   void describe(std::vector<stage_state>& stages) const override {
     this->input().describe(stages);
@@ -94,7 +94,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   }
   task<void> restore(std::span<stage_state> stages) override {
     stage_state& s = stages.back();
-    if (!s.buffer) throw_state_error(this->metrics().name(), "its state is not of a buffer");
+    if (!s.buffer) throw_state_error(this->metrics().name(), "it contains no shuffle buffer");
     if (s.buffer->is_share) s.buffer->seed = given_seed_.value_or(s.buffer->seed);
     require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
     co_await this->input().restore(stages.first(stages.size() - 1));
@@ -300,8 +300,8 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     if (all) co_return;
     throw_state_error(
         this->metrics().name(),
-        "an element that its buffer held is not made any more: a function of the stages "
-        "before gives others, or fails");
+        "an element of the buffer could not be produced again; functions of earlier stages "
+        "must return the same elements again");
   }
 
   const std::size_t capacity_;
