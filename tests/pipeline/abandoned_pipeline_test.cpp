@@ -51,8 +51,7 @@ task<> take_ten_and_throw(Pipeline& p) {
 
 constexpr const char* own_error = "the loop's own error";
 
-TEST_CASE("pipeline: when the loop around next() throws, its error reaches the caller",
-          "[pipeline]") {
+TEST_CASE("pipeline: passes on an exception of the loop around next()", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
   leat::runtime rt({.threads = 2});
@@ -74,7 +73,7 @@ TEST_CASE("pipeline: when the loop around next() throws, its error reaches the c
   }
 }
 
-TEST_CASE("pipeline: one without tasks may be destroyed while it runs", "[pipeline]") {
+TEST_CASE("pipeline: can be destroyed while running if it has no tasks", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
   CHECK(error_of([&] {
@@ -85,7 +84,7 @@ TEST_CASE("pipeline: one without tasks may be destroyed while it runs", "[pipeli
         }) == own_error);
 }
 
-TEST_CASE("pipeline: a loop that is left by break stops it", "[pipeline]") {
+TEST_CASE("pipeline: stops when a loop over it exits with break", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
   leat::sync_wait([](texts f) -> task<> {
@@ -97,7 +96,7 @@ TEST_CASE("pipeline: a loop that is left by break stops it", "[pipeline]") {
   }(files));
 }
 
-TEST_CASE("pipeline: one outside sync_wait() is stopped when the task ends", "[pipeline]") {
+TEST_CASE("pipeline: outside sync_wait(), stops when the task ends", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
   // Often: the notice of the stop may still be on its way when the tasks have ended.
@@ -111,7 +110,7 @@ TEST_CASE("pipeline: one outside sync_wait() is stopped when the task ends", "[p
   }
 }
 
-TEST_CASE("pipeline: one outside the runtime that runs it may be destroyed", "[pipeline]") {
+TEST_CASE("pipeline: can be destroyed outside the runtime that runs it", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
   auto p = leat::read_files<leat::line_reader>({.files = one_file(dir), .num_epochs = std::nullopt},
@@ -145,7 +144,8 @@ TEST_CASE("pipeline: no function is called after the destructor", "[pipeline]") 
   }
 }
 
-TEST_CASE("pipeline: a queue and a runtime of the same block may end after it", "[pipeline]") {
+TEST_CASE("pipeline: can be destroyed before a queue and a runtime of the same block",
+          "[pipeline]") {
   leat::sync_wait([]() -> task<> {
     std::string error;
     try {
@@ -166,8 +166,7 @@ TEST_CASE("pipeline: a queue and a runtime of the same block may end after it", 
   }());
 }
 
-TEST_CASE("pipeline: the owner's join waits for the tasks of one that was destroyed",
-          "[pipeline]") {
+TEST_CASE("pipeline: the owner's join waits for the tasks of a destroyed pipeline", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
   leat::sync_wait([](texts f) -> task<> {
@@ -186,7 +185,7 @@ TEST_CASE("pipeline: the owner's join waits for the tasks of one that was destro
   }(files));
 }
 
-TEST_CASE("pipeline: in a world, one that is destroyed at any time ends", "[pipeline]") {
+TEST_CASE("pipeline: ends when it is destroyed at any time in a simulated world", "[pipeline]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     leat::sim::world w(seed, {.threads = 2, .files = {.faults = {.slow = 0.5}}});
     w.files().write_file("/data/a", std::string(300, '\n'));

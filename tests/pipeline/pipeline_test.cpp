@@ -54,7 +54,7 @@ texts read(leat::file_source<line_reader> source) {
   return leat::sync_wait(read_all(p));
 }
 
-TEST_CASE("pipeline: files one after the other, in order", "[pipeline]") {
+TEST_CASE("pipeline: reads files consecutively, in order", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {3, 0, 2});
   CHECK(read({.files = {dir / "*"}}) == texts{"a0", "a1", "a2", "c0", "c1"});
@@ -110,7 +110,7 @@ TEST_CASE("pipeline: ranks share the files of each epoch", "[pipeline]") {
   CHECK(all == twice);
 }
 
-TEST_CASE("pipeline: all records in an order of all of them", "[pipeline]") {
+TEST_CASE("pipeline: reads all records in a global shuffle", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(std::move(path));
@@ -134,8 +134,7 @@ TEST_CASE("pipeline: all records in an order of all of them", "[pipeline]") {
   CHECK(once.size() == 300);
 }
 
-TEST_CASE("pipeline: a pattern that indexes match as well names the files of records alone",
-          "[pipeline]") {
+TEST_CASE("pipeline: excludes index files that a pattern matches", "[pipeline]") {
   const temp_dir dir;
   for (const char* name : {"train-0", "train-1"}) dir.write(name, leat_test::framed({"a", "b"}));
   const auto text = [](leat::byte_view record) { return std::string(leat::as_text(record)); };
@@ -148,7 +147,7 @@ TEST_CASE("pipeline: a pattern that indexes match as well names the files of rec
   CHECK(leat::sync_wait(read_all(p)).size() == 4);
 }
 
-TEST_CASE("pipeline: files without a record, again and again, are an end", "[pipeline]") {
+TEST_CASE("pipeline: ends if repeated epochs have no records", "[pipeline]") {
   const temp_dir dir;
   CHECK(read({.files = make_files(dir, {0, 0}), .num_epochs = std::nullopt}).empty());
   // Of two ranks the one that begins with the empty file has the other one later.
@@ -165,7 +164,7 @@ TEST_CASE("pipeline: files without a record, again and again, are an end", "[pip
   CHECK(records == 20);
 }
 
-TEST_CASE("pipeline: the same order with any number of workers", "[pipeline]") {
+TEST_CASE("pipeline: order does not depend on the number of workers", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {300, 200, 100});
   leat::runtime rt({.threads = 3});
@@ -194,8 +193,7 @@ TEST_CASE("pipeline: the same order with any number of workers", "[pipeline]") {
   }
 }
 
-TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is asked for",
-          "[pipeline]") {
+TEST_CASE("pipeline: stages before a prefetch run on a worker if on_worker is set", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {300, 200, 100});
   leat::runtime rt({.threads = 2});
@@ -221,8 +219,7 @@ TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is
   CHECK(run(true, {}) == std::pair(expected, 0));  // there is no worker
 }
 
-TEST_CASE("pipeline: a prefetch on a worker ends when it is told to, and with an error",
-          "[pipeline]") {
+TEST_CASE("pipeline: a prefetch on a worker ends after a stop and after an error", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
   const auto stop_after = [](auto& source, int count) -> task<> {
@@ -256,7 +253,7 @@ TEST_CASE("pipeline: a prefetch on a worker ends when it is told to, and with an
   CHECK(count == 4);
 }
 
-TEST_CASE("pipeline: a shuffle gives each element once, from a full buffer", "[pipeline]") {
+TEST_CASE("pipeline: a shuffle returns each element once, from a full buffer", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {500});
   for (const std::size_t capacity : std::vector<std::size_t>{1, 2, 64, 499, 500, 9000}) {
@@ -290,7 +287,7 @@ task<std::vector<std::size_t>> sizes_of_batches(texts files, leat::batch_stage_o
   co_return sizes;
 }
 
-TEST_CASE("pipeline: batches, and what is left over", "[pipeline]") {
+TEST_CASE("pipeline: batches with a remainder", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {10});
   std::uint64_t dropped = 0;
@@ -304,7 +301,7 @@ TEST_CASE("pipeline: batches, and what is left over", "[pipeline]") {
   CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 5}, dropped)) == sizes{5, 5});
 }
 
-TEST_CASE("pipeline: a batch that nobody took lends its memory to the next one", "[pipeline]") {
+TEST_CASE("pipeline: a batch that was not moved from reuses its memory", "[pipeline]") {
   const temp_dir dir;
   std::vector<const void*> memory;
   auto p = lines_of({.files = make_files(dir, {10})})
@@ -319,7 +316,7 @@ TEST_CASE("pipeline: a batch that nobody took lends its memory to the next one",
   CHECK(memory == std::vector<const void*>(3, memory[0]));
 }
 
-TEST_CASE("pipeline: a function that makes several elements of one", "[pipeline]") {
+TEST_CASE("pipeline: flat_map makes several elements from one", "[pipeline]") {
   const temp_dir dir;
   auto p =
       lines_of({.files = make_files(dir, {3})}).flat_map("repeat", [](const std::string& text) {
@@ -328,7 +325,7 @@ TEST_CASE("pipeline: a function that makes several elements of one", "[pipeline]
   CHECK(leat::sync_wait(read_all(p)) == texts{"a1", "a2", "a2"});
 }
 
-TEST_CASE("pipeline: an error comes where its element would have", "[pipeline]") {
+TEST_CASE("pipeline: an error appears at the position of its element", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {100});
   leat::runtime rt({.threads = 2});
@@ -361,7 +358,7 @@ TEST_CASE("pipeline: an error comes where its element would have", "[pipeline]")
   }
 }
 
-TEST_CASE("pipeline: one that was stopped does not begin", "[pipeline]") {
+TEST_CASE("pipeline: next() after stop() does not start it", "[pipeline]") {
   leat::sync_wait([]() -> task<> {
     auto p = lines_of({.files = {"/nowhere"}}).prefetch(1);
     co_await p.stop();
@@ -370,7 +367,7 @@ TEST_CASE("pipeline: one that was stopped does not begin", "[pipeline]") {
   }());
 }
 
-TEST_CASE("pipeline: shuffled twice, and flags", "[pipeline]") {
+TEST_CASE("pipeline: two shuffles, and flags as elements", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {200});
   auto p = leat::read_files<line_reader>({.files = files})
@@ -391,7 +388,8 @@ TEST_CASE("pipeline: shuffled twice, and flags", "[pipeline]") {
   CHECK(set == 10);
 }
 
-TEST_CASE("pipeline: a function that lends a range keeps it", "[pipeline]") {
+TEST_CASE("pipeline: a function that returns a reference to a range keeps the range",
+          "[pipeline]") {
   const temp_dir dir;
   const texts words{"one", "two"};
   auto p = lines_of({.files = make_files(dir, {2})})
@@ -399,7 +397,7 @@ TEST_CASE("pipeline: a function that lends a range keeps it", "[pipeline]") {
   CHECK(leat::sync_wait(read_all(p)) == texts{"one", "two", "one", "two"});
 }
 
-TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
+TEST_CASE("pipeline: throws the error of a missing file to the consumer", "[pipeline]") {
   const temp_dir dir;
   const std::string path = dir / "missing";
   auto p = lines_of({.files = {path}});
@@ -417,7 +415,7 @@ TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
                  "1 files are not enough for 2 ranks"));
 }
 
-TEST_CASE("pipeline: it ends before its end when it is told to", "[pipeline]") {
+TEST_CASE("pipeline: stop() ends it before the end of the input", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
   auto p =
@@ -437,7 +435,7 @@ TEST_CASE("pipeline: it ends before its end when it is told to", "[pipeline]") {
   }(p));
 }
 
-TEST_CASE("pipeline: what is declared wrong is refused before anything is opened", "[pipeline]") {
+TEST_CASE("pipeline: rejects invalid declarations before it opens a file", "[pipeline]") {
   using source = leat::file_source<line_reader>;
   const auto refused = [](source s) {
     return leat_test::refusal(

@@ -33,7 +33,7 @@ void write_lines(const temp_dir& dir) {
 }
 auto declared(const temp_dir& dir) { return leat_test::lines_of({.files = {dir / "lines"}}); }
 
-TEST_CASE("pipeline: a consumer that never waits leaves turns to others", "[pipeline]") {
+TEST_CASE("pipeline: other tasks run although the consumer never waits", "[pipeline]") {
   const temp_dir dir;
   write_lines(dir);
   auto p = declared(dir);
@@ -52,7 +52,7 @@ TEST_CASE("pipeline: a consumer that never waits leaves turns to others", "[pipe
   CHECK(seen_by_other < lines);
 }
 
-TEST_CASE("pipeline: a consumer that never waits hears a stop, and can be saved", "[pipeline]") {
+TEST_CASE("pipeline: a consumer that never waits can be stopped and saved", "[pipeline]") {
   const temp_dir dir;
   write_lines(dir);
   auto p = declared(dir);
@@ -117,8 +117,7 @@ std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
 }
 
 // A loop iteration may have hundreds of items, and each element or block may be one of them.
-TEST_CASE("pipeline: timers and files have their turn beside a consumer that computes",
-          "[pipeline]") {
+TEST_CASE("pipeline: timers and files are served while a consumer computes", "[pipeline]") {
   const std::uint64_t beside_timers = elements_beside([](const temp_dir&, bool& done) -> task<> {
     for (int i = 0; i < 20; ++i) co_await leat::sleep_for(std::chrono::milliseconds(1));
     done = true;

@@ -32,7 +32,7 @@ using leat_test::lines_of;
 using leat_test::text_of;
 using leat_test::texts;
 
-TEST_CASE("pipeline: for_each ends it, whatever happens in its body", "[pipeline]") {
+TEST_CASE("pipeline: for_each() stops it on every exit of its body", "[pipeline]") {
   leat::sim::world w(8);
   w.files().write_file("/data/a", "1\n2\n3\n4\n");
   const auto lines = [] {
@@ -61,7 +61,7 @@ TEST_CASE("pipeline: for_each ends it, whatever happens in its body", "[pipeline
   });
 }
 
-TEST_CASE("pipeline: what is pushed by hand goes the same way", "[pipeline]") {
+TEST_CASE("pipeline: read_queue() passes on items that a task pushed", "[pipeline]") {
   leat::sim::world w(3);
   w.run([](leat::sim::world&) -> task<> {
     leat::fifo_queue<int> numbers(4, "numbers");
@@ -82,7 +82,7 @@ TEST_CASE("pipeline: what is pushed by hand goes the same way", "[pipeline]") {
   });
 }
 
-TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipeline]") {
+TEST_CASE("pipeline: after its patience, names a stage without input", "[pipeline]") {
   for (const std::size_t workers : std::vector<std::size_t>{0, 2}) {
     leat::sim::world w(5);
     std::string error;
@@ -107,7 +107,7 @@ TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipe
   }
 }
 
-TEST_CASE("pipeline: a producer that was never started is named, not waited for", "[pipeline]") {
+TEST_CASE("pipeline: after its patience, names a producer that was never started", "[pipeline]") {
   leat::sim::world w(5);
   std::string error;
   w.run([&](leat::sim::world&) -> task<> {
@@ -137,7 +137,7 @@ task<std::string> starvation_of(Pipeline& p) {
   co_return said;
 }
 
-TEST_CASE("pipeline: a producer that was never started is named after 60 s without patience",
+TEST_CASE("pipeline: without patience, names a producer that was never started after 60 s",
           "[pipeline]") {
   leat::sim::world w(5);
   w.run([](leat::sim::world& here) -> task<> {
@@ -172,7 +172,7 @@ TEST_CASE("pipeline: a producer that was never started is named after 60 s witho
   });
 }
 
-TEST_CASE("pipeline: a producer that is started during the wait is no error", "[pipeline]") {
+TEST_CASE("pipeline: a producer that starts during the wait causes no error", "[pipeline]") {
   // The last of these moments is that of the time limit.
   for (const int after : {1, 59, 60}) {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -229,7 +229,7 @@ TEST_CASE("pipeline: a queue that the program fills slowly has no time limit", "
   });
 }
 
-TEST_CASE("pipeline: no producer is to blame for files that take long", "[pipeline]") {
+TEST_CASE("pipeline: slow files do not blame a producer", "[pipeline]") {
   leat::sim::world w(5, {.files = {.faults = {.slow = 1}}});
   w.files().write_file("/in/a", "1\n");
   std::string error;
@@ -247,7 +247,8 @@ TEST_CASE("pipeline: no producer is to blame for files that take long", "[pipeli
   CHECK(!contains(error, "never started"));
 }
 
-TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pipeline]") {
+TEST_CASE("pipeline: inputs that produce no element yet do not exhaust its patience",
+          "[pipeline]") {
   leat::sim::world w(6);
   std::string error;
   w.run([&](leat::sim::world&) -> task<void> {
@@ -302,7 +303,7 @@ task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
   co_return all;
 }
 
-TEST_CASE("pipeline: the order is the same whatever the world does", "[pipeline]") {
+TEST_CASE("pipeline: order is equal in every simulated world", "[pipeline]") {
   texts expected;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const std::size_t workers = seed % 4;
@@ -353,7 +354,7 @@ TEST_CASE("pipeline: describe_bottleneck() names a consumer for which all stages
   CHECK(contains(text, "The bottleneck is 'consumer'"));
 }
 
-TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipeline]") {
+TEST_CASE("pipeline: a stop of the consumer at any time ends all tasks", "[pipeline]") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     leat::sim::world w(seed, {.threads = 2, .files = {.faults = {.slow = 0.5}}});
     w.files().write_file("/data/a", std::string(300, '\n'));

@@ -77,7 +77,7 @@ task<> take_the_rest(number_pipeline& training) {
   check_each_came(training, 50, 2);
 }
 
-LEAT_TEST("two pipelines: of one coordinator, each ends by itself", "[pipeline]") {
+LEAT_TEST("two pipelines: each ends independently under one coordinator", "[pipeline]") {
   coordinator coord;
   number_pipeline training(50, 2, "training");
   number_pipeline evaluation(20, 1, "evaluation");
@@ -92,7 +92,7 @@ LEAT_TEST("two pipelines: of one coordinator, each ends by itself", "[pipeline]"
   CHECK_FALSE(coord.should_stop());
 }
 
-LEAT_TEST("two pipelines: each of its own coordinator, one is joined before the other ends",
+LEAT_TEST("two pipelines: under separate coordinators, one is joined before the other ends",
           "[pipeline]") {
   coordinator of_training;
   coordinator of_evaluation;

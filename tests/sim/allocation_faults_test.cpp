@@ -116,7 +116,7 @@ trace run_queue(std::uint64_t seed, const leat::sim::memory_options& memory) {
   return t;
 }
 
-TEST_CASE("allocation_faults: the n-th allocation fails, every n, and no item is lost", "[sim]") {
+TEST_CASE("allocation_faults: no item is lost if the n-th allocation fails, for every n", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     std::uint64_t failures = 0;
     for (std::uint64_t n = 1;; ++n) {
@@ -135,7 +135,7 @@ TEST_CASE("allocation_faults: the n-th allocation fails, every n, and no item is
   }
 }
 
-TEST_CASE("allocation_faults: the same seed gives the same allocations and failures", "[sim]") {
+TEST_CASE("allocation_faults: equal seeds produce equal allocations and failures", "[sim]") {
   std::size_t failed = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const trace first = run_queue(seed, {.failure = 0.02});
@@ -149,8 +149,9 @@ TEST_CASE("allocation_faults: the same seed gives the same allocations and failu
   CHECK(failed > 20);
 }
 
-TEST_CASE("allocation_faults: a sweep finds what does not survive, and shows the allocation",
-          "[sim]") {
+TEST_CASE(
+    "allocation_faults: a sweep finds a program that does not survive and shows the allocation",
+    "[sim]") {
   const auto careless = [](world&) -> task<> {
     std::string text("a text that is too long for a small string");
     co_await leat::this_task::yield();
@@ -259,7 +260,7 @@ reading read_all(std::uint64_t seed, const leat::sim::memory_options& memory,
   return r;
 }
 
-TEST_CASE("allocation_faults: a pipeline goes on behind each failure, every n, and loses nothing",
+TEST_CASE("allocation_faults: a pipeline resumes after the n-th failure without loss, for every n",
           "[sim]") {
   const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
@@ -275,8 +276,7 @@ TEST_CASE("allocation_faults: a pipeline goes on behind each failure, every n, a
   CHECK(n > 100);
 }
 
-TEST_CASE("allocation_faults: a pipeline whose memory is short again and again loses nothing",
-          "[sim]") {
+TEST_CASE("allocation_faults: a pipeline loses nothing after repeated failures", "[sim]") {
   const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   std::uint64_t failures = 0;
@@ -291,7 +291,7 @@ TEST_CASE("allocation_faults: a pipeline whose memory is short again and again l
 
 // ------------------------------------------------------------------------------------ who is asked
 
-TEST_CASE("allocation_faults: what belongs to the test or to the world does not fail", "[sim]") {
+TEST_CASE("allocation_faults: allocations of the test and the world do not fail", "[sim]") {
   const auto no_memory = [](std::size_t bytes) {
     try {
       ::operator delete(::operator new(bytes));
@@ -335,7 +335,7 @@ TEST_CASE("allocation_faults: what belongs to the test or to the world does not 
   CHECK_FALSE(allocation_faults::next_fails());
 }
 
-TEST_CASE("allocation_faults: none is counted where none may fail", "[sim]") {
+TEST_CASE("allocation_faults: counts no allocation while faults are disabled", "[sim]") {
   world w(1);
   w.run([](world&) -> task<> {
     const std::string text(100, 'x');

@@ -58,7 +58,7 @@ LEAT_TEST("sim: the time of day moves with virtual time", "[sim]") {
   CHECK(sched.wall_time() == begin + 24h);
 }
 
-TEST_CASE("sim: a clock on the wall that is set back moves no timer", "[sim]") {
+TEST_CASE("sim: setting the wall clock back moves no timer", "[sim]") {
   leat::sim::virtual_scheduler s;
   const leat::wall_time_point begin = s.wall_time();
   s.jump_wall_clock(-90min);
@@ -68,7 +68,7 @@ TEST_CASE("sim: a clock on the wall that is set back moves no timer", "[sim]") {
   CHECK(s.wall_time() == begin - 30min);
 }
 
-LEAT_TEST("sim: a check may stand around an await, which happens once", "[sim]") {
+LEAT_TEST("sim: a check macro evaluates an awaited expression once", "[sim]") {
   int n = 0;
   const auto count = [](int& c) -> task<int> { co_return ++c; };
   REQUIRE(co_await count(n) == 1);
@@ -85,7 +85,7 @@ TEST_CASE("sim: run throws the task's error", "[sim]") {
   CHECK_THROWS_AS(leat::sim::run(fail()), leat::failure);
 }
 
-LEAT_TEST("virtual_scheduler: time stands still while anything can run", "[sim]") {
+LEAT_TEST("virtual_scheduler: time does not advance while anything can run", "[sim]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   leat::task_group group;
   group.spawn([]() -> task<void> { co_await leat::sleep_for(1ns); }());
@@ -95,7 +95,7 @@ LEAT_TEST("virtual_scheduler: time stands still while anything can run", "[sim]"
   CHECK(sched.now() == leat::time_point{} + 1ns);
 }
 
-TEST_CASE("virtual_scheduler: what is ready runs first in, first out", "[sim]") {
+TEST_CASE("virtual_scheduler: runs ready items first in, first out", "[sim]") {
   leat::sim::virtual_scheduler sched;
   std::vector<int> order;
   leat::task_group group;
@@ -116,7 +116,7 @@ TEST_CASE("virtual_scheduler: a simulation decides which ready item runs next", 
   CHECK(order == std::vector{3, 2, 1, 0});
 }
 
-TEST_CASE("virtual_scheduler: run_now leaves what is not due yet", "[sim]") {
+TEST_CASE("virtual_scheduler: run_now does not run items that are not due", "[sim]") {
   leat::sim::virtual_scheduler sched;
   bool woken = false;
   leat::task_group group;
@@ -138,7 +138,7 @@ TEST_CASE("virtual_scheduler: run_now leaves what is not due yet", "[sim]") {
   CHECK(sched.live_tasks() == 0);
 }
 
-TEST_CASE("virtual_scheduler: run_now runs no more items than it was told to", "[sim]") {
+TEST_CASE("virtual_scheduler: run_now runs at most the given number of items", "[sim]") {
   leat::sim::virtual_scheduler sched;
   std::vector<int> order;
   leat::task_group group;
@@ -149,7 +149,7 @@ TEST_CASE("virtual_scheduler: run_now runs no more items than it was told to", "
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 
-TEST_CASE("sim: a wait for what cannot come is a deadlock that says where everyone is", "[sim]") {
+TEST_CASE("sim: a wait that nothing can end is a deadlock with a dump of all tasks", "[sim]") {
   const auto body = []() -> task<void> {
     manual_event never("the mail");
     leat::task_group group("office");
@@ -179,8 +179,7 @@ TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run wo
   CHECK(leat::sim::run(give(1)) == 1);
 }
 
-TEST_CASE("sim: a task that cleans up in several turns ends all the same after a deadlock",
-          "[sim]") {
+TEST_CASE("sim: a task that cleans up in several steps finishes after a deadlock", "[sim]") {
   bool cleaned = false;
   const auto body = [](bool& done) -> task<void> {
     manual_event never;
@@ -195,7 +194,7 @@ TEST_CASE("sim: a task that cleans up in several turns ends all the same after a
   CHECK(cleaned);
 }
 
-TEST_CASE("sim: tasks that a deadlocked task starts when it is stopped are stopped too", "[sim]") {
+TEST_CASE("sim: a deadlock also stops tasks that a stopped task starts", "[sim]") {
   const auto body = []() -> task<void> {
     manual_event never;
     try {

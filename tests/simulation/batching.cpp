@@ -111,10 +111,10 @@ void take(const leat::column_batch& batch, consumer& c) {
     for (std::int64_t i = 0; i < weights_of(ids[row]); ++i, ++at) {
       require(weights.indices.values<std::int64_t>()[2 * at] == static_cast<std::int64_t>(row) &&
                   weights.values.values<std::int64_t>()[at] == ids[row],
-              "sparse values of another row");
+              "sparse values belong to a different row");
     }
   }
-  require(at == weights.values.count(), "sparse values of no row");
+  require(at == weights.values.count(), "sparse values without a row");
   c.ids.insert(c.ids.end(), ids.begin(), ids.end());
   c.sizes.push_back(batch.rows());
 }
@@ -177,7 +177,7 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
     joined_with_loss = e.code() == leat::errc::data_loss;
   }
   for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
-    require(all.failed && text.starts_with("planted"), "nobody has failed with: " + text);
+    require(all.failed && text.starts_with("planted"), "no source failed with: " + text);
   }
   w.clear_invariants();
 
@@ -186,27 +186,27 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
   for (const consumer& c : consumers) {
     got.insert(c.ids.begin(), c.ids.end());
     for (const std::size_t size : c.sizes) {
-      require(size > 0 && size <= b.batch_size(), "a batch of another size");
+      require(size > 0 && size <= b.batch_size(), "batch has a wrong size");
       if (size < b.batch_size()) ++smaller;
     }
-    require(c.data_loss == all.failed, "the consumer does not see what befell a source");
+    require(c.data_loss == all.failed, "consumer does not receive the error of a source");
   }
-  require(joined_with_loss == all.failed, "the owner does not see what befell a source");
-  require(smaller <= (remainder == leat::batch_remainder::keep ? 1U : 0U),
-          "a batch that is not full");
+  require(joined_with_loss == all.failed, "owner does not receive the error of a source");
+  require(smaller <= (remainder == leat::batch_remainder::keep ? 1U : 0U), "batch is not full");
   for (const std::int64_t id : got) {
-    require(got.count(id) == 1 && all.given.count(id) == 1, "an element too many");
+    require(got.count(id) == 1 && all.given.count(id) == 1,
+            "element occurs more than once or was never pushed");
   }
   if (!all.failed && !stopped) {
     require(got.size() + b.dropped() == all.given.size(), "elements are missing");
-    require(b.dropped() < b.batch_size(), "a whole batch was dropped");
+    require(b.dropped() < b.batch_size(), "a full batch was dropped");
   }
   if (ordered && consumers.size() == 1) {
     for (std::int64_t s = 0; s < sources; ++s) {
       std::int64_t before = -1;
       for (const std::int64_t id : consumers[0].ids) {
         if (id / 1000 != s) continue;
-        require(id > before, "elements of one source in another order");
+        require(id > before, "elements of a source are not in order");
         before = id;
       }
     }

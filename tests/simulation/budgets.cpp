@@ -288,14 +288,15 @@ class exercise {
     std::size_t weight = 0;
     for (const outlet& o : outlets_) {
       const leat::queue_statistics s = o.base->statistics();
-      require(s.waiting_pops == 0 && s.waiting_pushes == 0, "somebody waits in a queue at its end");
+      require(s.waiting_pops == 0 && s.waiting_pushes == 0,
+              "operations wait at the end of a queue");
       inside += s.size;
       weight += s.weight;
     }
     books_.deliveries.check_complete(inside);
-    require(budget_.used() == weight, "the budget counts what is in no queue");
+    require(budget_.used() == weight, "budget counts weight that is not in a queue");
     outlets_.clear();
-    require(budget_.used() == 0, "queues that are gone are still counted");
+    require(budget_.used() == 0, "budget counts destroyed queues");
   }
 
   world& w_;
@@ -304,7 +305,7 @@ class exercise {
   books books_;
   leat::task_group producers_{"producers"};
   leat::task_group consumers_{"consumers"};
-  leat::task_group patient_{"patient consumers"};  // nobody stops them: what is pushed gets out
+  leat::task_group patient_{"patient consumers"};  // not stopped, so that they pop all items
 };
 
 }  // namespace

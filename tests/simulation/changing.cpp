@@ -31,10 +31,10 @@ task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
     }
     co_return true;
   } catch (const leat::failure& e) {
-    require(e.code() == errc::data_loss, std::string("another error than data_loss: ") + e.what());
+    require(e.code() == errc::data_loss, std::string("error is not data_loss: ") + e.what());
     what = e.what();
   }
-  require(what.find(path) != std::string::npos, "an error that does not name its file: " + what);
+  require(what.find(path) != std::string::npos, "error does not name its file: " + what);
   co_return false;
 }
 
@@ -57,12 +57,12 @@ task<> epochs(world& w, std::string path, bool as_records) {
     // A cut between two epochs leaves a last line that is a part of one, and looks like any other.
     if (whole && !as_records && !seen.empty() && seen.size() <= expected.size()) {
       const std::string& last = expected[seen.size() - 1];
-      require(last.starts_with(seen.back()), path + ": the last line is none of the file");
+      require(last.starts_with(seen.back()), path + ": last line is not in the file");
       seen.pop_back();
     }
     require(
         seen.size() <= expected.size() && std::equal(seen.begin(), seen.end(), expected.begin()),
-        path + ": what was read is not a beginning of what was written");
+        path + ": lines read are not a prefix of the file");
   }
 }
 

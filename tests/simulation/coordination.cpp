@@ -107,21 +107,21 @@ task<> coordination(world& w) {
     what = e.what();
   }
   w.clear_invariants();
-  require(coord.live_tasks() == 0, "a task lives after join()");
-  require(seen.ended == members, "a task has not ended after join()");
-  require(runner.running_producers() == 0, "a producer lives after join()");
-  require(!seen.first.empty(), "join() came back before the stop");
+  require(coord.live_tasks() == 0, "a task is running after join()");
+  require(seen.ended == members, "a task has not finished after join()");
+  require(runner.running_producers() == 0, "a producer is running after join()");
+  require(!seen.first.empty(), "join() returned before the stop");
   require(std::any_of(seen.first.begin(), seen.first.end(),
                       [&](int who) {
                         return who == clean_stop ? what.empty()
                                                  : what.find("task " + std::to_string(who)) == 0;
                       }),
-          what.empty() ? "join() throws nothing, yet an error came first"
-                       : "join() throws what did not come first: " + what);
+          what.empty() ? "join() does not throw the first error"
+                       : "join() throws an error that was not first: " + what);
   std::set<std::string> failures{what};
   for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
-    require(text.starts_with("task "), "nobody has failed with: " + text);
-    require(failures.insert(text).second, "kept twice: " + text);
+    require(text.starts_with("task "), "no task failed with: " + text);
+    require(failures.insert(text).second, "error is kept twice: " + text);
   }
 }
 

@@ -40,8 +40,8 @@ task<> crashes(world& w) {
   const texts found = co_await leat_test::read_records("/a");
   require(found.size() == static_cast<std::size_t>(count), "records are missing");
   const std::string which = found.front().substr(0, 4);
-  require(!published || which == "new ", "a file that was closed well is the old one");
-  require(found == version(which, count), "a mixed file");
+  require(!published || which == "new ", "a closed file has the old content");
+  require(found == version(which, count), "file mixes old and new records");
 }
 
 }  // namespace simulation

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     }
   }
   if (ran == 0) {
-    std::fputs("simulate: no such scenario\n", stderr);
+    std::fputs("simulate: unknown scenario\n", stderr);
     return 2;
   }
 }

@@ -83,7 +83,7 @@ task<> pipeline(world& w) {
   w.clear_invariants();
   for (const auto& [line, count] : seen) {
     const auto found = expected.find(line);
-    require(found != expected.end() && count <= found->second, "a line too often: " + line);
+    require(found != expected.end() && count <= found->second, "line occurs too often: " + line);
   }
   require(stopped || seen == expected, "lines are missing");
 }

@@ -89,7 +89,7 @@ task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
         if (kind == 2) batch = co_await q.pop_many(count);
         if (kind == 3) batch = co_await q.pop_up_to(count);
         if (!batch) co_return;
-        require(kind == 3 || batch->size() == count, "pop_many gave another number of items");
+        require(kind == 3 || batch->size() == count, "pop_many returned a wrong number of items");
         book.out.insert(book.out.end(), batch->begin(), batch->end());
       }
     } catch (const leat::failure& e) {
@@ -110,7 +110,7 @@ class queue_exercise {
     w_.add_invariants(q_);
     leat::task_group producers("producers");
     leat::task_group consumers("consumers");
-    leat::task_group patient("patient consumers");  // nobody stops them
+    leat::task_group patient("patient consumers");  // they are not stopped
     std::exception_ptr error;
     try {
       co_await go(producers, consumers, patient);
@@ -172,10 +172,10 @@ class queue_exercise {
     while (const std::optional<int> item = q_.try_pop()) book_.out.push_back(*item);
     std::sort(book_.in.begin(), book_.in.end());
     std::sort(book_.out.begin(), book_.out.end());
-    require(book_.in == book_.out, "what came out is not what went in");
+    require(book_.in == book_.out, "popped items are not the pushed items");
     const leat::queue_statistics s = q_.statistics();
-    require(s.waiting_pops == 0 && s.waiting_pushes == 0, "somebody waits in a queue at its end");
-    require(s.pushed == s.popped && s.size == 0, "the statistics do not add up");
+    require(s.waiting_pops == 0 && s.waiting_pushes == 0, "operations wait at the end of a queue");
+    require(s.pushed == s.popped && s.size == 0, "statistics are not consistent");
   }
 
   world& w_;

@@ -56,7 +56,7 @@ task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts
   }
   co_await reading.join();
   require(seen.size() <= expected.size() && std::equal(seen.begin(), seen.end(), expected.begin()),
-          path + ": what was read is not what was written");
+          path + ": records read are not the records written");
   require(stopped || seen.size() == expected.size(), path + ": records are missing");
 }
 

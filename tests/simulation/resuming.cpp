@@ -124,11 +124,11 @@ task<> resuming(world& w) {
     try {
       co_await group.join();
     } catch (const std::system_error& e) {
-      require(e.code() == leat::errc::cancelled, "an error of its own ended the pipeline");
+      require(e.code() == leat::errc::cancelled, "pipeline ended with its own error");
     }
   }
   w.clear_invariants();
-  require(seen == expected, "a stream that was stopped and went on is another");
+  require(seen == expected, "elements after a stop and resume differ");
 }
 
 }  // namespace simulation

@@ -98,20 +98,20 @@ leat::looper_options random_loop(world& w, tally& t) {
 
 void check(const leat::queue_runner& runner, const leat::queue_runner_options& options,
            const leat::fifo_queue<int>& q, const tally& t, bool in_group) {
-  require(runner.running_producers() == 0, "a producer lives after join()");
-  require(q.is_closed(), "the queue is open");
-  require(t.pushed == t.popped, "an item was lost or made");
-  require(t.loop_starts == t.loop_stops, "a looper was not stopped as it was started");
-  require(t.closes <= 1 && t.cancels <= 1, "an operation that closes ran twice");
+  require(runner.running_producers() == 0, "a producer is running after join()");
+  require(q.is_closed(), "queue is open");
+  require(t.pushed == t.popped, "an item was lost or duplicated");
+  require(t.loop_starts == t.loop_stops, "starts and stops of loopers differ");
+  require(t.closes <= 1 && t.cancels <= 1, "close_op or cancel_op ran twice");
   const std::size_t kept = runner.last_start().exceptions_raised().size();
-  require(kept == (in_group ? t.failed : 0), "an error of a producer is not where it belongs");
+  require(kept == (in_group ? t.failed : 0), "wrong number of errors of producers");
   if (!t.ended_by_itself) return;
   if (t.failed == 0) {
-    require(t.seen.empty(), "a natural end looks like a failure: " + t.seen);
-    require(t.closes == (options.close_op.run ? 1 : 0), "the close_op did not run");
-    require(t.cancels == 0, "the cancel_op ran at a natural end");
+    require(t.seen.empty(), "end of input is reported as an error: " + t.seen);
+    require(t.closes == (options.close_op.run ? 1 : 0), "close_op did not run");
+    require(t.cancels == 0, "cancel_op ran at the end of the input");
   } else {
-    require(t.seen.find("producer") == 0, "nobody told why the input ended: " + t.seen);
+    require(t.seen.find("producer") == 0, "reason for the end of the input is missing: " + t.seen);
   }
 }
 
@@ -132,7 +132,7 @@ task<> run_under(world& w, Owner& owner, leat::queue_runner& runner, tally& t) {
   try {
     co_await owner.join();
   } catch (const leat::failure&) {
-    require(t.failed > 0, "join() throws, and no producer has failed");
+    require(t.failed > 0, "join() throws, but no producer failed");
   }
 }
 
@@ -161,7 +161,7 @@ task<> running(world& w) {
     leat::coordinator coord({.name = "owner"});
     co_await run_under(w, coord, runner, t);
     for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
-      require(text.starts_with("producer"), "nobody has failed with: " + text);
+      require(text.starts_with("producer"), "no producer failed with: " + text);
     }
   }
   co_await reading.join();

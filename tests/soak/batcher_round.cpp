@@ -36,7 +36,7 @@ task<bool> push_all(world& w, Queue& queue, std::vector<std::string>& texts) {
     error = std::current_exception();
   }
   for (std::size_t i = 0; i < in; ++i) {
-    w.require(w.records.put(copies[i]), "a record that is none: " + copies[i]);
+    w.require(w.records.put(copies[i]), "invalid record pushed: " + copies[i]);
   }
   if (error) std::rethrow_exception(error);
   co_return in == texts.size();
@@ -63,7 +63,7 @@ const input_file& file_of(world& w, const std::string& path) {
   for (const input_file& f : w.files) {
     if (f.path == path) return f;
   }
-  throw std::logic_error("a file that nobody has made: " + path);
+  throw std::logic_error("unknown file: " + path);
 }
 
 // Handles an error of a file: its corruption, which is reported with its position, or an injected
@@ -74,12 +74,12 @@ bool tolerated(world& w, const input_file& f, const leat::failure& e) {
   const bool injected = w.broken.explain(message);
   if (!injected && (e.code() == errc::data_loss || e.code() == errc::resource_exhausted)) {
     ++w.damaged;
-    w.require(f.good < f.count, "damage in a file without any: " + message);
+    w.require(f.good < f.count, "corruption in an intact file: " + message);
     w.require(message.starts_with(f.path) && message.find("offset ") != std::string::npos,
-              "damage without its place: " + message);
+              "corruption without file and offset: " + message);
     return true;
   }
-  w.require(injected, "an error that nobody has made: " + message);
+  w.require(injected, "error that was not injected: " + message);
   w.incomplete = true;
   return w.skips_errors;
 }
@@ -114,7 +114,7 @@ template <class Batcher>
 task<> consume(world& w, Batcher& batches) {
   while (const auto batch = co_await batches.next()) {
     for (const std::string& text : *batch) {
-      w.require(w.records.got(text), "a record came that is none: " + text);
+      w.require(w.records.got(text), "invalid record received: " + text);
     }
   }
 }
@@ -123,7 +123,7 @@ template <class Batcher>
 void consume_on_thread(world& w, Batcher& batches) {
   while (const auto batch = batches.wait_next()) {
     for (const std::string& text : *batch) {
-      w.require(w.records.got(text), "a record came that is none: " + text);
+      w.require(w.records.got(text), "invalid record received: " + text);
     }
   }
 }
@@ -178,12 +178,12 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
     w.require(w.broken.explain(e.what()), std::string("the round ended with: ") + e.what());
   }
   for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
-    w.require(w.broken.explain(text), "somebody else failed with: " + text);
+    w.require(w.broken.explain(text), "unexpected error: " + text);
   }
   ticking.request_stop();
   co_await ticking.join();
   while (const auto text = batches.queue().try_pop()) {  // what a stop left inside
-    w.require(w.records.got(*text), "a record was left that is none: " + *text);
+    w.require(w.records.got(*text), "invalid record remained: " + *text);
   }
 }
 

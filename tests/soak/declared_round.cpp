@@ -96,7 +96,7 @@ task<> read_some(Pipeline& p, progress& so_far, std::uint64_t batches) {
 
 void count_seen(world& w, progress& so_far) {
   for (const std::string& text : so_far.seen) {
-    w.require(w.records.put(text) && w.records.got(text), "a record came that is none: " + text);
+    w.require(w.records.put(text) && w.records.got(text), "invalid record received: " + text);
   }
   so_far.seen.clear();
 }

@@ -45,7 +45,7 @@ bool has_ring() {
       co_return leat::get_file_backend(s, leat::file_backend_choice::io_uring).name() == "io_uring";
     }());
   } catch (const leat::failure& e) {
-    std::printf("without a ring: %s\n", e.what());
+    std::printf("io_uring is not available: %s\n", e.what());
     return false;
   }
 }
@@ -143,9 +143,10 @@ bool soak_for(double seconds, std::uint64_t seed) {
     const double now = since(begin);
     const std::size_t open = soak::open_descriptors();
     if (g == 0) descriptors = open;
-    if (open != descriptors) throw leat::failure(leat::errc::internal, "descriptors are left open");
+    if (open != descriptors)
+      throw leat::failure(leat::errc::internal, "descriptors were not closed");
     if (!soak::threads_fall_to(most_threads)) {
-      throw leat::failure(leat::errc::internal, "threads are left");
+      throw leat::failure(leat::errc::internal, "threads were not joined");
     }
     const soak::memory_use memory = soak::measure_memory();
     if (start >= warm_up) {
@@ -187,7 +188,7 @@ int main(int argc, char** argv) {
     if (argv[i] == std::string_view("--seconds")) seconds = std::strtod(argv[i + 1], nullptr);
     if (argv[i] == std::string_view("--seed")) seed = std::strtoull(argv[i + 1], nullptr, 10);
   }
-  std::printf("soak: %.0f seconds; again: --seed %llu\n", seconds,
+  std::printf("soak: %.0f seconds; replay: --seed %llu\n", seconds,
               static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   try {

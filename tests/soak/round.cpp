@@ -44,7 +44,7 @@ task<> write_shard(world& w, std::string path, std::uint64_t first, std::uint64_
     try {
       co_await writer.write(leat::as_bytes(text));
     } catch (const leat::failure& e) {
-      w.require(w.broken.explain(e.what()), std::string("an error of nobody: ") + e.what());
+      w.require(w.broken.explain(e.what()), std::string("unexpected error: ") + e.what());
     }
   }
   for (bool closed = false; !closed;) {
@@ -52,7 +52,7 @@ task<> write_shard(world& w, std::string path, std::uint64_t first, std::uint64_
       co_await writer.close();
       closed = true;
     } catch (const leat::failure& e) {
-      w.require(w.broken.explain(e.what()), std::string("an error of nobody: ") + e.what());
+      w.require(w.broken.explain(e.what()), std::string("unexpected error: ") + e.what());
     }
   }
 }

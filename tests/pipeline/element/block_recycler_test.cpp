@@ -21,7 +21,7 @@ TEST_CASE("block_recycler: a block is returned again, empty and with its memory"
   CHECK(block.data() == memory);
 }
 
-TEST_CASE("block_recycler: not more are kept than can be under way", "[pipeline]") {
+TEST_CASE("block_recycler: keeps at most as many blocks as can be in use", "[pipeline]") {
   leat::detail::block_recycler<std::vector<int>> spent(1);
   spent.give_back(std::vector<int>(1));
   spent.give_back(std::vector<int>(2));

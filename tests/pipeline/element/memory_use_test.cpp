@@ -29,7 +29,7 @@ using leat_test::refusal;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-TEST_CASE("memory_use: has room as far as its limit", "[pipeline]") {
+TEST_CASE("memory_use: accepts bytes up to its limit", "[pipeline]") {
   memory_use memory(100, "p");
   CHECK(memory.has_space(100));
   memory.add(60);
@@ -41,7 +41,7 @@ TEST_CASE("memory_use: has room as far as its limit", "[pipeline]") {
   CHECK(memory.has_space(100));
 }
 
-TEST_CASE("memory_use: what was refused is not needed any more", "[pipeline]") {
+TEST_CASE("memory_use: a rejected requirement no longer counts", "[pipeline]") {
   memory_use memory(100, "p");
   memory.require("a", 40);
   CHECK(contains(refusal([&] { memory.require("b", 61); }, errc::resource_exhausted),
@@ -52,7 +52,7 @@ TEST_CASE("memory_use: what was refused is not needed any more", "[pipeline]") {
   memory.require("a", 10);
 }
 
-TEST_CASE("memory_use: needs without bounds are above every limit", "[pipeline]") {
+TEST_CASE("memory_use: an unbounded requirement exceeds every limit", "[pipeline]") {
   memory_use memory(100, "p");
   memory.require("a", 1);
   CHECK(contains(refusal([&] { memory.require("b", SIZE_MAX); }, errc::resource_exhausted),
@@ -65,7 +65,7 @@ auto records() {
   return leat::read_files(std::move(source), {.memory_budget = 16 * mebibyte});
 }
 
-TEST_CASE("memory_budget: a buffer that was refused leaves room for a smaller one", "[pipeline]") {
+TEST_CASE("memory_budget: a rejected buffer leaves memory for a smaller one", "[pipeline]") {
   auto p = records();
   for (const std::size_t capacity : {std::size_t{1} << 24, SIZE_MAX / 16 + 2, SIZE_MAX}) {
     CHECK(contains(refusal([&] { static_cast<void>(std::move(p).shuffle({.capacity = capacity})); },
@@ -75,7 +75,7 @@ TEST_CASE("memory_budget: a buffer that was refused leaves room for a smaller on
   CHECK_NOTHROW(static_cast<void>(std::move(p).shuffle({.capacity = 10})));
 }
 
-TEST_CASE("prefetch_throttle: what must fit is of one block, whoever is faster", "[pipeline]") {
+TEST_CASE("prefetch_throttle: always admits one block, whichever side is faster", "[pipeline]") {
   memory_use memory(150, "p");
   leat::detail::prefetch_throttle ahead("map", true);
   ahead.begin(memory);
@@ -88,7 +88,7 @@ TEST_CASE("prefetch_throttle: what must fit is of one block, whoever is faster",
   CHECK(contains(refusal([&] { pass(100, 51); }, errc::resource_exhausted), "'map' 151"));
 }
 
-TEST_CASE("memory_budget: elements count with what they hold, of any depth", "[pipeline]") {
+TEST_CASE("memory_budget: elements count with nested memory of any depth", "[pipeline]") {
   using leat::detail::memory_of;
   using list = std::vector<std::string>;
   CHECK(memory_of(std::vector<int>(3)) == 3 * sizeof(int));
@@ -135,7 +135,7 @@ std::string end_of(Pipeline p) {
   return what;
 }
 
-TEST_CASE("memory_budget: a buffer is refused as soon as it is too large", "[pipeline]") {
+TEST_CASE("memory_budget: rejects a buffer as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
   CHECK(contains(end_of(large_records(dir).shuffle({.capacity = count}).batch({.batch_size = 1})),
@@ -146,7 +146,7 @@ TEST_CASE("memory_budget: a buffer is refused as soon as it is too large", "[pip
   CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
 }
 
-TEST_CASE("memory_budget: a batch is refused as soon as it is too large", "[pipeline]") {
+TEST_CASE("memory_budget: rejects a batch as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
   CHECK(contains(end_of(large_records(dir).batch({.batch_size = count})), "'batch' "));
@@ -156,7 +156,7 @@ TEST_CASE("memory_budget: a batch is refused as soon as it is too large", "[pipe
   CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
 }
 
-TEST_CASE("memory_budget: a restored buffer that is too large is refused", "[pipeline]") {
+TEST_CASE("memory_budget: rejects a restored buffer that is too large", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
   const auto declared = [&](std::optional<std::size_t> budget) {
@@ -177,7 +177,7 @@ struct of_unknown_size {
   [[nodiscard]] std::size_t bytes() const { throw std::runtime_error("nobody knows"); }
 };
 
-TEST_CASE("pipeline: an element that does not tell its bytes ends it with an error", "[pipeline]") {
+TEST_CASE("pipeline: with a memory budget, an element of unknown size is an error", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
   for (const std::size_t workers : {std::size_t{0}, std::size_t{1}}) {

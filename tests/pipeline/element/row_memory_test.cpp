@@ -28,7 +28,7 @@ std::string text_at(std::size_t i) {
   return std::string(i * 257 % 8192, static_cast<char>('a' + i % 26));
 }
 
-TEST_CASE("row_bytes: memory that is large enough is used again, of a large row it is not",
+TEST_CASE("row_bytes: reuses memory that is large enough, but not the memory of a large row",
           "[pipeline]") {
   row_bytes row;
   CHECK(row.size() == 0);
@@ -48,7 +48,7 @@ TEST_CASE("row_bytes: memory that is large enough is used again, of a large row 
   CHECK(row.capacity() == 5);
 }
 
-TEST_CASE("row_memory: a few rows, and large ones, have memory of their own", "[pipeline]") {
+TEST_CASE("row_memory: few rows and large rows have separate memory", "[pipeline]") {
   constexpr std::size_t mib = std::size_t{1} << 20;
   row_memory memory;
   CHECK(memory.take(3 * mib) == nullptr);
@@ -62,7 +62,7 @@ TEST_CASE("row_memory: a few rows, and large ones, have memory of their own", "[
   row_memory::give_back(row);
 }
 
-TEST_CASE("row_memory: rows outlive what they are from, and change places", "[pipeline]") {
+TEST_CASE("row_memory: rows outlive their block and can be swapped", "[pipeline]") {
   constexpr std::size_t count = 3'000;
   std::vector<row_bytes> rows(count);
   {
@@ -80,7 +80,7 @@ TEST_CASE("row_memory: rows outlive what they are from, and change places", "[pi
   CHECK(text_of(moved[0]) == text_at(0));
 }
 
-TEST_CASE("resume: a shuffle buffer of some MiB goes on with rows of other sizes", "[pipeline]") {
+TEST_CASE("resume: a shuffle buffer of some MiB continues with rows of other sizes", "[pipeline]") {
   const temp_dir dir;
   std::string lines;
   for (std::size_t i = 0; i < 400; ++i) {

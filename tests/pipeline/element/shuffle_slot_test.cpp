@@ -37,7 +37,7 @@ struct words {
   std::string text;
 };
 
-TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pipeline]") {
+TEST_CASE("shuffle: a restore produces every kind of element", "[pipeline]") {
   leat::detail::element_slot<flag> small;
   leat::detail::element_slot<words> large;
   std::ranges::fill(large.element.numbers, ~std::uintptr_t{0});
@@ -52,8 +52,7 @@ TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pip
   CHECK(large.take().text == "text");
 }
 
-TEST_CASE("row_positions: what keeps paths is kept once, however often it comes again",
-          "[pipeline]") {
+TEST_CASE("row_positions: keeps each owner of paths only once", "[pipeline]") {
   const auto keeper = std::make_shared<int>();
   owned_line_batch a;
   owned_line_batch b;

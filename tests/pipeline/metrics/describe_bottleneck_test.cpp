@@ -161,7 +161,7 @@ LEAT_TEST("describe_bottleneck: the consumer is the bottleneck", "[pipeline]") {
         "waited 77 % for free capacity.");
 }
 
-LEAT_TEST("describe_bottleneck: enough decoders are no bottleneck", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: enough decoders are not the bottleneck", "[pipeline]") {
   const pace p{5ms, 16ms, 1ms, 200, 4};
   const std::string text = co_await verdict_on(p);
   CHECK(contains(text, "The bottleneck is 'reader'"));
@@ -170,7 +170,7 @@ LEAT_TEST("describe_bottleneck: enough decoders are no bottleneck", "[pipeline]"
   CHECK(contains(slower, "The bottleneck is 'decoder'"));
 }
 
-LEAT_TEST("describe_bottleneck: all are busy, or some of them", "[pipeline]") {
+LEAT_TEST("describe_bottleneck: reports all stages or some stages as busy", "[pipeline]") {
   const pace of_all{5ms, 5ms, 5ms};
   const std::string all = co_await verdict_on(of_all);
   CHECK(contains(all, "The pipeline is balanced: the tasks of 'reader', 'decoder' and 'consumer'"));
@@ -186,7 +186,7 @@ LEAT_TEST("describe_bottleneck: a stage that ended long ago does not limit the o
   CHECK(text == "The bottleneck is 'consumer': its tasks were busy 100 % of the time.");
 }
 
-TEST_CASE("describe_bottleneck: the same under any schedule", "[pipeline]") {
+TEST_CASE("describe_bottleneck: result is equal under any schedule", "[pipeline]") {
   const auto judged = [](std::uint64_t seed, pace p) {
     std::string text;
     world w(seed, {.threads = 1});
@@ -202,8 +202,7 @@ TEST_CASE("describe_bottleneck: the same under any schedule", "[pipeline]") {
 
 // ----------------------------------------------------------------- while it runs, or does not
 
-LEAT_TEST("describe_bottleneck: of a pipeline that is stuck it names who holds it up",
-          "[pipeline]") {
+LEAT_TEST("describe_bottleneck: names the stage that blocks a stuck pipeline", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   pipeline slow({1h, 1ms, 1ms});
   leat::task_group group;
@@ -216,7 +215,7 @@ LEAT_TEST("describe_bottleneck: of a pipeline that is stuck it names who holds i
   CHECK(contains(text, "'decoder' waited 100 % for input"));
 }
 
-TEST_CASE("describe_bottleneck: what nobody has started is named", "[pipeline]") {
+TEST_CASE("describe_bottleneck: names a stage that has not started", "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics consumer("consumer");
   const stage_metrics* const stages[] = {&reader, &consumer};
@@ -230,7 +229,7 @@ TEST_CASE("describe_bottleneck: what nobody has started is named", "[pipeline]")
   CHECK(contains(leat::describe_bottleneck(stages, 0s), "Nothing has run yet"));
 }
 
-TEST_CASE("describe_bottleneck: one stage alone, busy or not", "[pipeline]") {
+TEST_CASE("describe_bottleneck: a single stage, busy or idle", "[pipeline]") {
   stage_metrics busy("reader");
   busy.add(10, 10);
   busy.add_input_wait(1s);
@@ -249,7 +248,7 @@ TEST_CASE("describe_bottleneck: one stage alone, busy or not", "[pipeline]") {
         "capacity.");
 }
 
-TEST_CASE("describe_bottleneck: tasks that share a thread are the bottleneck for which others wait",
+TEST_CASE("describe_bottleneck: names the stage for which others on its thread wait",
           "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics decoder("decoder");
@@ -269,7 +268,7 @@ TEST_CASE("describe_bottleneck: tasks that share a thread are the bottleneck for
         "70 % for free capacity and 'consumer' waited 80 % for input.");
 }
 
-TEST_CASE("describe_bottleneck: of tasks that share a thread those that do nearly all of the work",
+TEST_CASE("describe_bottleneck: names the stage with nearly all of the work on a shared thread",
           "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics decoder("decoder");
@@ -318,9 +317,8 @@ task<std::string> verdict_with(std::size_t workers, leat::pipeline_options optio
   co_return leat::describe_bottleneck(stages, elapsed);
 }
 
-TEST_CASE(
-    "describe_bottleneck: a function that computes is the bottleneck, with any number of workers",
-    "[pipeline]") {
+TEST_CASE("describe_bottleneck: names a function that computes, with any number of workers",
+          "[pipeline]") {
   const std::size_t workers = GENERATE(0U, 1U, 4U, 8U);
   const std::size_t threads = GENERATE(0U, 1U, 2U);
   leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
@@ -339,7 +337,7 @@ TEST_CASE(
 }
 
 // The consumer lets others run meanwhile: what they do then is not its own work.
-TEST_CASE("describe_bottleneck: a function that takes longer than a turn is the bottleneck",
+TEST_CASE("describe_bottleneck: names a function that takes longer than a loop iteration",
           "[pipeline]") {
   const std::size_t workers = GENERATE(1U, 2U);
   const std::string text = leat::sync_wait(verdict_with(workers, {}, {8ms}, 40));
@@ -347,8 +345,7 @@ TEST_CASE("describe_bottleneck: a function that takes longer than a turn is the 
   CHECK(contains(text, "The bottleneck is 'parse'"));
 }
 
-TEST_CASE("describe_bottleneck: where everybody waits for each other no stage is to blame",
-          "[pipeline]") {
+TEST_CASE("describe_bottleneck: names no stage if all stages wait for each other", "[pipeline]") {
   stage_metrics reader("reader");
   stage_metrics consumer("consumer");
   reader.add(10, 10);

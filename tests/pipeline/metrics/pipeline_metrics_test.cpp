@@ -40,7 +40,7 @@ std::map<std::string, const stage_metrics*> by_name(const std::vector<const stag
 
 std::size_t length(const owned_line_batch& rows) { return rows.bytes(); }
 
-TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", "[pipeline]") {
+TEST_CASE("pipeline: a stage counts the bytes of elements of known size", "[pipeline]") {
   const temp_dir dir;
   const std::string path = write_lines(dir);
   const auto check = [&]() -> task<> {
@@ -76,7 +76,7 @@ TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", 
   leat::sync_wait(check());
 }
 
-TEST_CASE("pipeline: stages that hold elements tell how full they are", "[pipeline]") {
+TEST_CASE("pipeline: stages that hold elements report their fill level", "[pipeline]") {
   const temp_dir dir;
   const std::string path = write_lines(dir);
   const auto check = [&]() -> task<> {

@@ -41,11 +41,11 @@ task<> wait_long(stage_metrics& stage) {
 
 task<> pop_many(leat::fifo_queue<int>& queue, std::size_t count) { co_await queue.pop_many(count); }
 
-TEST_CASE("prometheus_text: nothing to tell is no text", "[pipeline]") {
+TEST_CASE("prometheus_text: without metrics the text is empty", "[pipeline]") {
   CHECK(prometheus_text({}, {}).empty());
 }
 
-TEST_CASE("prometheus_text: a stage", "[pipeline]") {
+TEST_CASE("prometheus_text: writes the metrics of a stage", "[pipeline]") {
   stage_metrics stage("readers");
   stage.add_task();
   stage.add_task();
@@ -77,7 +77,7 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
         "leat_stage_room_wait_seconds_total{stage=\"readers\"} 5400.000000000\n");
 }
 
-TEST_CASE("prometheus_text: what a stage does not measure is left out", "[pipeline]") {
+TEST_CASE("prometheus_text: omits metrics that a stage does not measure", "[pipeline]") {
   stage_metrics stage("parse");
   stage.add(12);
   std::string text = text_of(stage);
@@ -96,7 +96,7 @@ TEST_CASE("prometheus_text: what a stage does not measure is left out", "[pipeli
   CHECK(contains(text, "leat_stage_fullness_ratio{stage=\"parse\"} 0.25\n"));
 }
 
-LEAT_TEST("prometheus_text: waits that last count up to now", "[pipeline]") {
+LEAT_TEST("prometheus_text: counts waits in progress up to now", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("readers");
   leat::task_group group;
@@ -110,7 +110,7 @@ LEAT_TEST("prometheus_text: waits that last count up to now", "[pipeline]") {
   co_await group.join();
 }
 
-TEST_CASE("prometheus_text: a queue, with its fullness", "[pipeline]") {
+TEST_CASE("prometheus_text: writes the metrics of a queue with its fill level", "[pipeline]") {
   leat::random_shuffle_queue<int> queue(
       {.capacity = 32, .min_after_dequeue = 10, .seed = 1, .name = "shuffle_batch"});
   for (int i = 0; i < 22; ++i) REQUIRE(queue.try_push(int{i}));
@@ -132,7 +132,7 @@ TEST_CASE("prometheus_text: a queue, with its fullness", "[pipeline]") {
   CHECK(contains(text_of(queue), "leat_queue_closed{queue=\"shuffle_batch\"} 1\n"));
 }
 
-TEST_CASE("prometheus_text: what has no limit is infinite", "[pipeline]") {
+TEST_CASE("prometheus_text: writes a missing limit as infinite", "[pipeline]") {
   leat::fifo_queue<int, by_value> queue({.capacity = leat::unbounded, .name = "q"});
   REQUIRE(queue.try_push(7));
   const std::string text = text_of(queue);
@@ -141,7 +141,7 @@ TEST_CASE("prometheus_text: what has no limit is infinite", "[pipeline]") {
   CHECK(contains(text, "leat_queue_weight{queue=\"q\"} 7\n"));
 }
 
-LEAT_TEST("prometheus_text: what was taken only grows, also when a batch gives it back",
+LEAT_TEST("prometheus_text: the count of removed items never falls, even if a batch returns items",
           "[pipeline]") {
   leat::fifo_queue<int> queue(8, "q");
   leat::task_group group;
@@ -158,7 +158,7 @@ LEAT_TEST("prometheus_text: what was taken only grows, also when a batch gives i
   CHECK(contains(given_back, "leat_queue_returned_items_total{queue=\"q\"} 3\n"));
 }
 
-TEST_CASE("prometheus_text: names are escaped, and each is another label", "[pipeline]") {
+TEST_CASE("prometheus_text: escapes names in labels", "[pipeline]") {
   const stage_metrics odd("a\\b\"c\nd");
   CHECK(contains(text_of(odd), "leat_stage_tasks{stage=\"a\\\\b\\\"c\\nd\"} 0\n"));
   const stage_metrics accented(

@@ -23,7 +23,7 @@ task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
   co_await leat::sleep_for(5s);
 }
 
-LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pipeline]") {
+LEAT_TEST("stage_metrics: counts records, bytes and waiting times", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   stage.add_task();
@@ -48,7 +48,7 @@ LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pip
   CHECK((stage.work_time() == 0s));
 }
 
-LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pipeline]") {
+LEAT_TEST("stage_metrics: counts a wait in progress if the current time is passed", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);
@@ -65,7 +65,7 @@ LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pi
   CHECK((stage.work_time() == 27s));
 }
 
-LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
+LEAT_TEST("stage_metrics: a cancelled wait ends the measurement", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);

@@ -63,7 +63,7 @@ task<> draw(fingerprint& f) {
   while (const auto item = co_await q.pop()) f.add(std::to_string(*item));
 }
 
-TEST_CASE("fingerprint: what a shuffle queue gives", "[pipeline]") {
+TEST_CASE("fingerprint: order of a shuffle queue", "[pipeline]") {
   fingerprint f;
   leat::sync_wait(draw(f));
   CHECK(f.value() == 0x89fc3f97);
@@ -139,7 +139,7 @@ TEST_CASE("fingerprint: a declared pipeline with any number of workers", "[pipel
   }
 }
 
-TEST_CASE("fingerprint: the choices of a simulated world", "[pipeline]") {
+TEST_CASE("fingerprint: decisions of a simulated world", "[pipeline]") {
   fingerprint f;
   leat::sim::world w(11, {.threads = 2, .files = {.faults = {.short_transfer = 0.2, .slow = 0.1}}});
   std::string text;

@@ -100,8 +100,7 @@ void check_chosen(world& w, const records& r, const std::vector<std::size_t>& ch
   REQUIRE(w.files().open_files() == 0);
 }
 
-TEST_CASE("position_reader: the records that are asked for, however far apart they stand",
-          "[pipeline]") {
+TEST_CASE("position_reader: reads the requested records, however far apart", "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(40); ++seed) {
     world w(seed,
             {.files = {.faults = {.short_transfer = 0.1, .interrupted = 0.02, .again = 0.02}}});
@@ -120,7 +119,7 @@ TEST_CASE("position_reader: the records that are asked for, however far apart th
   }
 }
 
-TEST_CASE("position_reader: of records far apart, little else is read", "[pipeline]") {
+TEST_CASE("position_reader: reads few other bytes between distant records", "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 20'000, 1000);  // 10 MB
@@ -145,7 +144,7 @@ TEST_CASE("position_reader: of records far apart, little else is read", "[pipeli
   CHECK(reports == 0);
 }
 
-TEST_CASE("position_reader: a compressed file is read through, once", "[pipeline]") {
+TEST_CASE("position_reader: reads a compressed file once, from the start", "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 5000, 1000);
@@ -160,7 +159,7 @@ TEST_CASE("position_reader: a compressed file is read through, once", "[pipeline
   }
 }
 
-TEST_CASE("position_reader: lines, and a whole file", "[pipeline]") {
+TEST_CASE("position_reader: reads lines and whole files", "[pipeline]") {
   world w(1);
   texts expected;
   std::vector<origin> places;
@@ -184,7 +183,7 @@ TEST_CASE("position_reader: lines, and a whole file", "[pipeline]") {
   CHECK(whole == texts{content});
 }
 
-TEST_CASE("position_reader: a turn is for several records, wherever they stand, and ends",
+TEST_CASE("position_reader: reads several records in one loop iteration, then yields",
           "[pipeline]") {
   // Two of three records, so that each block is short. On real threads, where other tasks may
   // always be ready.
@@ -226,8 +225,7 @@ TEST_CASE("position_reader: a turn is for several records, wherever they stand, 
   CHECK(turns <= places.size() / share + 8);  // each read may end one earlier
 }
 
-TEST_CASE("position_reader: what is not there is refused, wherever it is looked for",
-          "[pipeline]") {
+TEST_CASE("position_reader: rejects a missing record at any position", "[pipeline]") {
   world w(1);
   leat::random_engine random(1);
   const records r = records_of(random, 3000, 1000);

@@ -23,8 +23,7 @@ std::optional<std::uint64_t> setting_of(const leat::tfrecord_reader_options& o,
   return std::nullopt;
 }
 
-TEST_CASE("reader_settings: which records a search passes over depends on what it may hold",
-          "[pipeline]") {
+TEST_CASE("reader_settings: memory limits determine which records a search skips", "[pipeline]") {
   leat::tfrecord_reader_options o;
   o.corruption.max_held = 9;
   CHECK(setting_of(o, "max_record_size") == o.max_record_size);
@@ -34,7 +33,7 @@ TEST_CASE("reader_settings: which records a search passes over depends on what i
   CHECK(setting_of(o, "corruption.max_held") == 9);
 }
 
-TEST_CASE("reader_settings: the memory of a reader of compressed files is that of both streams",
+TEST_CASE("reader_settings: memory of a reader of compressed files covers both streams",
           "[pipeline]") {
   constexpr std::size_t kibibyte = 1024;
   constexpr std::size_t huge_page = 2048 * kibibyte;

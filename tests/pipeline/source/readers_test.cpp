@@ -51,7 +51,7 @@ leat::file_source<line_reader> lines_in(const temp_dir& dir, std::size_t readers
           .reader = {.read = {.chunk_size = 100}}};
 }
 
-TEST_CASE("readers: the same elements and states, however many and on however many threads",
+TEST_CASE("readers: elements and states do not depend on the number of readers and threads",
           "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 400);
@@ -70,7 +70,7 @@ TEST_CASE("readers: the same elements and states, however many and on however ma
   }
 }
 
-TEST_CASE("readers: without workers they run beside the consumer", "[pipeline]") {
+TEST_CASE("readers: without workers they run on the consumer's scheduler", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 400);
   auto alone = lines_of(lines_in(dir, 0, 2));
@@ -78,7 +78,7 @@ TEST_CASE("readers: without workers they run beside the consumer", "[pipeline]")
   CHECK(leat::sync_wait(read_all(p)) == leat::sync_wait(read_all(alone)));
 }
 
-TEST_CASE("readers: compressed files and whole ones", "[pipeline]") {
+TEST_CASE("readers: read compressed files and whole files", "[pipeline]") {
   const temp_dir dir;
   const leat::runtime rt({.threads = 2});
   leat::sync_wait(write_record_files(dir, 500, leat::compression::gzip));
@@ -109,7 +109,8 @@ TEST_CASE("readers: compressed files and whole ones", "[pipeline]") {
   }
 }
 
-TEST_CASE("readers: a pipeline goes on from every element, with any number of them", "[pipeline]") {
+TEST_CASE("readers: a pipeline resumes after every element, with any number of readers",
+          "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 400);
   const leat::runtime rt({.threads = 2});
@@ -128,7 +129,7 @@ TEST_CASE("readers: a pipeline goes on from every element, with any number of th
   });
 }
 
-TEST_CASE("readers: another number of ranks goes on", "[pipeline]") {
+TEST_CASE("readers: resume with a different number of ranks", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 400);
   const leat::runtime rt({.threads = 2});
@@ -201,7 +202,7 @@ task<outcome> outcome_of(Pipeline p) {
   co_return o;
 }
 
-TEST_CASE("readers: an error comes where its record would have been", "[pipeline]") {
+TEST_CASE("readers: an error appears at the position of its record", "[pipeline]") {
   const temp_dir dir;
   write_damaged_files(dir);
   const leat::runtime rt({.threads = 2});
@@ -221,7 +222,7 @@ TEST_CASE("readers: an error comes where its record would have been", "[pipeline
   CHECK(read(8, few) == limited);
 }
 
-TEST_CASE("readers: damage is told where records are taken, in their order", "[pipeline]") {
+TEST_CASE("readers: corruption is reported when its records are consumed, in order", "[pipeline]") {
   const temp_dir dir;
   write_damaged_files(dir);
   const leat::runtime rt({.threads = 2});
@@ -246,7 +247,7 @@ TEST_CASE("readers: damage is told where records are taken, in their order", "[p
   CHECK(temp_dir::read(dir / "five.log") == temp_dir::read(dir / "none.log"));
 }
 
-TEST_CASE("readers: a report that cannot be written is an error behind the last record too",
+TEST_CASE("readers: a report that cannot be written is an error, also after the last record",
           "[pipeline]") {
   const temp_dir dir;
   dir.write("lines0", "1\n2\nthis is too long\n");
@@ -267,7 +268,7 @@ TEST_CASE("readers: a report that cannot be written is an error behind the last 
   CHECK(leat::sync_wait(read(2)) == expected);
 }
 
-TEST_CASE("readers: a file that is gone is an error in its place", "[pipeline]") {
+TEST_CASE("readers: a missing file is an error at its position", "[pipeline]") {
   const temp_dir dir;
   for (char name = 'a'; name < 'd'; ++name) dir.write({&name, 1}, std::string(3, name) + "\n");
   const leat::runtime rt({.threads = 2});
@@ -314,7 +315,7 @@ void write_input(leat::sim::world& w) {
   }
 }
 
-TEST_CASE("readers: the order is the same whatever the world does", "[pipeline]") {
+TEST_CASE("readers: order is equal in every simulated world", "[pipeline]") {
   texts expected;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     texts seen;
@@ -357,7 +358,7 @@ TEST_CASE("readers: a stop of the consumer at any time ends all of them", "[pipe
 
 // -------------------------------------------------------------------------------------- refusals
 
-TEST_CASE("readers: what cannot be is refused before a file is opened", "[pipeline]") {
+TEST_CASE("readers: reject invalid options before a file is opened", "[pipeline]") {
   const auto source = [](std::size_t readers, std::size_t interleave) {
     return leat::file_source<line_reader>{
         .files = {"/none"}, .interleave = interleave, .readers = readers};

@@ -172,7 +172,7 @@ struct own_error : leat::decode_error {
   using decode_error::decode_error;
 };
 
-TEST_CASE("pipeline: no record is named but the one that is known to be wrong", "[pipeline]") {
+TEST_CASE("pipeline: an error names a record only if the record is known", "[pipeline]") {
   const temp_dir dir;
   const std::string path = dir.write("a.csv", "1,2\n3,4\n5,6\n7,8\n");
   const auto error = [&](auto parse) {
@@ -223,7 +223,7 @@ TEST_CASE("pipeline: errors name the positions of elements of a restored buffer"
         files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is no int64");
 }
 
-TEST_CASE("pipeline: rows know where they stood, those of different files too", "[pipeline]") {
+TEST_CASE("pipeline: rows keep their positions, also from several files", "[pipeline]") {
   const temp_dir dir;
   const texts files = {dir.write("a", "0\n1\n2\n"), dir.write("b", "10\n11\n12\n")};
   std::vector<owned_line_batch> batches;
@@ -248,7 +248,7 @@ TEST_CASE("pipeline: rows know where they stood, those of different files too", 
   CHECK(count == 6);
 }
 
-TEST_CASE("Z03: a file that is gone in the midst of a pipeline comes behind what was read",
+TEST_CASE("pipeline: the error of a file that disappears follows the records already read [Z03]",
           "[pipeline]") {
   const temp_dir dir;
   const texts files = {dir.write("a", "0\n1\n"), dir.write("b", "2\n"), dir.write("c", "3\n")};
@@ -272,7 +272,7 @@ TEST_CASE("Z03: a file that is gone in the midst of a pipeline comes behind what
   CHECK(leat_test::contains(said, files[2]));
 }
 
-TEST_CASE("rows: those of no file have no path, and errors are as they are", "[pipeline]") {
+TEST_CASE("rows: without a file they have no path, and errors are unchanged", "[pipeline]") {
   owned_line_batch rows;
   rows.push_back("1,2");
   CHECK(rows.position(0).path.empty());

@@ -37,8 +37,7 @@ origins some_held(leat::random_engine& random, std::size_t count) {
   return held;
 }
 
-TEST_CASE("replay_requests: all slots receive what they held, in the order of the files",
-          "[pipeline]") {
+TEST_CASE("replay_requests: all slots receive their elements again, in file order", "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     leat::random_engine random(seed);
     const origins held = some_held(random, random.uniform_below(3000));
@@ -74,7 +73,7 @@ TEST_CASE("replay_requests: all slots receive what they held, in the order of th
   }
 }
 
-TEST_CASE("replay_requests: who has not got theirs are asked for again", "[pipeline]") {
+TEST_CASE("replay_requests: slots without their element are requested again", "[pipeline]") {
   const origin a{0, 10, 1, 0};
   const origin b{0, 20, 2, 0};
   const origins held{b, a, b, a, a};
@@ -96,7 +95,7 @@ TEST_CASE("replay_requests: who has not got theirs are asked for again", "[pipel
   CHECK(wanted.empty());
 }
 
-TEST_CASE("replay_requests: what nobody wants", "[pipeline]") {
+TEST_CASE("replay_requests: skips records that no slot requests", "[pipeline]") {
   const origins held{{0, 10, 1, 0}, {0, 30, 3, 0}};
   replay_requests wanted(held);
   for (const origin& other : origins{{0, 0, 0, 0}, {0, 10, 1, 7}, {0, 20, 2, 0}, {1, 10, 1, 0}}) {

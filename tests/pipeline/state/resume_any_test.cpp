@@ -217,8 +217,7 @@ void check_dealing_anywhere(const declaration& d, leat::random_engine& random) {
   REQUIRE((contents(seen) == contents(all)));
 }
 
-TEST_CASE("resume: whatever the stages, from anywhere, as one or as any number of ranks",
-          "[pipeline]") {
+TEST_CASE("resume: any stages, from any element, with any number of ranks", "[pipeline]") {
   const inputs in;
   const std::uint64_t first = leat_test::case_seed(1);
   const std::uint64_t cases = leat_test::random_case_count(leat_test::is_repeated_run() ? 3 : 30);

@@ -46,7 +46,7 @@ void check_both(Make make) {
   check_dealing_everywhere(make);
 }
 
-TEST_CASE("resume: the midst of what a batch became, to any number of ranks", "[pipeline]") {
+TEST_CASE("resume: within the elements of a batch, to any number of ranks", "[pipeline]") {
   const few_files lines;
   for (const std::size_t workers : {0U, 2U}) {
     check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -66,7 +66,7 @@ TEST_CASE("resume: the midst of what a batch became, to any number of ranks", "[
   }
 }
 
-TEST_CASE("resume: batches of what buffers and functions gave, in their midst", "[pipeline]") {
+TEST_CASE("resume: within batches of elements from buffers and functions", "[pipeline]") {
   const few_files lines;
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {  // some lines twice in a batch
     return lines.read(rank, world_size, 3)
@@ -96,7 +96,7 @@ TEST_CASE("resume: batches of what buffers and functions gave, in their midst", 
   });
 }
 
-TEST_CASE("resume: batches of batches, in the midst of both", "[pipeline]") {
+TEST_CASE("resume: within batches of batches", "[pipeline]") {
   const few_files lines;
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size)
@@ -115,7 +115,7 @@ TEST_CASE("resume: batches of batches, in the midst of both", "[pipeline]") {
   });
 }
 
-TEST_CASE("resume: what was begun of a batch is known while nothing comes of the batches behind",
+TEST_CASE("resume: keeps a partly consumed batch while later batches produce no element",
           "[pipeline]") {
   const few_files lines;
   const auto make = [&] {
@@ -163,10 +163,7 @@ texts texts_of_rows(const leat::owned_record_batch& rows) {
   return all;
 }
 
-TEST_CASE(
-    "resume: rows of a batch that is put together again are the same, and stand where they "
-    "stood",
-    "[pipeline]") {
+TEST_CASE("resume: a rebuilt batch has the same rows and positions", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 100, leat::compression::gzip));
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -199,7 +196,7 @@ struct only_text {
   std::unique_ptr<std::string> text;
 };
 
-TEST_CASE("resume: batches of elements that can only be moved", "[pipeline]") {
+TEST_CASE("resume: batches of move-only elements", "[pipeline]") {
   const few_files lines;
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size, 2)
@@ -218,7 +215,7 @@ auto declare(const few_files& lines, std::uint64_t rank = 0, std::uint64_t world
   return lines.read(rank, world_size).batch({.batch_size = 4}).flat_map("lines", same);
 }
 
-TEST_CASE("resume: a state has the batches that are needed, and no others", "[pipeline]") {
+TEST_CASE("resume: a state contains only the batches that stages need", "[pipeline]") {
   const few_files lines;
   auto p = declare(lines);
   const texts states = leat::sync_wait(read_and_save(p)).second;
@@ -253,7 +250,7 @@ TEST_CASE("resume: a state has the batches that are needed, and no others", "[pi
   CHECK(held == 3);
 }
 
-TEST_CASE("resume: a part of a batch goes on where it was given, or to all ranks by all states",
+TEST_CASE("resume: the rest of a batch continues on its rank, or on all ranks with all states",
           "[pipeline]") {
   const few_files lines({5, 3, 12, 0, 9, 16, 15});
   texts states(2);
@@ -271,7 +268,7 @@ TEST_CASE("resume: a part of a batch goes on where it was given, or to all ranks
         texts(of_first.begin() + 6, of_first.begin() + 8));
 }
 
-TEST_CASE("resume: behind an error in the midst of a batch its rest comes", "[pipeline]") {
+TEST_CASE("resume: the rest of a batch follows an error in it", "[pipeline]") {
   const few_files lines;
   bool fails = true;
   const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -304,7 +301,7 @@ TEST_CASE("resume: behind an error in the midst of a batch its rest comes", "[pi
   CHECK(contents(seen) == contents(all));
 }
 
-TEST_CASE("resume: a batch whose elements are not made any more is refused", "[pipeline]") {
+TEST_CASE("resume: rejects a batch whose elements cannot be produced again", "[pipeline]") {
   const few_files lines;
   bool leaves_out = false;
   const auto make = [&] {
@@ -327,7 +324,7 @@ TEST_CASE("resume: a batch whose elements are not made any more is refused", "[p
   leat::sync_wait(p.stop());
 }
 
-TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
+TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
   const few_files lines;
   const auto declared = [&] {
     return declare(lines).batch({.batch_size = 3, .name = "again"}).flat_map("lines again", same);
@@ -387,7 +384,7 @@ TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
                "stage 'again': state cannot be restored: an element of a partly consumed batch"));
 }
 
-TEST_CASE("resume: a state of before that does not say what a batch was made of is refused",
+TEST_CASE("resume: rejects a state of an earlier version without the elements of a batch",
           "[pipeline]") {
   const few_files lines;
   auto p = declare(lines);

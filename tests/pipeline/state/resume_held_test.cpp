@@ -38,7 +38,7 @@ using leat_test::texts;
 
 std::string join_batch(const texts& batch) { return joined_by_commas(batch); }
 
-TEST_CASE("resume: what shuffle buffers held is dealt anew", "[pipeline]") {
+TEST_CASE("resume: elements of shuffle buffers are redistributed", "[pipeline]") {
   const few_files lines;
   for (const std::size_t capacity : {1U, 7U, 20U, 500U}) {
     check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -47,7 +47,7 @@ TEST_CASE("resume: what shuffle buffers held is dealt anew", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: buffers of several epochs, and batches, are dealt anew", "[pipeline]") {
+TEST_CASE("resume: buffers of several epochs and batches are redistributed", "[pipeline]") {
   const few_files lines;
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size, 3)
@@ -60,7 +60,7 @@ TEST_CASE("resume: buffers of several epochs, and batches, are dealt anew", "[pi
   });
 }
 
-TEST_CASE("resume: buffers of compressed records are dealt anew", "[pipeline]") {
+TEST_CASE("resume: buffers of compressed records are redistributed", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 200, leat::compression::gzip));
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -75,7 +75,7 @@ TEST_CASE("resume: buffers of compressed records are dealt anew", "[pipeline]") 
   });
 }
 
-TEST_CASE("resume: elements of which one becomes none, or many, are dealt anew", "[pipeline]") {
+TEST_CASE("resume: elements of a flat_map are redistributed", "[pipeline]") {
   const few_files lines;
   for (const std::size_t workers : {0U, 2U}) {
     check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -104,7 +104,7 @@ TEST_CASE("resume: elements of which one becomes none, or many, are dealt anew",
   });
 }
 
-TEST_CASE("resume: what is left of one of many elements goes through all stages", "[pipeline]") {
+TEST_CASE("resume: the rest of a flat_map passes through all stages", "[pipeline]") {
   const few_files lines;
   for (const std::size_t workers : {0U, 2U}) {
     check_resuming([&] {
@@ -128,7 +128,7 @@ TEST_CASE("resume: what is left of one of many elements goes through all stages"
   }
 }
 
-TEST_CASE("resume: a buffer with too much gives that first", "[pipeline]") {
+TEST_CASE("resume: a buffer above its capacity returns the surplus first", "[pipeline]") {
   const few_files lines;
   const auto read = [&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size).shuffle({.capacity = 12, .seed = 1});
@@ -192,7 +192,7 @@ struct half_parts {
   bool fails = false;
 };
 
-TEST_CASE("resume: behind an error in the midst of an element its rest comes", "[pipeline]") {
+TEST_CASE("resume: the rest of a flat_map element follows an error in it", "[pipeline]") {
   const few_files lines;
   bool fails = true;
   const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -231,8 +231,7 @@ TEST_CASE("resume: behind an error in the midst of an element its rest comes", "
   CHECK(contents(seen) == contents(all));
 }
 
-TEST_CASE("pipeline: an error in the midst of an element, of workers that give as they get ready",
-          "[pipeline]") {
+TEST_CASE("pipeline: an error within an element, with workers in completion order", "[pipeline]") {
   const temp_dir dir;
   dir.write("a", "1\n");
   std::string lines;
@@ -260,7 +259,7 @@ TEST_CASE("pipeline: an error in the midst of an element, of workers that give a
   CHECK(all.back() == "100b");
 }
 
-TEST_CASE("resume: a begun element of which less is made is refused", "[pipeline]") {
+TEST_CASE("resume: rejects a partly consumed element that produces fewer elements", "[pipeline]") {
   const few_files lines;
   std::size_t count = 3;
   const auto make = [&] {

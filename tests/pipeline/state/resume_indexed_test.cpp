@@ -28,7 +28,7 @@ using leat_test::read_and_save;
 using leat_test::text_of_record;
 using leat_test::texts;
 
-TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipeline]") {
+TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 200));
   const auto declare = [&] {
@@ -61,7 +61,8 @@ TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipe
                                 " bytes, but had " + size + " when it was read"));
 }
 
-TEST_CASE("resume: what is in the way of read_indexed() is no other declaration", "[pipeline]") {
+TEST_CASE("resume: an error of read_indexed() does not mean a different declaration",
+          "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 20));
   const auto declare = [&] {
@@ -77,7 +78,7 @@ TEST_CASE("resume: what is in the way of read_indexed() is no other declaration"
   leat::sync_wait(other.stop());
 }
 
-TEST_CASE("resume: indexes that read_indexed() has written are not among the files of its pattern",
+TEST_CASE("resume: the pattern of read_indexed() does not match indexes that it wrote",
           "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 60));
@@ -106,7 +107,7 @@ struct few_records {
   temp_dir dir;
 };
 
-TEST_CASE("resume: ranks of read_indexed() that have unequally many records, in several epochs",
+TEST_CASE("resume: ranks of read_indexed() with unequal numbers of records, in several epochs",
           "[pipeline]") {
   const few_records records(62);
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
@@ -135,8 +136,9 @@ void check_dealing_of(const Records& records) {
   });
 }
 
-TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, wherever they stand",
-          "[pipeline]") {
+TEST_CASE(
+    "resume: remaining records of read_indexed() are redistributed, at any positions of the ranks",
+    "[pipeline]") {
   const few_records records(62);
   check_dealing_of(records);
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -146,7 +148,7 @@ TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, whereve
   });
 }
 
-TEST_CASE("resume: a rank that has not begun has all of its share left", "[pipeline]") {
+TEST_CASE("resume: a rank that has not started keeps its whole share", "[pipeline]") {
   const few_records records(62);
   const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
     return records.read(rank, world_size, 2).map("text", text_of_record);
@@ -164,7 +166,7 @@ TEST_CASE("resume: a rank that has not begun has all of its share left", "[pipel
 }
 
 // Of 62 records some are damaged and left out.
-TEST_CASE("resume: what was left out as damaged is no place of another record", "[pipeline]") {
+TEST_CASE("resume: a skipped corrupt record does not shift later positions", "[pipeline]") {
   const few_records records(62);
   {
     std::fstream file(records.dir / "records103", std::ios::in | std::ios::out | std::ios::binary);
@@ -217,14 +219,15 @@ struct owned_files {
   temp_dir dir;
 };
 
-TEST_CASE("resume: ranks that read files of their own, in several epochs", "[pipeline]") {
+TEST_CASE("resume: ranks with separate files, in several epochs", "[pipeline]") {
   const owned_files records;
   for (std::uint64_t rank = 0; rank < 2; ++rank) {
     check_resuming([&] { return records.read(rank, 2, 5).map("text", text_of_record); });
   }
 }
 
-TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[pipeline]") {
+TEST_CASE("resume: remaining records of ranks with separate files are redistributed",
+          "[pipeline]") {
   const owned_files records;
   check_dealing_of(records);
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -238,7 +241,8 @@ TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[
   });
 }
 
-TEST_CASE("resume: ranks of equal size have files of their own, and others go on", "[pipeline]") {
+TEST_CASE("resume: equal shares of separate files resume with another number of ranks",
+          "[pipeline]") {
   const owned_files records;
   const texts all = contents(go_on_with(records.read(0, 1, 1).map("text", text_of_record), {}));
   for (const auto last : {leat::shard_remainder::drop, leat::shard_remainder::repeat}) {
@@ -272,7 +276,7 @@ TEST_CASE("resume: ranks of equal size have files of their own, and others go on
   }
 }
 
-TEST_CASE("resume: one rank's state of files of its own is not that of another number",
+TEST_CASE("resume: rejects the state of one rank with separate files for another number of ranks",
           "[pipeline]") {
   const owned_files records;
   const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {

@@ -72,7 +72,7 @@ std::string state_behind(Pipeline p, std::size_t elements) {
   return leat::sync_wait(read_and_save(p, elements)).second.back();
 }
 
-TEST_CASE("resume: a made-up number of records is not looked for in epoch after epoch",
+TEST_CASE("resume: rejects an invalid number of records without reading epoch after epoch",
           "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
@@ -85,7 +85,7 @@ TEST_CASE("resume: a made-up number of records is not looked for in epoch after 
       "it has read more records than an epoch contains"));
 }
 
-TEST_CASE("resume: epochs that cannot be counted are refused", "[pipeline]") {
+TEST_CASE("resume: rejects an epoch number that is too large", "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
   for (const std::uint64_t epoch : {UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63}) {
@@ -95,7 +95,7 @@ TEST_CASE("resume: epochs that cannot be counted are refused", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: a state that has read, and knows no files, is refused", "[pipeline]") {
+TEST_CASE("resume: rejects a state with records but without files", "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
   CHECK(contains(refused(lines.read(), state, [](stages& all) { all[0].files->files.clear(); }),
@@ -103,7 +103,7 @@ TEST_CASE("resume: a state that has read, and knows no files, is refused", "[pip
                  "it was saved"));
 }
 
-TEST_CASE("resume: ranks that are made up to be epochs apart are refused", "[pipeline]") {
+TEST_CASE("resume: rejects states of ranks that are epochs apart", "[pipeline]") {
   const few_lines lines;
   const std::vector<std::string> good = {state_behind(lines.read(0, 2), 1),
                                          state_behind(lines.read(1, 2), 2)};
@@ -120,7 +120,7 @@ TEST_CASE("resume: ranks that are made up to be epochs apart are refused", "[pip
   }
 }
 
-TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipeline]") {
+TEST_CASE("resume: rejects fields that a stage never has in a state", "[pipeline]") {
   const few_lines lines;
   const auto declared = [&] { return lines.read().shuffle({.capacity = 3, .seed = 1}); };
   const std::string state = state_behind(declared(), 4);
@@ -149,7 +149,7 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
   }
 }
 
-TEST_CASE("resume: more elements than a function makes of one are not left out", "[pipeline]") {
+TEST_CASE("resume: rejects a state that skips more elements than a function makes", "[pipeline]") {
   const few_lines lines;
   const auto declared = [&] {
     return lines.read().batch({.batch_size = 3}).flat_map("each", [](texts batch) {
@@ -172,7 +172,7 @@ std::string with_checksum(std::string content) {
   return content + '\x7d' + std::string(sum, sizeof sum);
 }
 
-TEST_CASE("resume: states of a later leat are refused", "[pipeline]") {
+TEST_CASE("resume: rejects states of a later version", "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 1);
   const std::string content = state.substr(0, state.size() - 5);
@@ -190,7 +190,7 @@ TEST_CASE("resume: states of a later leat are refused", "[pipeline]") {
 }
 
 // The same message, written otherwise.
-TEST_CASE("resume: bytes that are not as a pipeline writes them are refused", "[pipeline]") {
+TEST_CASE("resume: rejects bytes in a form that a pipeline does not write", "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
   const auto refusal = [&](const std::string& content) {
@@ -206,7 +206,7 @@ TEST_CASE("resume: bytes that are not as a pipeline writes them are refused", "[
   CHECK(contains(refusal(content.substr(0, 2) + content), expected));
 }
 
-TEST_CASE("resume: an index that was read in more epochs than there can be is refused",
+TEST_CASE("resume: rejects an indexed reader with an epoch number that is too large",
           "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 40));

@@ -53,7 +53,7 @@ void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
 }
 
-TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipeline]") {
+TEST_CASE("resume: too few files for the ranks do not mean a different declaration", "[pipeline]") {
   const temp_dir dir;
   for (const char* name : {"a", "b"}) dir.write(name, "1\n2\n3\n");
   const auto declare = [&] {
@@ -69,7 +69,7 @@ TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipe
   leat::sync_wait(other.stop());
 }
 
-TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
+TEST_CASE("resume: another number of ranks continues with the same records", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_record_files(dir, 1000));
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -99,8 +99,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
   }
 }
 
-TEST_CASE("resume: what a stage holds of a rank, another one gets from the states of all",
-          "[pipeline]") {
+TEST_CASE("resume: another number of ranks restores held elements from all states", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_record_files(dir, 1000));
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -147,7 +146,7 @@ struct sharing {
   std::uint64_t num_epochs = 1;
 };
 
-TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]") {
+TEST_CASE("resume: files are redistributed to another number of ranks", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   for (const sharing how : {sharing{}, {true, 1, 1}, {true, 3, 1}, {false, 4, 2}, {true, 2, 3}}) {
@@ -173,7 +172,7 @@ TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]
   }
 }
 
-TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") {
+TEST_CASE("resume: batches of compressed records are redistributed", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_record_files(dir, 1000, leat::compression::gzip));
   const auto records = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -202,7 +201,7 @@ TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") 
   CHECK(parted(seen) == parted(go_on_with(records(0, 1), {})));
 }
 
-TEST_CASE("resume: a file that another rank began goes on behind its header", "[pipeline]") {
+TEST_CASE("resume: a file that another rank started continues after its header", "[pipeline]") {
   const temp_dir dir;
   for (const std::string name : {"a", "b", "c", "d"}) {
     dir.write(name, "header\n" + name + "1\n" + name + "2\n" + name + "3\n");
@@ -230,7 +229,7 @@ TEST_CASE("resume: a file that another rank began goes on behind its header", "[
   CHECK(go_on_with(again(3, 4, 1), states).empty());
 }
 
-TEST_CASE("resume: ranks of the same number go on as they were", "[pipeline]") {
+TEST_CASE("resume: with an equal number of ranks each rank resumes its own state", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank) {
@@ -246,7 +245,7 @@ TEST_CASE("resume: ranks of the same number go on as they were", "[pipeline]") {
   CHECK(seen == all);
 }
 
-TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") {
+TEST_CASE("resume: rejects states that do not cover all ranks", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -273,7 +272,7 @@ TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") 
   CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
 }
 
-TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]") {
+TEST_CASE("resume: rejects ranks with different seeds", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
   leat::sync_wait(write_record_files(dir, 100));
@@ -300,7 +299,7 @@ TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]")
   });
 }
 
-TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]") {
+TEST_CASE("resume: all ranks reject a changed file", "[pipeline]") {
   const temp_dir dir;
   for (const std::string name : {"a", "b", "c", "d"}) dir.write(name, "1\n2\n3\n");
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {

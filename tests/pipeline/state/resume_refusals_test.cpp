@@ -78,7 +78,7 @@ struct saved_pipeline {
   texts states;
 };
 
-TEST_CASE("resume: another pipeline is refused, and what differs is named", "[pipeline]") {
+TEST_CASE("resume: rejects a different pipeline and names the difference", "[pipeline]") {
   saved_pipeline s;
   CHECK(contains(s.refused(declared(s.dir, {.interleave = 1})),
                  "pipeline 'train', stage 'files': interleave is 1, but was 2 when the state was "
@@ -108,7 +108,7 @@ std::string refused_with(Declare declare, const Options& then, const Options& no
   return why;
 }
 
-TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]") {
+TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
   using leat::corruption_policy;
   const temp_dir dir;
   dir.write("lines", "1\n2\n3\n");
@@ -145,7 +145,7 @@ TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]")
                  "max_file_size is 1048576, but was"));
 }
 
-TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipeline]") {
+TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipeline]") {
   using options = leat::indexed_reader_options;
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 30));
@@ -189,7 +189,7 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
   }
 }
 
-TEST_CASE("resume: other files are refused by name", "[pipeline]") {
+TEST_CASE("resume: rejects different files by name", "[pipeline]") {
   saved_pipeline s;
   const auto restore = [&] { return s.refused(declared(s.dir), errc::failed_precondition); };
   SECTION("larger") {
@@ -197,7 +197,7 @@ TEST_CASE("resume: other files are refused by name", "[pipeline]") {
     CHECK(contains(restore(), "stage 'files': state cannot be restored: '" + (s.dir / "a") +
                                   "' has 16 bytes, but had 14 when it was read"));
   }
-  SECTION("written anew") {
+  SECTION("modified") {
     const auto time = std::filesystem::last_write_time(s.dir / "b");
     std::filesystem::last_write_time(s.dir / "b", time + std::chrono::seconds(1));
     CHECK(contains(restore(), (s.dir / "b") + "' was modified after it was read"));
@@ -216,7 +216,7 @@ TEST_CASE("resume: other files are refused by name", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: what is refused leaves the pipeline as it was declared", "[pipeline]") {
+TEST_CASE("resume: a rejected state leaves the pipeline as declared", "[pipeline]") {
   saved_pipeline s;
   const std::string changed = temp_dir::read(s.dir / "b");
   // The file that is read last is gone when all others are open, and the buffer is to be filled.
@@ -236,7 +236,7 @@ TEST_CASE("resume: what is refused leaves the pipeline as it was declared", "[pi
   CHECK(leat::sync_wait(read()) == s.all);
 }
 
-TEST_CASE("resume: bytes that are no state, or damaged, are refused", "[pipeline]") {
+TEST_CASE("resume: rejects bytes that are not a state, or corrupt", "[pipeline]") {
   saved_pipeline s;
   const std::string& state = s.states[2];
   CHECK(contains(
@@ -256,7 +256,7 @@ TEST_CASE("resume: bytes that are no state, or damaged, are refused", "[pipeline
   }
 }
 
-TEST_CASE("resume: pipelines that cannot be saved say why", "[pipeline]") {
+TEST_CASE("resume: saving reports why a pipeline cannot be saved", "[pipeline]") {
   const temp_dir dir;
   dir.write("a", "1\n2\n3\n");
   const auto why = [](const auto& p) {
@@ -283,7 +283,7 @@ TEST_CASE("resume: pipelines that cannot be saved say why", "[pipeline]") {
   CHECK(contains(why(ended), "call shuffle() before batch()"));
 }
 
-TEST_CASE("resume: a pipeline that runs is not restored", "[pipeline]") {
+TEST_CASE("resume: rejects a restore of a running pipeline", "[pipeline]") {
   saved_pipeline s;
   auto p = declared(s.dir);
   const auto run = [&]() -> task<> {
@@ -300,9 +300,9 @@ TEST_CASE("resume: a pipeline that runs is not restored", "[pipeline]") {
   CHECK(contains(error_of(run(), errc::failed_precondition), "restore it before the first next()"));
 }
 
-TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
+TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
   saved_pipeline s;
-  SECTION("at its end there is nothing more, but for another epoch") {
+  SECTION("no elements after the end, except with another epoch") {
     auto p = declared(s.dir);
     CHECK(leat::sync_wait(go_on(p, s.states.back())).empty());
     auto twice = declared(s.dir, {.num_epochs = 2});
@@ -314,7 +314,7 @@ TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
     CHECK(contains(error_of(behind(), errc::failed_precondition),
                    "it is in epoch 2, but num_epochs is 1"));
   }
-  SECTION("by stop() or by what a body throws, it stands behind what was given") {
+  SECTION("after stop() or an exception of the body, the next element") {
     auto p = declared(s.dir);
     const auto run = [&]() -> task<> {
       int seen = 0;
@@ -327,7 +327,7 @@ TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
     auto rest = declared(s.dir);
     CHECK(leat::sync_wait(go_on(rest, p.save())) == texts(s.all.begin() + 4, s.all.end()));
   }
-  SECTION("by an error, too") {
+  SECTION("after an error of a stage, the next element") {
     const auto failing = [&](bool fails) {
       return lines_of({.files = {s.dir / "*"}})
           .shuffle({.capacity = 3, .seed = 1})
@@ -350,7 +350,7 @@ TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: without a seed that of the state is taken", "[pipeline]") {
+TEST_CASE("resume: without a seed, uses the seed of the state", "[pipeline]") {
   saved_pipeline s;
   auto p = declared(s.dir, {.seed = std::nullopt});
   const auto [all, states] = leat::sync_wait(read_and_save(p));
@@ -361,7 +361,7 @@ TEST_CASE("resume: without a seed that of the state is taken", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]") {
+TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 60));
   const auto declare = [&](std::optional<std::uint64_t> seed) {
@@ -389,7 +389,7 @@ TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]
 }
 
 // Whatever is in a state whose checksum is right: it is refused, or read to an end.
-TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
+TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
   using stages = std::vector<leat::detail::stage_state>;
   saved_pipeline s;
   for (const char* name : {"a", "b", "c"}) {

@@ -59,7 +59,7 @@ TEST_CASE("resume: files, shuffled and interleaved, several epochs", "[pipeline]
   });
 }
 
-TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]") {
+TEST_CASE("resume: a shuffle buffer, batches and a prefetch", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, records);
   check_resuming([&] {
@@ -78,7 +78,7 @@ TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]"
   });
 }
 
-TEST_CASE("resume: rows of records, compressed, to the end from each place", "[pipeline]") {
+TEST_CASE("resume: rows of compressed records, from every element to the end", "[pipeline]") {
   for (const auto compression : {leat::compression::none, leat::compression::gzip}) {
     const temp_dir dir;
     leat::sync_wait(write_record_files(dir, records, compression));
@@ -99,7 +99,7 @@ TEST_CASE("resume: rows of records, compressed, to the end from each place", "[p
   }
 }
 
-TEST_CASE("resume: elements of which one becomes none, or many", "[pipeline]") {
+TEST_CASE("resume: a flat_map with no or many elements", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 250);
   const auto odd = [](std::string text) -> std::optional<std::string> {
@@ -137,7 +137,7 @@ TEST_CASE("resume: a buffer that is never full", "[pipeline]") {
   });
 }
 
-TEST_CASE("resume: other records than lines", "[pipeline]") {
+TEST_CASE("resume: records other than lines", "[pipeline]") {
   const temp_dir dir;
   std::string bytes;
   for (int i = 0; i < 200; ++i) bytes += std::to_string(1000 + i);
@@ -157,7 +157,7 @@ TEST_CASE("resume: other records than lines", "[pipeline]") {
   });
 }
 
-TEST_CASE("resume: an order of all records", "[pipeline]") {
+TEST_CASE("resume: a global shuffle", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_record_files(dir, records));
   const auto read = [&] {
@@ -210,7 +210,7 @@ std::string damaged_lines(int lines, int last) {
   return text;
 }
 
-TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]") {
+TEST_CASE("resume: limits of corruption count earlier skipped records", "[pipeline]") {
   const temp_dir dir;
   dir.write("a", damaged_lines(200, 200));
   dir.write("b", damaged_lines(90, 30));  // less than the limit
@@ -244,8 +244,7 @@ TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]
   });
 }
 
-TEST_CASE("resume: what a buffer held is read again without another word about damage",
-          "[pipeline]") {
+TEST_CASE("resume: refilling a buffer does not report corruption again", "[pipeline]") {
   const temp_dir dir;
   dir.write("a", damaged_lines(300, 12));
   std::size_t told = 0;
@@ -285,7 +284,7 @@ TEST_CASE("resume: the order does not depend on the number of workers", "[pipeli
   });
 }
 
-TEST_CASE("resume: behind an error of a function all goes on with the next element", "[pipeline]") {
+TEST_CASE("resume: after an error of a function, continues with the next element", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 100);
   enum class behind { one, maybe, many };
@@ -352,7 +351,7 @@ TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline
   CHECK(rest == texts(all.begin() + 70, all.end()));
 }
 
-TEST_CASE("resume: what was restored is saved as the same bytes", "[pipeline]") {
+TEST_CASE("resume: a restored state is saved as the same bytes", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 60);
   const auto make = [&] {

@@ -99,7 +99,7 @@ void check_turns(Make make) {
   CHECK((rest == expected));
 }
 
-TEST_CASE("resume: while a restore reads files again, others have their turns", "[pipeline]") {
+TEST_CASE("resume: other tasks run while a restore reads files again", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 5000));
   check_turns([&](calls& c) {
@@ -107,7 +107,7 @@ TEST_CASE("resume: while a restore reads files again, others have their turns", 
   });
 }
 
-TEST_CASE("resume: while a restore reads by indexes, others have their turns", "[pipeline]") {
+TEST_CASE("resume: other tasks run while a restore reads by index", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 5000));
   check_turns([&](calls& c) {

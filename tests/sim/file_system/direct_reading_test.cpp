@@ -37,7 +37,7 @@ leat::read_options random_options(world& w) {
           .direct = true};
 }
 
-TEST_CASE("read_ahead: past the page cache it reads the same, aligned", "[sim]") {
+TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned", "[sim]") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.run([](world& here) -> task<> {
@@ -49,7 +49,7 @@ TEST_CASE("read_ahead: past the page cache it reads the same, aligned", "[sim]")
   }
 }
 
-TEST_CASE("read_ahead: where there is no way past the page cache it reads through it", "[sim]") {
+TEST_CASE("read_ahead: reads through the page cache if direct reads are not supported", "[sim]") {
   // Refused at once, and refused when it reads.
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{1} << 20}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -64,7 +64,7 @@ TEST_CASE("read_ahead: where there is no way past the page cache it reads throug
   }
 }
 
-TEST_CASE("read_ahead: says whether it reads past the page cache", "[sim]") {
+TEST_CASE("read_ahead: reports whether it reads past the page cache", "[sim]") {
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{512}, std::size_t{1} << 20}) {
     world w(1, {.files = {.direct_unit = alignment}});
     w.files().write_file("/a", std::string(100'000, 'x'));
@@ -83,7 +83,7 @@ TEST_CASE("read_ahead: says whether it reads past the page cache", "[sim]") {
   }
 }
 
-TEST_CASE("read_ahead: past the page cache it goes on from any place", "[sim]") {
+TEST_CASE("read_ahead: resumes past the page cache from any offset", "[sim]") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.run([](world& here) -> task<> {
@@ -108,7 +108,8 @@ TEST_CASE("read_ahead: past the page cache it goes on from any place", "[sim]") 
   }
 }
 
-TEST_CASE("read_ahead: a file that grows or is cut while it is read past the page cache", "[sim]") {
+TEST_CASE("read_ahead: a file grows or is truncated while it is read past the page cache",
+          "[sim]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
     w.files().write_file("/a", std::string(50'000, 'x'));

@@ -52,7 +52,7 @@ std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
   return w.files().read_file("/a").value();
 }
 
-TEST_CASE("file_system: what a sync that failed has lost no other sync brings", "[sim]") {
+TEST_CASE("file_system: no later sync restores writes that a failed sync lost", "[sim]") {
   std::set<std::string> found;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     found.insert(found_behind_a_failed_sync(seed, false));
@@ -101,7 +101,7 @@ std::pair<int, int> whole_where_closed(Write write, const std::string& expected)
   return {whole, given_up};
 }
 
-TEST_CASE("tfrecord_writer: a close that goes well has brought all to the device, whatever failed",
+TEST_CASE("tfrecord_writer: a successful close makes everything durable after any failures",
           "[sim]") {
   const auto write = [](std::string path) -> task<bool> {
     auto writer = co_await leat::tfrecord_writer::open(std::move(path), {});
@@ -113,9 +113,8 @@ TEST_CASE("tfrecord_writer: a close that goes well has brought all to the device
   CHECK(given_up > 10);
 }
 
-TEST_CASE(
-    "tfrecord_appender: a close that goes well has brought all to the device, whatever failed",
-    "[sim]") {
+TEST_CASE("tfrecord_appender: a successful close makes everything durable after any failures",
+          "[sim]") {
   const auto write = [](std::string path) -> task<bool> {
     auto appender = co_await leat::tfrecord_appender::open(std::move(path), {});
     co_await appender.write(leat::as_bytes(std::string_view(long_record)));

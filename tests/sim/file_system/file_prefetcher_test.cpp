@@ -53,7 +53,7 @@ task<> read_on(file_prefetcher& files, std::size_t& next) {
 }
 
 TEST_CASE(
-    "file_prefetcher: every file, in order, whatever the device does and however few descriptors",
+    "file_prefetcher: delivers every file in order, on a faulty device and with few descriptors",
     "[sim]") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
@@ -77,7 +77,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("file_prefetcher: those that cannot be read are told, the others read", "[sim]") {
+TEST_CASE("file_prefetcher: reports unreadable files and reads the others", "[sim]") {
   std::size_t broken = 0;
   std::size_t read = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -122,7 +122,7 @@ task<> insist_on_reading(file_prefetcher& files, std::size_t& next, std::size_t&
   }
 }
 
-TEST_CASE("file_prefetcher: who calls again after each thrown error gets every file, in order",
+TEST_CASE("file_prefetcher: delivers every file in order if the caller retries after each error",
           "[sim]") {
   std::size_t errors = 0;
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
@@ -150,7 +150,7 @@ TEST_CASE("file_prefetcher: who calls again after each thrown error gets every f
   CHECK(errors > leat_test::scaled_count(1000));
 }
 
-TEST_CASE("file_prefetcher: no more is in memory than was allowed", "[sim]") {
+TEST_CASE("file_prefetcher: keeps its memory limit", "[sim]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {
@@ -173,7 +173,7 @@ TEST_CASE("file_prefetcher: no more is in memory than was allowed", "[sim]") {
   }
 }
 
-TEST_CASE("file_prefetcher: one that goes in the midst leaves nothing behind", "[sim]") {
+TEST_CASE("file_prefetcher: destruction during reads leaks nothing", "[sim]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
     w.check_frames();
@@ -209,8 +209,7 @@ std::uint64_t calls_of(std::size_t alignment, bool direct) {
   return w.files().calls();
 }
 
-TEST_CASE("file_prefetcher: past the page cache where it is asked for and there is a way",
-          "[sim]") {
+TEST_CASE("file_prefetcher: reads past the page cache if requested and supported", "[sim]") {
   // Each is opened and closed, and read but the empty one: none out of the page cache, of which a
   // file is closed without an operation of its own.
   constexpr std::uint64_t all = 20 + 19 + 20;
@@ -220,7 +219,7 @@ TEST_CASE("file_prefetcher: past the page cache where it is asked for and there 
   CHECK(calls_of(1 << 20, true) > all);  // refused when it reads: read once more
 }
 
-TEST_CASE("file_prefetcher: a file that grows or is cut while it is read past the page cache",
+TEST_CASE("file_prefetcher: a file grows or is truncated while it is read past the page cache",
           "[sim]") {
   static constexpr std::size_t size = 5000;
   int grown = 0;

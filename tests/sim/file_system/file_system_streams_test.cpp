@@ -41,7 +41,7 @@ task<> read_on(leat::line_reader& reader, texts& out) {
   while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
 }
 
-TEST_CASE("file_system: a reader of a pipe that is stopped anywhere loses nothing", "[sim]") {
+TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing", "[sim]") {
   texts expected;
   std::string text;
   for (int i = 0; i < 40; ++i) {
@@ -83,7 +83,7 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
   }
 }
 
-TEST_CASE("file_system: a read of a pipe that is stopped has taken nothing, or gives it", "[sim]") {
+TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them", "[sim]") {
   std::string text;
   for (char c = 'a'; c <= 'z'; ++c) text.append(20, c);
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(300); ++seed) {
@@ -107,7 +107,7 @@ TEST_CASE("file_system: a read of a pipe that is stopped has taken nothing, or g
   }
 }
 
-TEST_CASE("file_system: a reader that leaves an empty pipe leaves nothing behind", "[sim]") {
+TEST_CASE("file_system: a stopped read of an empty pipe leaks nothing", "[sim]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.files().make_pipe("/pipe");
@@ -123,7 +123,7 @@ TEST_CASE("file_system: a reader that leaves an empty pipe leaves nothing behind
   }
 }
 
-TEST_CASE("file_system: a pipe to which nobody writes is a deadlock", "[sim]") {
+TEST_CASE("file_system: a read of a pipe without a writer is a deadlock", "[sim]") {
   world w(1);
   w.files().make_pipe("/pipe");
   CHECK_THROWS_AS(w.run([](world&) -> task<> {

@@ -40,7 +40,7 @@ lines numbered(int count) {
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("file_system: readers see the same lines, whatever the device does", "[sim]") {
+TEST_CASE("file_system: readers see equal lines on a faulty device", "[sim]") {
   const lines expected = numbered(300);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.files = {.faults = passing}});
@@ -59,7 +59,7 @@ task<> read_on(leat::line_reader& reader, lines& out) {
   while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
 }
 
-TEST_CASE("file_system: a reader that is stopped anywhere loses nothing, the next one goes on",
+TEST_CASE("file_system: a stop of a reader at any step loses nothing, and the next reader resumes",
           "[sim]") {
   const lines expected = numbered(200);
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -83,7 +83,7 @@ TEST_CASE("file_system: a reader that is stopped anywhere loses nothing, the nex
 }
 
 // What is damaged is read once more: it is an error where that was damaged too.
-TEST_CASE("file_system: a wrong bit is found by a TFRecord's checksums", "[sim]") {
+TEST_CASE("file_system: TFRecord checksums detect a wrong bit", "[sim]") {
   const lines records = numbered(50);
   std::size_t found = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -105,7 +105,7 @@ TEST_CASE("file_system: a wrong bit is found by a TFRecord's checksums", "[sim]"
   CHECK(found > 20);
 }
 
-TEST_CASE("file_system: a full disk is an error that names the file, and frees it", "[sim]") {
+TEST_CASE("file_system: a full disk is an error that names the file and closes it", "[sim]") {
   world w(1, {.files = {.size = 2000}});
   w.run([](world& here) -> task<> {
     std::string what;
@@ -120,8 +120,7 @@ TEST_CASE("file_system: a full disk is an error that names the file, and frees i
   });
 }
 
-TEST_CASE("file_system: the n-th call fails, for every n, and nothing hangs or is half done",
-          "[sim]") {
+TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for every n", "[sim]") {
   const lines records = numbered(100);
   for (const fault f : {fault::io_error, fault::no_space, fault::interrupted, fault::again,
                         fault::cancelled_late, fault::short_transfer}) {
@@ -156,7 +155,7 @@ TEST_CASE("file_system: the n-th call fails, for every n, and nothing hangs or i
   }
 }
 
-TEST_CASE("file_system: after a crash at any point a file is as before or complete", "[sim]") {
+TEST_CASE("file_system: a file is unchanged or complete after a crash at any point", "[sim]") {
   const lines old_records = numbered(40);
   const lines new_records = numbered(90);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
@@ -197,7 +196,7 @@ TEST_CASE("file_system: after a crash at any point a file is as before or comple
 }
 
 // A machine that crashes again and again, until all is written.
-TEST_CASE("file_system: crashes by probability, until a file is complete", "[sim]") {
+TEST_CASE("file_system: random crashes until a file is complete", "[sim]") {
   const lines old_records = numbered(40);
   const lines new_records = numbered(90);
   std::size_t crashes = 0;
@@ -262,7 +261,7 @@ task<> touch_under_way(world& here, leat::file_request::operation what, std::siz
   co_await group.join();
 }
 
-TEST_CASE("file_system: a buffer that is touched under way is told, wherever that is", "[sim]") {
+TEST_CASE("file_system: reports a buffer that changes during an operation", "[sim]") {
   using op = leat::file_request::operation;
   for (const auto& [what, words] : {std::pair(op::read, "buffer of a read was changed"),
                                     std::pair(op::write, "buffer of a write was changed")}) {
@@ -313,7 +312,7 @@ TEST_CASE("file_system: names, directories and limits", "[sim]") {
 }
 
 TEST_CASE(
-    "file_system: a file that is cut under its reader ends in an error, whole lines before it",
+    "file_system: a file truncated while it is read ends with an error after its complete lines",
     "[sim]") {
   const lines expected = numbered(100);
   std::size_t errors = 0;
@@ -340,7 +339,7 @@ TEST_CASE(
   CHECK(errors > 100);
 }
 
-TEST_CASE("file_system: who has a file open does not notice that it is replaced, who opens it does",
+TEST_CASE("file_system: an open file keeps its content after a replacement, a new open does not",
           "[sim]") {
   const lines expected = numbered(100);
   std::size_t changed = 0;
@@ -358,8 +357,7 @@ TEST_CASE("file_system: who has a file open does not notice that it is replaced,
   CHECK(changed > 90);
 }
 
-TEST_CASE("file_system: a cut is lost in a crash or kept, and kept for certain once it is synced",
-          "[sim]") {
+TEST_CASE("file_system: a crash may undo a truncation unless it was synced", "[sim]") {
   for (const bool synced : {false, true}) {
     std::set<std::string> outcomes;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -380,7 +378,7 @@ TEST_CASE("file_system: a cut is lost in a crash or kept, and kept for certain o
   }
 }
 
-TEST_CASE("file_system: directories are made, and stay in a crash", "[sim]") {
+TEST_CASE("file_system: created directories survive a crash", "[sim]") {
   world w(1);
   w.files().write_file("/file", "");
   w.run([](world&) -> task<> {
@@ -404,7 +402,7 @@ TEST_CASE("file_system: directories are made, and stay in a crash", "[sim]") {
   });
 }
 
-TEST_CASE("file_system: a lock is kept until the file is closed, or the machine stops", "[sim]") {
+TEST_CASE("file_system: a lock lasts until the file is closed or the machine stops", "[sim]") {
   world w(1);
   w.run([](world& here) -> task<> {
     leat::file first = co_await leat::file::open("/lock", leat::open_mode::append);
@@ -432,7 +430,7 @@ TEST_CASE("file_system: a lock is kept until the file is closed, or the machine 
   });
 }
 
-TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
+TEST_CASE("file_system: a test can truncate a file", "[sim]") {
   world w(1);
   w.files().write_file("/a", "0123456789");
   w.files().truncate("/a", 4);
@@ -442,7 +440,7 @@ TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
   CHECK(w.files().read_file("/a") == "0123");
 }
 
-TEST_CASE("file_system: who has a file open to read does not write it", "[sim]") {
+TEST_CASE("file_system: rejects a write to a file that is open for reading", "[sim]") {
   world w(1);
   w.files().write_file("/a", "text");
   w.run([](world&) -> task<> {

@@ -99,10 +99,8 @@ task<> write_and_insist(texts records, way how, int& failures) {
   co_await leat_test::retry_until_success(close, failures);
 }
 
-TEST_CASE(
-    "sharded_tfrecord_writer: the n-th call fails, for every n: trying again writes all, but for a "
-    "sync",
-    "[sim]") {
+TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails, except a sync",
+          "[sim]") {
   const texts records = numbered(60);
   for (const way& how : ways) {
     int failed = 0;
@@ -126,8 +124,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: the n-th call fails, for every n: giving up leaves none or all",
-          "[sim]") {
+TEST_CASE(
+    "sharded_tfrecord_writer: no files or all exist after the n-th call fails without a retry",
+    "[sim]") {
   const texts records = numbered(60);
   for (const way& how : ways) {
     for (const fault f : {fault::io_error, fault::no_space}) {
@@ -151,8 +150,8 @@ TEST_CASE("sharded_tfrecord_writer: the n-th call fails, for every n: giving up 
 }
 
 TEST_CASE(
-    "sharded_tfrecord_writer: after a crash at any point each file is whole, and the set is "
-    "there if the close has said so",
+    "sharded_tfrecord_writer: files are complete after a crash, and all exist after close() "
+    "succeeded",
     "[sim]") {
   const texts records = numbered(60);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;

@@ -67,9 +67,8 @@ task<> append_and_insist(int& failures) {
   co_await leat_test::retry_until_success(close, failures);
 }
 
-TEST_CASE(
-    "tfrecord_appender: the n-th call fails, for every n: trying again appends all, but for a sync",
-    "[sim]") {
+TEST_CASE("tfrecord_appender: a retry appends all after the n-th call fails, except a sync",
+          "[sim]") {
   int failed = 0;
   int in_vain = 0;
   bool reached = true;
@@ -87,7 +86,7 @@ TEST_CASE(
   CHECK(in_vain == 1);
 }
 
-TEST_CASE("tfrecord_appender: the n-th call fails, for every n: giving up leaves the old file",
+TEST_CASE("tfrecord_appender: the old file remains after the n-th call fails without a retry",
           "[sim]") {
   for (const fault f : {fault::io_error, fault::no_space, fault::short_transfer,
                         fault::cancelled_late, fault::interrupted}) {
@@ -111,7 +110,7 @@ TEST_CASE("tfrecord_appender: the n-th call fails, for every n: giving up leaves
   }
 }
 
-TEST_CASE("tfrecord_appender: a disk that is full leaves the old file", "[sim]") {
+TEST_CASE("tfrecord_appender: a full disk leaves the old file", "[sim]") {
   world w(1, {.files = {.size = old_file.size() + 1000}});
   w.files().write_file("/a", old_file);
   std::error_code code;
@@ -126,8 +125,7 @@ TEST_CASE("tfrecord_appender: a disk that is full leaves the old file", "[sim]")
 }
 
 TEST_CASE(
-    "tfrecord_appender: after a crash at any point the old records are there, and a roll back "
-    "leaves them or all",
+    "tfrecord_appender: after a crash the old records exist, and a roll back keeps old or all",
     "[sim]") {
   std::set<std::string> outcomes;
   std::size_t rolled_back = 0;
@@ -172,7 +170,7 @@ TEST_CASE(
   CHECK(torn > seeds);
 }
 
-TEST_CASE("roll_back_append: after a crash at any point of it another one ends it", "[sim]") {
+TEST_CASE("roll_back_append: a second call completes a call that a crash interrupted", "[sim]") {
   std::size_t crashes = 0;
   for (const fault f : {fault::crash_before, fault::crash_after}) {
     bool reached = true;

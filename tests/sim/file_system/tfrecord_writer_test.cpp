@@ -70,10 +70,8 @@ task<> write_and_insist(texts records, compression c, int& failures) {
   co_await retry_until_success([&] { return writer->close(); }, failures);
 }
 
-TEST_CASE(
-    "tfrecord_writer: the n-th call fails, for every n: trying again writes all, once, but for a "
-    "sync",
-    "[sim]") {
+TEST_CASE("tfrecord_writer: a retry writes all once after the n-th call fails, except a sync",
+          "[sim]") {
   const texts records = numbered("record ", 60);
   for (const compression c : formats) {
     for (const fault f : {fault::io_error, fault::no_space}) {
@@ -99,7 +97,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tfrecord_writer: the n-th call fails, for every n: giving up leaves the old file",
+TEST_CASE("tfrecord_writer: the old file remains after the n-th call fails without a retry",
           "[sim]") {
   const texts records = numbered("record ", 60);
   for (const compression c : formats) {
@@ -126,7 +124,7 @@ TEST_CASE("tfrecord_writer: the n-th call fails, for every n: giving up leaves t
   }
 }
 
-TEST_CASE("tfrecord_writer: a disk that is full leaves the old file, and nothing else", "[sim]") {
+TEST_CASE("tfrecord_writer: a full disk leaves only the old file", "[sim]") {
   for (const compression c : formats) {
     world w(1, {.files = {.size = 2000}});
     w.files().write_file("/a", "old");
@@ -143,7 +141,7 @@ TEST_CASE("tfrecord_writer: a disk that is full leaves the old file, and nothing
   }
 }
 
-TEST_CASE("tfrecord_writer: after a crash at any point a compressed file is as before or complete",
+TEST_CASE("tfrecord_writer: a compressed file is unchanged or complete after a crash at any point",
           "[sim]") {
   const texts old_records = numbered("old ", 20);
   const texts new_records = numbered("new ", 45);

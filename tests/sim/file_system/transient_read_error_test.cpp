@@ -120,7 +120,7 @@ TEST_CASE("tfrecord_reader: after a transient EIO, the next call continues at th
   check_reader<leat::tfrecord_reader>(tfrecords(records), records, leat::tfrecord_reader_options());
 }
 
-TEST_CASE("tfrecord_reader: EIO while it skips corruption loses no intact record", "[sim]") {
+TEST_CASE("tfrecord_reader: EIO while skipping corruption loses no intact record", "[sim]") {
   const texts records = some_texts(200);
   std::string content = tfrecords(records);
   content[content.size() / 2] ^= 1;
@@ -357,7 +357,7 @@ task<std::size_t> read_loss(std::string directory, texts& out) {
   }
 }
 
-TEST_CASE("read_events: after a transient EIO, the next call gives every value once", "[sim]") {
+TEST_CASE("read_events: after a transient EIO, the next call returns every value once", "[sim]") {
   texts expected;
   leat_test::file_contents plain;
   leat_test::file_contents compressed;

@@ -23,7 +23,7 @@ TEST_CASE("delivery_log: a consistent log passes check_complete()", "[sim]") {
   book.check_complete();
 }
 
-TEST_CASE("delivery_log: an item that is lost is named", "[sim]") {
+TEST_CASE("delivery_log: names a lost item", "[sim]") {
   delivery_log book("jobs");
   book.record_push(7, 42);
   CHECK_THROWS_WITH(book.check_complete(), Catch::Contains("delivery log 'jobs'") &&
@@ -31,7 +31,7 @@ TEST_CASE("delivery_log: an item that is lost is named", "[sim]") {
   book.check_complete(1);
 }
 
-TEST_CASE("delivery_log: an item that comes twice, or out of nowhere, is a violation", "[sim]") {
+TEST_CASE("delivery_log: rejects an item that arrives twice or was never pushed", "[sim]") {
   delivery_log book("jobs");
   book.record_push(0, 1);
   book.record_pop(3, 1);
@@ -43,9 +43,8 @@ TEST_CASE("delivery_log: an item that comes twice, or out of nowhere, is a viola
                     Catch::Contains("was rejected, but a consumer received it"));
 }
 
-TEST_CASE(
-    "delivery_log: a producer's items come to each consumer in order, unless it is told otherwise",
-    "[sim]") {
+TEST_CASE("delivery_log: requires each producer's order at a consumer, unless ordered is false",
+          "[sim]") {
   delivery_log ordered("fifo");
   delivery_log shuffled("shuffled", false);
   for (delivery_log* book : {&ordered, &shuffled}) {

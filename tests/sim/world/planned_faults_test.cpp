@@ -140,8 +140,9 @@ std::size_t lines_with(const std::vector<std::string>& schedule, const std::stri
       [&](const std::string& line) { return line.find(words) != std::string::npos; }));
 }
 
-TEST_CASE("planned_fault: befalls the n-th call if it can, for every n, and the schedule says so",
-          "[sim]") {
+TEST_CASE(
+    "planned_fault: affects the n-th call if possible, for every n, and appears in the schedule",
+    "[sim]") {
   for (const auto& [f, words] : all_faults) {
     std::size_t befallen = 0;
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(20); ++seed) {
@@ -228,7 +229,7 @@ std::size_t for_every_n(fault f, const char* words, read_into read, const std::s
   return befallen;
 }
 
-TEST_CASE("planned_fault: a wrong bit in any one read of records is read once more", "[sim]") {
+TEST_CASE("planned_fault: a wrong bit in any read of records causes a second read", "[sim]") {
   const texts all = numbered(100);
   const std::size_t befallen =
       for_every_n(fault::bit_flip, ", one bit wrong", &read_some_records,
@@ -239,7 +240,7 @@ TEST_CASE("planned_fault: a wrong bit in any one read of records is read once mo
   CHECK(befallen > leat_test::scaled_count(100));
 }
 
-TEST_CASE("planned_fault: a file that is cut before any one read gives what is whole, or an error",
+TEST_CASE("planned_fault: a file truncated before any read returns complete records or an error",
           "[sim]") {
   const texts all = numbered(100);
   for (const read_into read : {&read_some_lines, &read_some_records}) {
@@ -259,7 +260,7 @@ TEST_CASE("planned_fault: a file that is cut before any one read gives what is w
   }
 }
 
-TEST_CASE("planned_fault: a file replaced before any one call is read as the old or the new",
+TEST_CASE("planned_fault: a file replaced before any call is read as the old or the new file",
           "[sim]") {
   const texts all = numbered(100);
   for (const read_into read : {&read_some_lines, &read_some_records}) {
@@ -286,7 +287,7 @@ TEST_CASE("planned_fault: a file replaced before any one call is read as the old
   }
 }
 
-TEST_CASE("planned_fault: any one call takes minutes, and nothing else changes", "[sim]") {
+TEST_CASE("planned_fault: a call that takes minutes changes no result", "[sim]") {
   const texts all = numbered(100);
   const std::size_t befallen = for_every_n(
       fault::slow, ", slow", &read_some_lines, joined(all), [&](const reading& r, world& w) {

@@ -29,7 +29,7 @@ task<> raise_after(world& w, leat::duration wait, int signal, bool& received) {
   received = w.raise(signal);
 }
 
-TEST_CASE("world: when it raises a signal, the guard for it stops its group", "[sim]") {
+TEST_CASE("world: a raised signal stops the group of its guard", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     world w(seed, {.threads = 2, .preemption = 0.5});
     w.run([](world& in) -> task<> {

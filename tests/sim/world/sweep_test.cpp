@@ -50,7 +50,7 @@ task<> two_deposits(world& w) {
   if (a.balance != 15) throw std::runtime_error("a deposit was lost");
 }
 
-TEST_CASE("sweep: finds a planted bug, and shows what it takes", "[sim]") {
+TEST_CASE("sweep: finds a planted bug and shows its decisions", "[sim]") {
   std::string what;
   std::uint64_t seed = 0;
   std::vector<std::uint32_t> script;
@@ -73,7 +73,7 @@ TEST_CASE("sweep: finds a planted bug, and shows what it takes", "[sim]") {
   CHECK_THROWS_WITH(world(script, seed).run(two_deposits), "a deposit was lost");
 }
 
-TEST_CASE("sweep: counts what it has seen", "[sim]") {
+TEST_CASE("sweep: returns the number of seeds and steps and the virtual time", "[sim]") {
   const auto result = leat::sim::sweep([](world&) -> task<> { co_await leat::sleep_for(1h); },
                                        {.first = 5, .count = 20});
   CHECK(result.seeds == 20);
@@ -81,7 +81,7 @@ TEST_CASE("sweep: counts what it has seen", "[sim]") {
   CHECK(result.steps >= 40);
 }
 
-TEST_CASE("sweep: a deadlock has its schedule too", "[sim]") {
+TEST_CASE("sweep: reports the schedule of a deadlock", "[sim]") {
   CHECK_THROWS_WITH(leat::sim::sweep([](world&) -> task<> {
                       leat::fifo_queue<int> q(1, "never");
                       co_await q.pop();
@@ -106,7 +106,7 @@ std::string what_a_sweep_says(const world::body& b, const leat::sim::sweep_optio
   return "nothing found";
 }
 
-TEST_CASE("sweep: a failure that does not come again is told all the same", "[sim]") {
+TEST_CASE("sweep: reports a failure that does not repeat", "[sim]") {
   int runs = 0;
   const std::string what = what_a_sweep_says(
       [&runs](world&) -> task<> {
@@ -118,8 +118,7 @@ TEST_CASE("sweep: a failure that does not come again is told all the same", "[si
   CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions the run succeeded"));
 }
 
-TEST_CASE("sweep: a program that another run goes another way is told, where that is looked at",
-          "[sim]") {
+TEST_CASE("sweep: reports a program whose second run diverges, if it checks for that", "[sim]") {
   int runs = 0;
   const world::body counts = [&runs](world&) -> task<> {
     co_await leat::sleep_for(1s);
@@ -157,7 +156,7 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
   CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 1 non-default decisions"));
 }
 
-TEST_CASE("sweep: a run without an end has a report that can be read", "[sim]") {
+TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
   const std::string what = what_a_sweep_says(
       [](world&) -> task<> {
         while (!co_await leat::this_task::stop_requested()) co_await leat::this_task::yield();
@@ -180,8 +179,7 @@ class wanted_seed {
   wanted_seed& operator=(const wanted_seed&) = delete;
 };
 
-TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up to there",
-          "[sim]") {
+TEST_CASE("sweep: prints the schedule of a given seed up to the end of the process", "[sim]") {
   const std::string said = leat_test::abort_message([] {
     const wanted_seed seed("18446744073709551615");
     leat::sim::sweep([](world&) -> task<> {
@@ -195,7 +193,7 @@ TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up
                        Catch::Contains("replay: LEAT_SIM_SEED=18446744073709551615"));
 }
 
-TEST_CASE("sweep: a wanted seed that is none is refused", "[sim]") {
+TEST_CASE("sweep: rejects an invalid LEAT_SIM_SEED", "[sim]") {
   for (const char* const wrong : {"seven", "7 ", "-1", "18446744073709551616"}) {
     const wanted_seed seed(wrong);
     CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);

@@ -61,7 +61,7 @@ std::string told(const Statistics& counted) {
 std::string of_queue(const queue_statistics& counted) { return told(counted); }
 std::string of_budget(const budget_statistics& counted) { return told(counted); }
 
-TEST_CASE("world: a queue with more items than its capacity is told", "[sim]") {
+TEST_CASE("world: reports a queue with more items than its capacity", "[sim]") {
   const char* const words = "does not exceed its capacity";
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 5}) == words);
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 9, .popped = 4}) == words);
@@ -71,7 +71,7 @@ TEST_CASE("world: a queue with more items than its capacity is told", "[sim]") {
   CHECK(of_queue({.size = 6, .capacity = leat::unbounded, .pushed = 6, .returned = 2}).empty());
 }
 
-TEST_CASE("world: a queue that loses or doubles an item is told", "[sim]") {
+TEST_CASE("world: reports a queue that loses or duplicates an item", "[sim]") {
   const char* const words = "neither loses nor duplicates items";
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}).empty());
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 10, .popped = 4}) == words);
@@ -81,7 +81,7 @@ TEST_CASE("world: a queue that loses or doubles an item is told", "[sim]") {
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 5}) == words);
 }
 
-TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
+TEST_CASE("world: reports a queue above its maximum weight", "[sim]") {
   const char* const words = "does not exceed its maximum weight";
   queue_statistics s{
       .size = 1, .capacity = 4, .pushed = 1, .weighed = true, .weight = 10, .max_weight = 10};
@@ -94,7 +94,7 @@ TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
   CHECK(of_queue(s).empty());
 }
 
-TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") {
+TEST_CASE("world: reports a queue that returns items below its minimum size", "[sim]") {
   const char* const words = "keeps its minimum size while it is open, if it has no weight function";
   queue_statistics s{.size = 2, .capacity = 4, .min_after_dequeue = 2, .pushed = 9, .popped = 7};
   CHECK(of_queue(s).empty());
@@ -109,7 +109,7 @@ TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") 
   CHECK(of_queue({.size = 1, .capacity = 4, .min_after_dequeue = 2, .pushed = 1}).empty());
 }
 
-TEST_CASE("world: who waits for items that are there is told", "[sim]") {
+TEST_CASE("world: reports a pop that waits for available items", "[sim]") {
   const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
@@ -123,7 +123,7 @@ TEST_CASE("world: who waits for items that are there is told", "[sim]") {
   CHECK(of_queue(s).empty());
 }
 
-TEST_CASE("world: who waits for room that is there is told", "[sim]") {
+TEST_CASE("world: reports a push that waits for available capacity", "[sim]") {
   const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4};
   CHECK(of_queue(s).empty());
@@ -142,7 +142,7 @@ TEST_CASE("world: who waits for room that is there is told", "[sim]") {
   CHECK(of_queue(s) == words);
 }
 
-TEST_CASE("world: who waits on a queue that is closed is told", "[sim]") {
+TEST_CASE("world: reports a wait on a closed queue", "[sim]") {
   const char* const words = "has no waiting operation after close";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
@@ -153,7 +153,7 @@ TEST_CASE("world: who waits on a queue that is closed is told", "[sim]") {
   CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4, .closed = true}).empty());
 }
 
-TEST_CASE("world: a budget that is exceeded is told", "[sim]") {
+TEST_CASE("world: reports a budget above its limit", "[sim]") {
   const char* const words = "does not exceed its limit";
   CHECK(of_budget({.limit = 10, .used = 10}).empty());
   CHECK(of_budget({.limit = 10, .used = 12}) == words);
@@ -161,7 +161,7 @@ TEST_CASE("world: a budget that is exceeded is told", "[sim]") {
   CHECK(of_budget({.limit = 10, .used = 12, .returned = 2}).empty());
 }
 
-TEST_CASE("world: who waits for a budget that has room is told", "[sim]") {
+TEST_CASE("world: reports a wait for a budget with enough memory", "[sim]") {
   const char* const words = "has no waiting operation that could complete";
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 3}).empty());
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 2}) == words);
@@ -187,7 +187,7 @@ task<> give_up_a_batch(Queue& q) {
   }
 }
 
-TEST_CASE("world: a queue with a batch that is given up is not told", "[sim]") {
+TEST_CASE("world: does not report a queue with an abandoned batch", "[sim]") {
   std::size_t most_held = 0;
   world w(1);
   w.run([&most_held](world& here) -> task<> {
@@ -213,7 +213,7 @@ struct leaky_queue : leat::basic_queue<int, leaky_order> {
   leaky_queue() : basic_queue({.capacity = 2, .name = "leaky"}, 0, {}) {}
 };
 
-TEST_CASE("world: a queue whose storage loses an item is told", "[sim]") {
+TEST_CASE("world: reports a queue whose storage loses an item", "[sim]") {
   leaky_queue q;
   world w(1);
   w.add_invariants(q);

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using leat::task;
 using leat::sim::world;
 
-TEST_CASE("world: the schedule tells each step", "[sim]") {
+TEST_CASE("world: the schedule contains each step", "[sim]") {
   world w(1);
   w.files().write_file("/a", "text");
   w.trace();
@@ -44,7 +44,7 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
   CHECK(all.find("reader resumes after yield, at world_schedule_test.cpp:") != std::string::npos);
 }
 
-TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empted", "[sim]") {
+TEST_CASE("world: a trace can begin within an item that is then pre-empted", "[sim]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 2, .preemption = 1});
     w.run([](world& here) -> task<> {
@@ -61,7 +61,7 @@ TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empt
   }
 }
 
-TEST_CASE("world: a schedule tells times to the nanosecond, however late", "[sim]") {
+TEST_CASE("world: the schedule has times to the nanosecond, however late", "[sim]") {
   world w(1);
   w.trace();
   w.run([](world&) -> task<> {
@@ -73,7 +73,7 @@ TEST_CASE("world: a schedule tells times to the nanosecond, however late", "[sim
   CHECK_THAT(w.schedule()[2], Catch::StartsWith("step 3, 34560000000.010001 ms, "));
 }
 
-TEST_CASE("world: of a long schedule the ends are kept", "[sim]") {
+TEST_CASE("world: keeps both ends of a long schedule", "[sim]") {
   world w(1);
   w.trace({.ends = 10});
   w.run([](world&) -> task<> {

@@ -53,7 +53,7 @@ std::vector<int> order_of(std::uint64_t seed, std::size_t threads,
   return order;
 }
 
-TEST_CASE("world: the same seed gives the same run, another one another", "[sim]") {
+TEST_CASE("world: equal seeds repeat a run, other seeds do not", "[sim]") {
   for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
     std::vector<std::string> first_lines;
     std::vector<std::string> again_lines;
@@ -69,7 +69,7 @@ TEST_CASE("world: the same seed gives the same run, another one another", "[sim]
   }
 }
 
-TEST_CASE("world: a run can be made again of its choices", "[sim]") {
+TEST_CASE("world: a run can be repeated from its decisions", "[sim]") {
   const auto program = [](std::vector<int>& order) {
     return [&order](world&) -> task<> {
       leat::task_group group;
@@ -92,7 +92,7 @@ TEST_CASE("world: a run can be made again of its choices", "[sim]") {
   }
 }
 
-TEST_CASE("world: time jumps, and only when nothing can run", "[sim]") {
+TEST_CASE("world: time advances only when nothing can run", "[sim]") {
   world w(3, {.threads = 2});
   w.run([](world& here) -> task<> {
     const leat::time_point begin = here.now();
@@ -115,7 +115,7 @@ std::int64_t nanoseconds_of(leat::wall_time_point t) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
 }
 
-TEST_CASE("world: what a test writes before the first step has the time on the wall", "[sim]") {
+TEST_CASE("world: files that a test writes before the first step have the wall time", "[sim]") {
   world w(1);
   const std::int64_t begin = nanoseconds_of(w.wall_clock());
   w.files().write_file("/first", "1");
@@ -133,7 +133,7 @@ TEST_CASE("world: what a test writes before the first step has the time on the w
   });
 }
 
-TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[sim]") {
+TEST_CASE("world: threads share a queue in every order without loss", "[sim]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.threads = 3});
     int sum = 0;
@@ -161,7 +161,7 @@ TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[
   }
 }
 
-TEST_CASE("world: a deadlock is told at once, with everyone's place on every thread", "[sim]") {
+TEST_CASE("world: reports a deadlock at once with the tasks of every thread", "[sim]") {
   world w(1, {.threads = 2});
   std::string what;
   try {
@@ -204,7 +204,7 @@ TEST_CASE("world: a run without an end is ended", "[sim]") {
                   leat::sim::step_limit_exceeded);
 }
 
-TEST_CASE("world: what the body throws is thrown", "[sim]") {
+TEST_CASE("world: run() throws the exception of the body", "[sim]") {
   CHECK_THROWS_WITH(leat::sim::run(1,
                                    [](world&) -> task<> {
                                      co_await leat::sleep_for(1s);
@@ -281,8 +281,9 @@ TEST_CASE("world: exceptions of threads that are pre-empted while handling them 
   }
 }
 
-TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the world goes on",
-          "[sim]") {
+TEST_CASE(
+    "world: a failure while a thread is pre-empted ends the run, and the world can be used again",
+    "[sim]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.threads = 3, .preemption = 0.5});
     w.always("is false later", [&w] { return w.steps() < 10; });
@@ -305,7 +306,7 @@ TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the w
   }
 }
 
-TEST_CASE("world: a number that falls is told", "[sim]") {
+TEST_CASE("world: reports a value that falls", "[sim]") {
   world w(1);
   std::uint64_t reached = 5;
   w.never_falls("reached", [&] { return reached; });
@@ -322,7 +323,7 @@ TEST_CASE("world: a number that falls is told", "[sim]") {
                     Catch::Contains("reached never decreases"));
 }
 
-TEST_CASE("world: a checkpoint ahead of what was acknowledged is told", "[sim]") {
+TEST_CASE("world: reports a checkpoint above the acknowledged value", "[sim]") {
   world w(1);
   std::uint64_t saved = 0;
   std::uint64_t done = 0;
@@ -339,7 +340,7 @@ TEST_CASE("world: a checkpoint ahead of what was acknowledged is told", "[sim]")
                     Catch::Contains("checkpoint does not exceed the acknowledged value"));
 }
 
-TEST_CASE("world: somebody sets the clock on the wall, and timers do not notice", "[sim]") {
+TEST_CASE("world: setting the wall clock moves no timer", "[sim]") {
   int forward = 0;
   int back = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -361,7 +362,7 @@ TEST_CASE("world: somebody sets the clock on the wall, and timers do not notice"
   CHECK(back > 50);
 }
 
-TEST_CASE("world: each time that time moves the clock on the wall can be set", "[sim]") {
+TEST_CASE("world: the wall clock can jump at each advance of time", "[sim]") {
   const auto thrice = [](world&) -> task<> {
     for (int i = 0; i < 3; ++i) co_await leat::sleep_for(1s);
   };
@@ -381,7 +382,7 @@ TEST_CASE("world: each time that time moves the clock on the wall can be set", "
   CHECK(n == 5);
 }
 
-TEST_CASE("world: the program's random numbers are not those that decide", "[sim]") {
+TEST_CASE("world: random numbers of the program are independent of its decisions", "[sim]") {
   int alike = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     world w(seed);
@@ -391,8 +392,7 @@ TEST_CASE("world: the program's random numbers are not those that decide", "[sim
   CHECK(alike < 600);
 }
 
-TEST_CASE("world: what belongs to the body is watched until its scope ends, whatever ends it",
-          "[sim]") {
+TEST_CASE("world: scoped() checks invariants until the end of its scope", "[sim]") {
   world w(1);
   bool alive = false;
   int asked = 0;
@@ -415,7 +415,7 @@ TEST_CASE("world: what belongs to the body is watched until its scope ends, what
   CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::invariant_violation);
 }
 
-TEST_CASE("world: one that failed and does not end says how it failed, and its seed", "[sim]") {
+TEST_CASE("world: reports error and seed if a failed run does not finish", "[sim]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run(17,
                    [](world&) -> task<> {
@@ -427,7 +427,7 @@ TEST_CASE("world: one that failed and does not end says how it failed, and its s
                        Catch::Contains("a stop request did not end it"));
 }
 
-TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
+TEST_CASE("world: reports a coroutine frame that survives the run", "[sim]") {
   std::vector<task<>> kept;
   const auto keep_one = [&kept](world&) -> task<> {
     kept.push_back([]() -> task<> { co_return; }());
@@ -452,8 +452,7 @@ struct forgetful_coordinator {
   }
 };
 
-TEST_CASE("world: a coordinator that changes its first error is told, a real one does not",
-          "[sim]") {
+TEST_CASE("world: reports a coordinator that changes its first error", "[sim]") {
   forgetful_coordinator wrong;
   world w(1);
   w.add_invariants(wrong);

@@ -49,7 +49,7 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("update_checkpoint_state: 69. which paths are stored", "[train]") {
+TEST_CASE("update_checkpoint_state: stores absolute or relative paths [69]", "[train]") {
   CHECK(stored("/train", state_of("/train/model-0", {})) ==
         "model_checkpoint_path: \"/train/model-0\"\n"
         "all_model_checkpoint_paths: \"/train/model-0\"\n");
@@ -64,7 +64,7 @@ TEST_CASE("update_checkpoint_state: 69. which paths are stored", "[train]") {
   CHECK(lines(stored("/train", state_of("/train/model-0", {"/train/model-2"}))) == 3);
 }
 
-TEST_CASE("update_checkpoint_state: 70. both kinds of paths come back", "[train]") {
+TEST_CASE("update_checkpoint_state: both kinds of paths are read back [70]", "[train]") {
   world w(1);
   w.files().make_directory("/train");
   w.run([](world& here) -> task<> {
@@ -90,7 +90,7 @@ TEST_CASE("update_checkpoint_state: 70. both kinds of paths come back", "[train]
   });
 }
 
-TEST_CASE("get_checkpoint_state: 71. a missing, empty, garbage and hand-written file", "[train]") {
+TEST_CASE("get_checkpoint_state: a missing, empty, invalid and hand-written file [71]", "[train]") {
   world w(1);
   w.files().make_directory("/d");
   w.run([](world& here) -> task<> {
@@ -124,7 +124,7 @@ TEST_CASE("get_checkpoint_state: 71. a missing, empty, garbage and hand-written 
   });
 }
 
-TEST_CASE("update_checkpoint_state: what cannot be meant is refused", "[train]") {
+TEST_CASE("update_checkpoint_state: rejects invalid arguments", "[train]") {
   world w(1);
   w.files().make_directory("/d");
   w.run([](world& here) -> task<> {
@@ -150,7 +150,7 @@ TEST_CASE("update_checkpoint_state: what cannot be meant is refused", "[train]")
   });
 }
 
-TEST_CASE("latest_checkpoint: 59. the newest of those that there are", "[train]") {
+TEST_CASE("latest_checkpoint: returns the newest existing checkpoint [59]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     here.files().make_directory("/d");
@@ -168,14 +168,14 @@ TEST_CASE("latest_checkpoint: 59. the newest of those that there are", "[train]"
   });
 }
 
-TEST_CASE("restore_order: the chosen one, and then those before it", "[train]") {
+TEST_CASE("restore_order: the chosen checkpoint, then earlier ones", "[train]") {
   CHECK(leat::restore_order(state_of("c", {"a", "b", "c"})) == names{"c", "b", "a"});
   CHECK(leat::restore_order(state_of("b", {"a", "b", "c"})) == names{"b", "a"});
   CHECK(leat::restore_order(state_of("x", {"a", "b"})) == names{"x", "b", "a"});
   CHECK(leat::restore_order(state_of("a", {})) == names{"a"});
 }
 
-TEST_CASE("checkpoint_exists: 73. from save to remove, and the times", "[train]") {
+TEST_CASE("checkpoint_exists: true from save to remove, and the times [73]", "[train]") {
   const temp_dir dir;
   const std::string a = dir / "a";
   leat::sync_wait([](std::string path, std::string missing, const temp_dir& d) -> task<void> {

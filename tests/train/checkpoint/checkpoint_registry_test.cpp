@@ -101,7 +101,8 @@ TEST_CASE("checkpoint_registry: everything has a type and a size", "[train]") {
   CHECK(r.size() == 14);
 }
 
-TEST_CASE("checkpoint_registry: a copy is as the value was, a view as it is", "[train]") {
+TEST_CASE("checkpoint_registry: a copy keeps the old value, a view shows the current value",
+          "[train]") {
   checkpoint_registry r("model");
   CHECK(r.identity() == "model");
   std::vector<char> letters = {'a', 'b'};
@@ -113,7 +114,7 @@ TEST_CASE("checkpoint_registry: a copy is as the value was, a view as it is", "[
   CHECK(leat::as_text(view.bytes()) == "xb");
 }
 
-TEST_CASE("checkpoint_registry: 78. the same name twice, or none, is refused", "[train]") {
+TEST_CASE("checkpoint_registry: rejects a duplicate and an empty name [78]", "[train]") {
   checkpoint_registry r;
   int a = 1;
   int b = 2;

@@ -36,8 +36,9 @@ checkpoint_rotation next_run(const checkpoint_rotation& before, std::optional<st
 
 constexpr double hour = 3600;
 
-TEST_CASE("checkpoint_rotation: the newest stay, and a name that is saved again is the newest",
-          "[train]") {
+TEST_CASE(
+    "checkpoint_rotation: keeps the newest, and a name that is saved again becomes the newest",
+    "[train]") {
   checkpoint_rotation r(2, 0, 100);
   CHECK(save(r, "s1", 101) == names{});
   CHECK(save(r, "s2", 102) == names{});
@@ -49,7 +50,7 @@ TEST_CASE("checkpoint_rotation: the newest stay, and a name that is saved again 
   CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{103, 104});
 }
 
-TEST_CASE("checkpoint_rotation: the newest is another when it was deleted, or by name", "[train]") {
+TEST_CASE("checkpoint_rotation: the newest changes after its deletion, or by name", "[train]") {
   checkpoint_rotation r(3, 0, 100);
   for (const char* const name : {"s1", "s2", "s3"}) save(r, name, 101);
   r.forget("s3");
@@ -66,7 +67,8 @@ TEST_CASE("checkpoint_rotation: the newest is another when it was deleted, or by
   CHECK(r.state().all_model_checkpoint_paths == names{"s2", "s1", "s4"});
 }
 
-TEST_CASE("checkpoint_rotation: 62. a limit of 0 deletes nothing and lists the newest", "[train]") {
+TEST_CASE("checkpoint_rotation: a limit of 0 deletes nothing and lists the newest [62]",
+          "[train]") {
   checkpoint_rotation r(0, hour, 100);
   CHECK(save(r, "s1", 101) == names{});
   CHECK(save(r, "s2", 102) == names{});
@@ -75,7 +77,7 @@ TEST_CASE("checkpoint_rotation: 62. a limit of 0 deletes nothing and lists the n
   CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{102});
 }
 
-TEST_CASE("checkpoint_rotation: 63. one is kept for ever each so often", "[train]") {
+TEST_CASE("checkpoint_rotation: keeps one checkpoint per keep_every permanently [63]", "[train]") {
   checkpoint_rotation r(2, 0.7, 1000);
   CHECK(save(r, "s1", 1001) == names{});
   CHECK(save(r, "s2", 1001.0001) == names{});
@@ -85,9 +87,8 @@ TEST_CASE("checkpoint_rotation: 63. one is kept for ever each so often", "[train
   CHECK(listed(r) == names{"s3", "s4"});
 }
 
-TEST_CASE(
-    "checkpoint_rotation: 79. without a limit all are listed; a limit counts from the next save on",
-    "[train]") {
+TEST_CASE("checkpoint_rotation: lists all without a limit, a limit applies from the next save [79]",
+          "[train]") {
   checkpoint_rotation r(std::nullopt, 0, 1);
   for (const char* name : {"1", "2", "3", "4"}) CHECK(save(r, name, 10) == names{});
   CHECK(listed(r).size() == 4);
@@ -97,7 +98,7 @@ TEST_CASE(
   CHECK(listed(limited) == names{"3", "4", "5"});
 }
 
-TEST_CASE("checkpoint_rotation: 79. what is kept for ever, over three runs", "[train]") {
+TEST_CASE("checkpoint_rotation: permanent checkpoints over three runs [79]", "[train]") {
   checkpoint_rotation first(2, 0, 3);
   double now = 10'000;
   CHECK(save(first, "1", now) == names{});
@@ -117,8 +118,7 @@ TEST_CASE("checkpoint_rotation: 79. what is kept for ever, over three runs", "[t
   CHECK(third.state().last_preserved_timestamp == fourth);
 }
 
-TEST_CASE("checkpoint_rotation: what was kept for ever is not adopted, whatever the options",
-          "[train]") {
+TEST_CASE("checkpoint_rotation: never adopts a permanent checkpoint", "[train]") {
   checkpoint_state s;
   s.model_checkpoint_path = "c";
   s.all_model_checkpoint_paths = {"a", "b", "c"};
@@ -129,7 +129,7 @@ TEST_CASE("checkpoint_rotation: what was kept for ever is not adopted, whatever 
   CHECK(listed(r) == names{"b", "c"});
 }
 
-TEST_CASE("checkpoint_rotation: files that are gone are not adopted", "[train]") {
+TEST_CASE("checkpoint_rotation: does not adopt missing files", "[train]") {
   checkpoint_state s;
   s.model_checkpoint_path = "b";
   s.all_model_checkpoint_paths = {"a", "b"};
@@ -138,7 +138,7 @@ TEST_CASE("checkpoint_rotation: files that are gone are not adopted", "[train]")
   CHECK(listed(r) == names{"b"});
 }
 
-TEST_CASE("checkpoint_rotation: a state without times has those of the files", "[train]") {
+TEST_CASE("checkpoint_rotation: a state without times uses the times of the files", "[train]") {
   checkpoint_state s;
   s.model_checkpoint_path = "b";
   s.all_model_checkpoint_paths = {"a", "b"};
@@ -162,7 +162,7 @@ TEST_CASE("checkpoint_rotation: after the clock was set back nothing from before
   CHECK(r.state().last_preserved_timestamp == 500);
 }
 
-TEST_CASE("checkpoint_rotation: what could not be deleted is tried again", "[train]") {
+TEST_CASE("checkpoint_rotation: retries a failed deletion", "[train]") {
   checkpoint_rotation r(1, 0, 0);
   r.add("a", 1);
   r.add("b", 2);

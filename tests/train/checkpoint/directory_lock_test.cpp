@@ -34,7 +34,7 @@ task<void> take(std::string directory) {
   CHECK(lock.is_held());
 }
 
-TEST_CASE("directory_lock: a second chief is told who the first one is, and since when",
+TEST_CASE("directory_lock: the error of a second chief names the first one and its start time",
           "[train]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
@@ -61,8 +61,7 @@ TEST_CASE("directory_lock: a second chief is told who the first one is, and sinc
   CHECK(w.files().open_files() == 0);
 }
 
-TEST_CASE("directory_lock: nothing is written through a link at the name of the lock file",
-          "[train]") {
+TEST_CASE("directory_lock: does not write through a symbolic link", "[train]") {
   const temp_dir dir;
   dir.write("victim", "as it was");
   for (const char* target : {"victim", "none", "checkpoint.lock"}) {
@@ -76,7 +75,7 @@ TEST_CASE("directory_lock: nothing is written through a link at the name of the 
   CHECK_FALSE(std::filesystem::exists(dir / "none"));
 }
 
-TEST_CASE("directory_lock: on a full disk it is held all the same", "[train]") {
+TEST_CASE("directory_lock: can be acquired on a full disk", "[train]") {
   leat::sim::world w(1, {.files = {.size = 0}});
   w.run([](leat::sim::world&) -> task<> {
     directory_lock lock = co_await directory_lock::acquire("/d");
@@ -87,7 +86,7 @@ TEST_CASE("directory_lock: on a full disk it is held all the same", "[train]") {
   });
 }
 
-TEST_CASE("directory_lock: one whose file was removed is taken again, if nobody else has it",
+TEST_CASE("directory_lock: renew() acquires a removed lock file again unless another holder exists",
           "[train]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world&) -> task<> {
@@ -113,7 +112,7 @@ TEST_CASE("directory_lock: one whose file was removed is taken again, if nobody 
   CHECK(w.files().open_files() == 0);
 }
 
-TEST_CASE("directory_lock: of any two, one has it at most, and somebody gets it", "[train]") {
+TEST_CASE("directory_lock: exactly one of two attempts succeeds", "[train]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     leat::sim::world w(seed, {.threads = 2});
     int holders = 0;
@@ -144,7 +143,7 @@ TEST_CASE("directory_lock: of any two, one has it at most, and somebody gets it"
   }
 }
 
-TEST_CASE("directory_lock: an attempt that fails has let it go, whatever has failed", "[train]") {
+TEST_CASE("directory_lock: a failed attempt releases the lock", "[train]") {
   int failed = 0;
   bool reached = true;
   for (std::uint64_t n = 1; reached; ++n) {
@@ -162,7 +161,7 @@ TEST_CASE("directory_lock: an attempt that fails has let it go, whatever has fai
   CHECK(failed >= 5);  // make, sync, open, lock, truncate, write
 }
 
-TEST_CASE("directory_lock: after a crash it is free", "[train]") {
+TEST_CASE("directory_lock: is free after a crash", "[train]") {
   leat::sim::world w(3);
   bool crashed = false;
   try {
@@ -179,7 +178,7 @@ TEST_CASE("directory_lock: after a crash it is free", "[train]") {
   w.run([](leat::sim::world&) { return take("/d"); });
 }
 
-TEST_CASE("directory_lock: the same process is refused too, in real files", "[train]") {
+TEST_CASE("directory_lock: rejects a second lock of one process, in real files", "[train]") {
   const temp_dir dir;
   const std::string place = dir / "new" + "/train/";
   leat::sync_wait([](std::string at) -> task<void> {
@@ -192,7 +191,7 @@ TEST_CASE("directory_lock: the same process is refused too, in real files", "[tr
   }(place));
 }
 
-TEST_CASE("directory_lock: a holder that is killed has it no more", "[train]") {
+TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
   const temp_dir dir;
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -216,7 +215,7 @@ TEST_CASE("directory_lock: a holder that is killed has it no more", "[train]") {
   ::close(ends[1]);
 }
 
-TEST_CASE("directory_lock: a file in the way is an error that names it", "[train]") {
+TEST_CASE("directory_lock: names a file that is in the way of the directory", "[train]") {
   const temp_dir dir;
   dir.write("file", "");
   const outcome o = outcome_of([&] { leat::sync_wait(take(dir / "file" + "/train")); });

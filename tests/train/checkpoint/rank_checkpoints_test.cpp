@@ -48,7 +48,7 @@ void damage(world& w, const std::string& path) {
   w.files().write_file(path, bytes);
 }
 
-TEST_CASE("rank checkpoints: the newest step that all have, and of which all are whole",
+TEST_CASE("rank checkpoints: finds the newest step with an intact checkpoint of every rank",
           "[train]") {
   in_world([](world& here) -> task<> {
     co_await save_of("/0", 10, 20, 30, 40);
@@ -68,7 +68,8 @@ TEST_CASE("rank checkpoints: the newest step that all have, and of which all are
   });
 }
 
-TEST_CASE("rank checkpoints: a job that was killed in its first save begins anew", "[train]") {
+TEST_CASE("rank checkpoints: a job killed during its first save starts from the beginning",
+          "[train]") {
   in_world([](world& here) -> task<> {
     CHECK(!co_await find());
     here.files().make_directory("/0");
@@ -82,7 +83,7 @@ TEST_CASE("rank checkpoints: a job that was killed in its first save begins anew
   });
 }
 
-TEST_CASE("rank checkpoints: ranks that have nothing in common are refused, with what they have",
+TEST_CASE("rank checkpoints: rejects ranks without a common step and lists their steps",
           "[train]") {
   in_world([](world& here) -> task<> {
     co_await save_of("/0", 10, 20);
@@ -101,7 +102,7 @@ TEST_CASE("rank checkpoints: ranks that have nothing in common are refused, with
   });
 }
 
-TEST_CASE("saver: a rank goes back to the step that all have, and what is newer goes", "[train]") {
+TEST_CASE("saver: a rank restores the common step and deletes newer checkpoints", "[train]") {
   in_world([](world& here) -> task<> {
     co_await save_of("/0", 10, 20, 30);
     co_await save_of("/1", 10, 20);
@@ -122,7 +123,7 @@ TEST_CASE("saver: a rank goes back to the step that all have, and what is newer 
   });
 }
 
-TEST_CASE("saver: a rank that cannot take the common step is no other's business", "[train]") {
+TEST_CASE("saver: a rank that cannot restore the common step deletes nothing", "[train]") {
   in_world([](world&) -> task<> {
     co_await save_of("/0", 10, 20);
     co_await save_of("/1", 10, 20);
@@ -138,7 +139,7 @@ TEST_CASE("saver: a rank that cannot take the common step is no other's business
   });
 }
 
-TEST_CASE("saver: who is in step with others keeps three checkpoints or more", "[train]") {
+TEST_CASE("saver: requires at least three checkpoints with rank_directories", "[train]") {
   in_world([](world&) -> task<> {
     program p;
     for (const std::size_t few : {std::size_t{1}, std::size_t{2}}) {
@@ -151,8 +152,7 @@ TEST_CASE("saver: who is in step with others keeps three checkpoints or more", "
   });
 }
 
-TEST_CASE("rank checkpoints: an error of the system leaves, since others may not see it",
-          "[train]") {
+TEST_CASE("rank checkpoints: throws a system error, which other ranks may not see", "[train]") {
   int failed = 0;
   for (std::uint64_t n = 1;; ++n) {
     world w(1);
@@ -184,7 +184,7 @@ struct thing {
   std::string text;
 };
 
-TEST_CASE("read_saved_object: what an object has saved, by its name", "[train]") {
+TEST_CASE("read_saved_object: returns the bytes of an object by name", "[train]") {
   in_world([](world& here) -> task<> {
     thing input{"where it stood"};
     int step = 1;

@@ -67,7 +67,7 @@ outcome refusal_of(leat::supervisor_options o) {
   return outcome_of([&] { const leat::supervisor sv(std::move(o)); });
 }
 
-TEST_CASE("supervisor: in step with other ranks is a chief, who does not save by the clock",
+TEST_CASE("supervisor: with rank_directories requires a chief and rejects periodic saves",
           "[train]") {
   program p;
   leat::supervisor_options o = supervised(p);
@@ -94,7 +94,8 @@ task<> run_hooked(program& p, std::int64_t steps) {
   co_await s.managed(body);
 }
 
-TEST_CASE("monitored_session: in step with other ranks nothing is saved by the clock", "[train]") {
+TEST_CASE("monitored_session: with rank_directories rejects saves at intervals in time",
+          "[train]") {
   in_world([](world&) -> task<> {
     program p;
     const outcome refused = co_await outcome_of(run_hooked(p, 0));
@@ -104,8 +105,7 @@ TEST_CASE("monitored_session: in step with other ranks nothing is saved by the c
   });
 }
 
-TEST_CASE("session_manager: who waits for a checkpoint does not delete what not all ranks have",
-          "[train]") {
+TEST_CASE("session_manager: a wait for a checkpoint rejects rank_directories", "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     const names before = checkpoints_in(here);
@@ -133,7 +133,8 @@ TEST_CASE("session_manager: who waits for a checkpoint does not delete what not 
 }
 
 // The old process of rank 1 saves when the new one of rank 0 has looked.
-TEST_CASE("saver: a rank that goes back looks again for what an old process has saved", "[train]") {
+TEST_CASE("saver: a rank that rolls back finds checkpoints that an old process saved meanwhile",
+          "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     const std::string thirty = here.files().read_file("/0/model.ckpt-30").value();
@@ -151,7 +152,7 @@ TEST_CASE("saver: a rank that goes back looks again for what an old process has 
   });
 }
 
-TEST_CASE("saver: a rank does not go back while others go on saving", "[train]") {
+TEST_CASE("saver: a rank does not roll back while other ranks save", "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     const std::string thirty = here.files().read_file("/0/model.ckpt-30").value();
@@ -169,7 +170,7 @@ TEST_CASE("saver: a rank does not go back while others go on saving", "[train]")
   });
 }
 
-TEST_CASE("saver: what a rank has taken back stays away when the machine stops", "[train]") {
+TEST_CASE("saver: a crash does not restore checkpoints that a rank rolled back", "[train]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
     w.run([&](world& here) -> task<> {
@@ -190,7 +191,7 @@ TEST_CASE("saver: what a rank has taken back stays away when the machine stops",
 }
 
 // All start at once: each may delete what another is about to read.
-TEST_CASE("saver: ranks that go back at the same time agree on a step", "[train]") {
+TEST_CASE("saver: ranks that roll back concurrently agree on a step", "[train]") {
   for (std::uint64_t seed = 0; seed < (slow_build ? 60 : 200); ++seed) {
     world w(seed);
     std::string first;
@@ -213,7 +214,7 @@ TEST_CASE("saver: ranks that go back at the same time agree on a step", "[train]
   }
 }
 
-TEST_CASE("saver: a rank that went back lists what it went back to", "[train]") {
+TEST_CASE("saver: a rank lists the step that it rolled back to", "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     program p;
@@ -240,7 +241,8 @@ TEST_CASE("saver: a rank that went back lists what it went back to", "[train]") 
   });
 }
 
-TEST_CASE("saver: a rank whose neighbour has no directory begins nothing anew", "[train]") {
+TEST_CASE("saver: a rank does not start from the beginning if another rank has no directory",
+          "[train]") {
   in_world([](world&) -> task<> {
     co_await save_of("/0", 10);
     program p;
@@ -253,7 +255,7 @@ TEST_CASE("saver: a rank whose neighbour has no directory begins nothing anew", 
   });
 }
 
-TEST_CASE("saver: a strict rank fails where the newest step of all is damaged", "[train]") {
+TEST_CASE("saver: a strict rank fails if the newest common step is corrupt", "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     program p;
@@ -270,7 +272,7 @@ TEST_CASE("saver: a strict rank fails where the newest step of all is damaged", 
   });
 }
 
-TEST_CASE("saver: a directory with the name of a checkpoint is none", "[train]") {
+TEST_CASE("saver: ignores a directory with the name of a checkpoint", "[train]") {
   in_world([](world& here) -> task<> {
     co_await one_ahead();
     for (const std::string rank : {"/0", "/1"}) {
@@ -281,7 +283,7 @@ TEST_CASE("saver: a directory with the name of a checkpoint is none", "[train]")
   });
 }
 
-TEST_CASE("saver: of two names of one step the one counts that the saver gives", "[train]") {
+TEST_CASE("saver: uses its own format if a step has two names", "[train]") {
   in_world([](world&) -> task<> {
     co_await one_ahead();
     program p;

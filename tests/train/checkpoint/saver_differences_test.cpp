@@ -54,7 +54,7 @@ struct later_program {
   }
 };
 
-TEST_CASE("saver: a missing entry is refused unless may_be_missing names it", "[train]") {
+TEST_CASE("saver: rejects a missing entry unless may_be_missing names it", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();
     later_program p;
@@ -76,7 +76,7 @@ TEST_CASE("saver: a missing entry is refused unless may_be_missing names it", "[
   });
 }
 
-TEST_CASE("saver: an extra entry is refused unless may_be_extra names it", "[train]") {
+TEST_CASE("saver: rejects an extra entry unless may_be_extra names it", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();
     later_program p;
@@ -119,7 +119,7 @@ TEST_CASE("saver: a renamed entry is restored from its earlier name, later from 
   });
 }
 
-TEST_CASE("saver: an entry that is left out keeps its value, whatever its type was", "[train]") {
+TEST_CASE("saver: an entry in left_out keeps its value, even if its type changed", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();
     later_program p;
@@ -139,8 +139,7 @@ TEST_CASE("saver: an entry that is left out keeps its value, whatever its type w
   });
 }
 
-TEST_CASE("saver: an entry that is renamed and left out keeps its value, under either name",
-          "[train]") {
+TEST_CASE("saver: an entry in renamed and left_out keeps its value, under either name", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();
     saver_options o;
@@ -165,7 +164,7 @@ TEST_CASE("saver: an entry that is renamed and left out keeps its value, under e
   });
 }
 
-TEST_CASE("saver: a list of permitted differences with a misspelt name is refused", "[train]") {
+TEST_CASE("saver: rejects a misspelt name in the lists of permitted differences", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();
     later_program p;
@@ -218,7 +217,7 @@ task<> last_line(learner& l, lines input, leat::supervisor_options o, int count,
   to = co_await learn_lines(l, std::move(input), std::move(o), count);
 }
 
-TEST_CASE("supervisor: the weights are kept and the input is restarted after a stage was added",
+TEST_CASE("supervisor: keeps the weights and restarts the input after a stage was added",
           "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     w.files().write_file("/in", "1\n2\n3\n4\n5\n6\n");

@@ -64,7 +64,7 @@ struct program_of_object {
   std::exception_ptr why;
 };
 
-TEST_CASE("saver: whatever an object throws at its bytes refuses the checkpoint, by name",
+TEST_CASE("saver: any exception of an object rejects the checkpoint and names the entry",
           "[train]") {
   in_world([](world&) -> task<> {
     program_of_object p;
@@ -93,7 +93,7 @@ TEST_CASE("saver: whatever an object throws at its bytes refuses the checkpoint,
   });
 }
 
-TEST_CASE("saver: an object that has no memory refuses nothing", "[train]") {
+TEST_CASE("saver: an object that is out of memory does not reject a checkpoint", "[train]") {
   in_world([](world&) -> task<> {
     program_of_object p;
     saver s = co_await saver::open("/d", p.what, p.options());
@@ -111,7 +111,7 @@ TEST_CASE("saver: an object that has no memory refuses nothing", "[train]") {
   });
 }
 
-TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes back unasked",
+TEST_CASE("saver: does not use an earlier checkpoint if an intact one cannot be restored",
           "[train]") {
   in_world([](world& w) -> task<> {
     for (const errc code : {errc::failed_precondition, errc::data_loss}) {
@@ -149,7 +149,7 @@ TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes 
   });
 }
 
-TEST_CASE("saver: what is another's is passed over, and never deleted", "[train]") {
+TEST_CASE("saver: skips checkpoints of another program and never deletes them", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     {

@@ -29,7 +29,7 @@ using leat::saver_options;
 using leat::task;
 using leat::sim::world;
 
-TEST_CASE("saver: 71. who edits the state file chooses the checkpoint", "[train]") {
+TEST_CASE("saver: restores the checkpoint of an edited state file [71]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what);
@@ -41,7 +41,7 @@ TEST_CASE("saver: 71. who edits the state file chooses the checkpoint", "[train]
   });
 }
 
-TEST_CASE("saver: 71. however the state file spells a checkpoint, it is one", "[train]") {
+TEST_CASE("saver: accepts each spelling of a path in the state file [71]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver first = co_await saver::open("/d", p.what);
@@ -60,7 +60,7 @@ TEST_CASE("saver: 71. however the state file spells a checkpoint, it is one", "[
   });
 }
 
-TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[train]") {
+TEST_CASE("saver: a failed restore reports the reason and changes nothing [74]", "[train]") {
   in_world([](world&) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what);
@@ -143,7 +143,7 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
   });
 }
 
-TEST_CASE("saver: 77. each byte of a checkpoint counts, and so does its length", "[train]") {
+TEST_CASE("saver: detects a change of any byte and of the length [77]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what);
@@ -172,8 +172,10 @@ TEST_CASE("saver: 77. each byte of a checkpoint counts, and so does its length",
   });
 }
 
-TEST_CASE("saver: 59. a damaged or missing checkpoint: the one before is taken, and it is told",
-          "[train]") {
+TEST_CASE(
+    "saver: restores an earlier checkpoint if the newest is corrupt or missing, and reports it "
+    "[59]",
+    "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what, p.options());
@@ -205,7 +207,7 @@ TEST_CASE("saver: 59. a damaged or missing checkpoint: the one before is taken, 
   });
 }
 
-TEST_CASE("saver: a state file that is damaged: the highest step that is in order", "[train]") {
+TEST_CASE("saver: with a corrupt state file, restores the highest intact step", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what, p.options());
@@ -286,7 +288,7 @@ struct objects {
   }
 };
 
-TEST_CASE("saver: objects restore themselves, at once or in their own time", "[train]") {
+TEST_CASE("saver: objects restore themselves, synchronously or in a task", "[train]") {
   in_world([](world&) -> task<> {
     objects o;
     saver s = co_await saver::open("/d", o.what);
@@ -297,8 +299,7 @@ TEST_CASE("saver: objects restore themselves, at once or in their own time", "[t
   });
 }
 
-TEST_CASE("saver: when one object refuses, the others have what they had, and values too",
-          "[train]") {
+TEST_CASE("saver: a rejected object leaves other objects and values unchanged", "[train]") {
   in_world([](world&) -> task<> {
     objects o;
     saver s = co_await saver::open("/d", o.what);
@@ -314,7 +315,7 @@ TEST_CASE("saver: when one object refuses, the others have what they had, and va
   });
 }
 
-TEST_CASE("saver: an object that does not take back what it had is named", "[train]") {
+TEST_CASE("saver: names an object that cannot be rolled back", "[train]") {
   struct only_once : object {
     using object::object;
     void restore(std::string_view bytes) {
@@ -338,7 +339,7 @@ TEST_CASE("saver: an object that does not take back what it had is named", "[tra
   });
 }
 
-TEST_CASE("saver: a checkpoint that an object refuses is passed over", "[train]") {
+TEST_CASE("saver: skips a checkpoint that an object rejects", "[train]") {
   in_world([](world&) -> task<> {
     struct picky : object {
       using object::object;
@@ -396,8 +397,7 @@ after_error restore_with_error(std::uint64_t n, std::uint64_t before, bool stric
   return a;
 }
 
-TEST_CASE("saver: a checkpoint that the device cannot read is passed over, and it is told",
-          "[train]") {
+TEST_CASE("saver: skips a checkpoint with a read error and calls on_skipped", "[train]") {
   world w(1);
   w.run([](world&) -> task<> {
     program p;
@@ -436,8 +436,7 @@ task<> insist_on(saver& s, program& p, std::int64_t step) {
   }
 }
 
-TEST_CASE("saver: where the device fails again and again, each checkpoint has its turn",
-          "[train]") {
+TEST_CASE("saver: tries every checkpoint while the device keeps failing", "[train]") {
   int none = 0;
   int older = 0;  // of few seeds: a slow build begins near one, and ends behind one of each
   const auto enough = [&] { return slow_build && none > 0 && older > 0; };
@@ -468,7 +467,7 @@ TEST_CASE("saver: where the device fails again and again, each checkpoint has it
   CHECK(none > 0);
 }
 
-TEST_CASE("saver: an error of the system in an object ends the search", "[train]") {
+TEST_CASE("saver: a system error of an object ends the search", "[train]") {
   in_world([](world&) -> task<> {
     struct broken : object {
       using object::object;

@@ -25,7 +25,7 @@ using leat::saver_options;
 using leat::task;
 using leat::sim::world;
 
-TEST_CASE("saver: an empty path of the directory is refused at once", "[train]") {
+TEST_CASE("saver: rejects an empty directory path", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     std::string said;
@@ -40,7 +40,7 @@ TEST_CASE("saver: an empty path of the directory is refused at once", "[train]")
   });
 }
 
-TEST_CASE("saver: what was saved comes back", "[train]") {
+TEST_CASE("saver: restores saved values", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/new/train", p.what);
@@ -61,7 +61,7 @@ TEST_CASE("saver: what was saved comes back", "[train]") {
   });
 }
 
-TEST_CASE("saver: the state file has times and relative paths", "[train]") {
+TEST_CASE("saver: writes times and relative paths to the state file", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("/d", p.what);
@@ -82,9 +82,8 @@ TEST_CASE("saver: the state file has times and relative paths", "[train]") {
   });
 }
 
-TEST_CASE(
-    "saver: 61. a second saver goes on with the list, one that adopts nothing deletes nothing",
-    "[train]") {
+TEST_CASE("saver: a second saver continues the list, or deletes nothing if it adopts nothing [61]",
+          "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver_options o;
@@ -112,7 +111,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("saver: 62. with a limit of 0 all stay and the newest is listed", "[train]") {
+TEST_CASE("saver: a limit of 0 keeps all and lists the newest [62]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver_options o;
@@ -126,7 +125,7 @@ TEST_CASE("saver: 62. with a limit of 0 all stay and the newest is listed", "[tr
   });
 }
 
-TEST_CASE("saver: 63. one is kept each so often", "[train]") {
+TEST_CASE("saver: keeps one checkpoint per keep_every [63]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver_options o;
@@ -144,7 +143,7 @@ TEST_CASE("saver: 63. one is kept each so often", "[train]") {
   });
 }
 
-TEST_CASE("saver: 65. how checkpoints are called", "[train]") {
+TEST_CASE("saver: names of checkpoints [65]", "[train]") {
   in_world([](world&) -> task<> {
     program p;
     saver_options o;
@@ -161,7 +160,7 @@ TEST_CASE("saver: 65. how checkpoints are called", "[train]") {
   });
 }
 
-TEST_CASE("saver: 66. names that collide, and names with a slash", "[train]") {
+TEST_CASE("saver: rejects names that collide and names with a slash [66]", "[train]") {
   in_world([](world&) -> task<> {
     program p;
     saver_options o;
@@ -198,7 +197,7 @@ TEST_CASE("saver: 66. names that collide, and names with a slash", "[train]") {
   });
 }
 
-TEST_CASE("saver: 67. a relative directory, and one that was moved", "[train]") {
+TEST_CASE("saver: a relative directory, and a directory that was moved [67]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     saver s = co_await saver::open("train", p.what);
@@ -219,7 +218,7 @@ TEST_CASE("saver: 67. a relative directory, and one that was moved", "[train]") 
   });
 }
 
-TEST_CASE("saver: 75. the directory is made; a file in its place is an error", "[train]") {
+TEST_CASE("saver: creates its directory, but a file of that name is an error [75]", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     here.files().write_file("/file", "");
@@ -233,7 +232,7 @@ TEST_CASE("saver: 75. the directory is made; a file in its place is an error", "
   });
 }
 
-TEST_CASE("saver: 78. nothing to save", "[train]") {
+TEST_CASE("saver: an empty registry is an error unless allow_empty is set [78]", "[train]") {
   in_world([](world& here) -> task<> {
     const checkpoint_registry nothing;
     const saver_options plain;
@@ -252,7 +251,7 @@ TEST_CASE("saver: 78. nothing to save", "[train]") {
   });
 }
 
-TEST_CASE("saver: what a dead program has left half written goes, and nothing else", "[train]") {
+TEST_CASE("saver: removes only partial files of an earlier program", "[train]") {
   in_world([](world& here) -> task<> {
     program p;
     const names left = {"/d/model.ckpt-3.partial", "/d/model.ckpt-3.partial7",
@@ -271,8 +270,7 @@ TEST_CASE("saver: what a dead program has left half written goes, and nothing el
   });
 }
 
-TEST_CASE("saver: the values are those of the call, whatever happens while they are written",
-          "[train]") {
+TEST_CASE("saver: saves the values at the time of the call", "[train]") {
   in_world([](world&) -> task<> {
     program p;
     std::vector<std::uint64_t> large(600'000, 7);
@@ -296,7 +294,7 @@ TEST_CASE("saver: the values are those of the call, whatever happens while they 
   });
 }
 
-TEST_CASE("saver: an old checkpoint that cannot be deleted is tried again", "[train]") {
+TEST_CASE("saver: retries the deletion of an old checkpoint", "[train]") {
   // The removal of the first one fails.
   for (std::uint64_t call = 1;; ++call) {
     REQUIRE(call < 500);
@@ -323,7 +321,7 @@ TEST_CASE("saver: an old checkpoint that cannot be deleted is tried again", "[tr
   }
 }
 
-TEST_CASE("saver: after the clock was set back it warns, and deletes nothing from before",
+TEST_CASE("saver: warns after the clock was set back, and deletes no earlier checkpoint",
           "[train]") {
   in_world([](world& here) -> task<> {
     program p;

@@ -95,9 +95,7 @@ void check_left_alone(const std::function<task<>(world& w)>& put_there, const st
   });
 }
 
-TEST_CASE(
-    "saver: a checkpoint that a crash has left unlisted, at any point, is restored and deleted",
-    "[train]") {
+TEST_CASE("saver: restores and later deletes a checkpoint that a crash left unlisted", "[train]") {
   constexpr std::uint64_t seeds = slow_build ? 1 : 8;
   int unlisted = 0;
   for (const fault f : {fault::crash_before, fault::crash_after}) {
@@ -143,7 +141,8 @@ TEST_CASE(
   CHECK(unlisted > 0);
 }
 
-TEST_CASE("saver: what a state file could not be written for counts in the next run", "[train]") {
+TEST_CASE("saver: the next run counts a checkpoint whose state file could not be written",
+          "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 1, 2);
@@ -162,8 +161,7 @@ TEST_CASE("saver: what a state file could not be written for counts in the next 
   });
 }
 
-TEST_CASE("saver: an unlisted checkpoint that is damaged is passed over, and deleted in its turn",
-          "[train]") {
+TEST_CASE("saver: skips a corrupt unlisted checkpoint and later deletes it", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 1, 2);
@@ -178,7 +176,7 @@ TEST_CASE("saver: an unlisted checkpoint that is damaged is passed over, and del
   });
 }
 
-TEST_CASE("saver: who leaves listed checkpoints alone leaves unlisted ones alone", "[train]") {
+TEST_CASE("saver: without recovery does not adopt unlisted checkpoints", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 1, 2);
@@ -191,7 +189,7 @@ TEST_CASE("saver: who leaves listed checkpoints alone leaves unlisted ones alone
   });
 }
 
-TEST_CASE("saver: a checkpoint that was taken out of the state file stays out", "[train]") {
+TEST_CASE("saver: does not restore a checkpoint that was removed from the state file", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 1, 2);
@@ -208,7 +206,8 @@ TEST_CASE("saver: a checkpoint that was taken out of the state file stays out", 
   });
 }
 
-TEST_CASE("saver: who has chosen an older one gets no newer one that is listed", "[train]") {
+TEST_CASE("saver: does not restore a listed checkpoint that is newer than the chosen one",
+          "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 4, 2);
@@ -224,8 +223,7 @@ TEST_CASE("saver: who has chosen an older one gets no newer one that is listed",
   });
 }
 
-TEST_CASE("saver: with a state file that is damaged, no more is taken over than may be kept",
-          "[train]") {
+TEST_CASE("saver: with a corrupt state file, adopts at most max_to_keep checkpoints", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     saver_options o = two_of(p);
@@ -262,7 +260,7 @@ TEST_CASE("saver: with a state file that is damaged, no more is taken over than 
   });
 }
 
-TEST_CASE("saver: without a state file there is nothing to go on with", "[train]") {
+TEST_CASE("saver: without a state file, restores nothing", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await put(w, p, 3);
@@ -279,7 +277,7 @@ TEST_CASE("saver: without a state file there is nothing to go on with", "[train]
   });
 }
 
-TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") {
+TEST_CASE("saver: without a state file, warns how to resume", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
     co_await save_steps(p, 8, 3);
@@ -301,7 +299,7 @@ TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") 
   });
 }
 
-TEST_CASE("saver: who has lost the state file is told a line of one, whatever the name",
+TEST_CASE("saver: without a state file, the warning contains a valid line for any name",
           "[train]") {
   in_world([](world&) -> task<> {
     program p;
@@ -318,7 +316,7 @@ TEST_CASE("saver: who has lost the state file is told a line of one, whatever th
   });
 }
 
-TEST_CASE("saver: a file of another kind under the name of a checkpoint is left alone", "[train]") {
+TEST_CASE("saver: leaves a different file with the name of a checkpoint", "[train]") {
   const auto text = [](world& w) -> task<> {
     w.files().write_file(path_of(3), "no checkpoint");
     co_return;
@@ -326,7 +324,7 @@ TEST_CASE("saver: a file of another kind under the name of a checkpoint is left 
   check_left_alone(text, path_of(3));
 }
 
-TEST_CASE("saver: a checkpoint that is cut off is left alone", "[train]") {
+TEST_CASE("saver: leaves a truncated checkpoint", "[train]") {
   const auto half = [](world& w) -> task<> {
     program p;
     co_await put(w, p, 3);
@@ -336,12 +334,11 @@ TEST_CASE("saver: a checkpoint that is cut off is left alone", "[train]") {
   check_left_alone(half, path_of(3));
 }
 
-TEST_CASE("saver: an unlisted checkpoint of another program is left alone", "[train]") {
+TEST_CASE("saver: leaves an unlisted checkpoint of another program", "[train]") {
   check_left_alone([](world& w) { return put_of_another(w, 3); }, path_of(3));
 }
 
-TEST_CASE("saver: an unlisted checkpoint of an earlier step is left alone, however new",
-          "[train]") {
+TEST_CASE("saver: leaves an unlisted checkpoint of an earlier step, however new", "[train]") {
   const auto earlier = [](world& w) -> task<> {
     program p;
     co_await put(w, p, 0);
@@ -349,7 +346,7 @@ TEST_CASE("saver: an unlisted checkpoint of an earlier step is left alone, howev
   check_left_alone(earlier, path_of(0));
 }
 
-TEST_CASE("saver: a checkpoint under another basename is left alone", "[train]") {
+TEST_CASE("saver: leaves a checkpoint with a different basename", "[train]") {
   const auto other = [](world& w) -> task<> {
     program p;
     co_await put(w, p, 3);
@@ -359,8 +356,7 @@ TEST_CASE("saver: a checkpoint under another basename is left alone", "[train]")
   check_left_alone(other, "/d/model.ckpt-best-3");
 }
 
-TEST_CASE("saver: what cannot be read while a saver is opened is not adopted, and never deleted",
-          "[train]") {
+TEST_CASE("saver: neither adopts nor deletes a checkpoint that open() cannot read", "[train]") {
   const auto begin = [](world& here) -> task<> {
     leat::checkpoint_registry what("another");
     int x = 0;

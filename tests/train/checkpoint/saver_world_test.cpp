@@ -48,9 +48,8 @@ std::optional<std::int64_t> found(world& w) {
   return p.m.step;
 }
 
-TEST_CASE(
-    "saver: after a crash at any point a checkpoint is whole, and no older than the last save",
-    "[train]") {
+TEST_CASE("saver: after a crash at any point, a checkpoint of the last save or later is intact",
+          "[train]") {
   constexpr std::uint64_t seeds = slow_build ? 2 : 20;
   std::set<std::int64_t> ahead;
   std::set<std::optional<std::int64_t>> all;
@@ -155,15 +154,17 @@ void fail_every_call(fault f) {
   CHECK(failed > 10);
 }
 
-TEST_CASE("saver: the n-th call fails with EIO, for every n: another save saves", "[train]") {
+TEST_CASE("saver: a second save succeeds after the n-th call fails with EIO, for every n",
+          "[train]") {
   fail_every_call(fault::io_error);
 }
 
-TEST_CASE("saver: the n-th call fails with ENOSPC, for every n: another save saves", "[train]") {
+TEST_CASE("saver: a second save succeeds after the n-th call fails with ENOSPC, for every n",
+          "[train]") {
   fail_every_call(fault::no_space);
 }
 
-TEST_CASE("saver: a full disk leaves the checkpoints as they are, and says so", "[train]") {
+TEST_CASE("saver: a full disk is an error and leaves the checkpoints unchanged", "[train]") {
   world w(1, {.files = {.size = 1500}});
   program p;
   std::int64_t acknowledged = 0;
@@ -185,7 +186,7 @@ TEST_CASE("saver: a full disk leaves the checkpoints as they are, and says so", 
   CHECK((step == acknowledged || step == acknowledged + 1));
 }
 
-TEST_CASE("saver: a thousand days on which files fail at random", "[train]") {
+TEST_CASE("saver: a thousand runs with random file errors", "[train]") {
   const leat::sim::fault_rates rates{.short_transfer = 0.1,
                                      .interrupted = 0.02,
                                      .again = 0.02,
@@ -228,7 +229,7 @@ TEST_CASE("saver: a thousand days on which files fail at random", "[train]") {
   CHECK(failures > 100);
 }
 
-TEST_CASE("saver: a save that is stopped has happened or has not", "[train]") {
+TEST_CASE("saver: a stopped save has completed or changed nothing", "[train]") {
   int saved = 0;
   int stopped = 0;
   bool reached = true;
@@ -262,7 +263,7 @@ TEST_CASE("saver: a save that is stopped has happened or has not", "[train]") {
   CHECK(saved > 1);
 }
 
-TEST_CASE("saver: wrong bits on the way never become values", "[train]") {
+TEST_CASE("saver: wrong bits in a read never become values", "[train]") {
   int refused = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = {.bit_flip = 0.1}}});

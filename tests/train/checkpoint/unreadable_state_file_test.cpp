@@ -35,7 +35,7 @@ std::size_t count_of(const words& all, std::string_view part) {
       std::ranges::count_if(all, [&](const std::string& w) { return contains(w, part); }));
 }
 
-TEST_CASE("supervisor: an unreadable state file is reported, and the newest checkpoint restored",
+TEST_CASE("supervisor: reports an unreadable state file and restores the newest checkpoint",
           "[train]") {
   const std::string text =
       GENERATE(as<std::string>(), "", "\n", "no state\n", std::string(40, '\0'),
@@ -64,7 +64,7 @@ TEST_CASE("supervisor: an unreadable state file is reported, and the newest chec
   });
 }
 
-TEST_CASE("supervisor: with an empty state file a damaged checkpoint is skipped", "[train]") {
+TEST_CASE("supervisor: with an empty state file, skips a corrupt checkpoint", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner first;
     co_await learn(first, 3);

@@ -30,7 +30,7 @@ leat::checkpoint_saver_hook_options noting(steps& saved, leat::step_interval eve
   return o;
 }
 
-TEST_CASE("97. checkpoints each two seconds", "[train]") {
+TEST_CASE("checkpoint_saver_hook: saves every two seconds [97]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     steps saved;
@@ -51,7 +51,8 @@ TEST_CASE("97. checkpoints each two seconds", "[train]") {
   });
 }
 
-TEST_CASE("97. checkpoints each two steps, when created, and at the end", "[train]") {
+TEST_CASE("checkpoint_saver_hook: saves every two steps, when created and at the end [97]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     steps saved;
@@ -96,7 +97,7 @@ TEST_CASE("97. checkpoints each two steps, when created, and at the end", "[trai
   });
 }
 
-TEST_CASE("97. listeners of saves; one has enough", "[train]") {
+TEST_CASE("checkpoint_saver_hook: calls listeners, one of which requests a stop [97]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     words called;
@@ -136,7 +137,7 @@ TEST_CASE("97. listeners of saves; one has enough", "[train]") {
   });
 }
 
-TEST_CASE("checkpoint_saver_hook: only at the end, or never", "[train]") {
+TEST_CASE("checkpoint_saver_hook: saves only at the end, or never", "[train]") {
   for (const bool at_end : {true, false}) {
     in_world([&](leat::sim::world& w) -> task<> {
       learner l;

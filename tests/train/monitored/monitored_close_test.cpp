@@ -34,7 +34,7 @@ leat::monitored_session_options ending_in(monitored_learner& l, int& ends) {
   return o;
 }
 
-TEST_CASE("monitored_session: a request to stop just before a run ends well", "[train]") {
+TEST_CASE("monitored_session: a stop request just before the end of a successful run", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     int ends = 0;
@@ -54,7 +54,7 @@ TEST_CASE("monitored_session: a request to stop just before a run ends well", "[
   });
 }
 
-TEST_CASE("monitored_session: a step that is no coroutine ends the input as one does", "[train]") {
+TEST_CASE("monitored_session: a step that is a plain function can end the input", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     int ends = 0;
@@ -76,7 +76,7 @@ TEST_CASE("monitored_session: a step that is no coroutine ends the input as one 
   });
 }
 
-TEST_CASE("monitored_session: a body that has closed it goes on", "[train]") {
+TEST_CASE("monitored_session: a body continues after it closed the session", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     int ends = 0;
@@ -96,7 +96,7 @@ TEST_CASE("monitored_session: a body that has closed it goes on", "[train]") {
   });
 }
 
-TEST_CASE("stop_at_step_hook: as many steps as there can be are never reached", "[train]") {
+TEST_CASE("stop_at_step_hook: the largest number of steps is never reached", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     l.step = 5;

@@ -34,7 +34,9 @@ using leat_test::scaled_count;
 using leat_test::thrown_by;
 using leat_test::words;
 
-TEST_CASE("90. aborted or unavailable once: the same run goes on from the checkpoint", "[train]") {
+TEST_CASE(
+    "monitored_session: after one aborted or unavailable, the run resumes from the checkpoint [90]",
+    "[train]") {
   for (const errc code : {errc::aborted, errc::unavailable}) {
     for (const bool saved : {false, true}) {
       in_world([&](leat::sim::world& w) -> task<> {
@@ -71,7 +73,8 @@ TEST_CASE("90. aborted or unavailable once: the same run goes on from the checkp
   }
 }
 
-TEST_CASE("91. aborted once while the session is created", "[train]") {
+TEST_CASE("monitored_session: retries after aborted during the creation of a session [91]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored("");
@@ -88,7 +91,9 @@ TEST_CASE("91. aborted once while the session is created", "[train]") {
   });
 }
 
-TEST_CASE("91. of a session, too, the last error leaves when all attempts have failed", "[train]") {
+TEST_CASE(
+    "monitored_session: throws the last error after all attempts to create a session failed [91]",
+    "[train]") {
   for (const bool in_step : {false, true}) {
     in_world([&](leat::sim::world&) -> task<> {
       monitored_learner l;
@@ -124,7 +129,7 @@ TEST_CASE("91. of a session, too, the last error leaves when all attempts have f
   }
 }
 
-TEST_CASE("91. a run that goes well takes the failures back", "[train]") {
+TEST_CASE("monitored_session: a successful run resets the count of failures [91]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -142,7 +147,8 @@ TEST_CASE("91. a run that goes well takes the failures back", "[train]") {
   });
 }
 
-TEST_CASE("monitored_session: runs that only repeat lost steps take no failure back", "[train]") {
+TEST_CASE("monitored_session: runs that repeat lost steps do not reset the count of failures",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored("");
@@ -162,7 +168,8 @@ TEST_CASE("monitored_session: runs that only repeat lost steps take no failure b
   });
 }
 
-TEST_CASE("93. aborted, from a background task: another session, and no stop", "[train]") {
+TEST_CASE("monitored_session: aborted in a background task creates another session [93]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -188,7 +195,8 @@ TEST_CASE("93. aborted, from a background task: another session, and no stop", "
   });
 }
 
-TEST_CASE("93. aborted, from a background task, ends the wait of a step", "[train]") {
+TEST_CASE("monitored_session: aborted in a background task ends the wait of a step [93]",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -218,7 +226,8 @@ TEST_CASE("93. aborted, from a background task, ends the wait of a step", "[trai
   });
 }
 
-TEST_CASE("monitored_session: one that cannot begin anew says so", "[train]") {
+TEST_CASE("monitored_session: reports that it cannot restart without a checkpoint and init",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored("");
@@ -236,7 +245,7 @@ TEST_CASE("monitored_session: one that cannot begin anew says so", "[train]") {
   });
 }
 
-TEST_CASE("monitored_session: what does not end is not restored beneath", "[train]") {
+TEST_CASE("monitored_session: does not restore while a task keeps running", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::fifo_queue<int> end(1);
@@ -269,7 +278,7 @@ TEST_CASE("monitored_session: what does not end is not restored beneath", "[trai
   });
 }
 
-TEST_CASE("monitored_session: a request to stop ends the wait for another attempt", "[train]") {
+TEST_CASE("monitored_session: a stop request ends the wait for another attempt", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -368,7 +377,7 @@ task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& crea
   co_return learnt;
 }
 
-TEST_CASE("monitored_session: each line is learnt once, whatever fails and when", "[train]") {
+TEST_CASE("monitored_session: learns each line once after any failure", "[train]") {
   std::string expected;
   int all_created = 0;
   const std::uint64_t seeds = scaled_count(40);

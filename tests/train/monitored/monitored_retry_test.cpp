@@ -25,7 +25,7 @@ using leat_test::in_world;
 using leat_test::monitored_learner;
 using leat_test::thrown_by;
 
-TEST_CASE("monitored_session: without a state a step is only run again", "[train]") {
+TEST_CASE("monitored_session: without a state, repeats only the failed step", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored("");
@@ -48,7 +48,8 @@ TEST_CASE("monitored_session: without a state a step is only run again", "[train
   });
 }
 
-TEST_CASE("monitored_session: a worker that fails goes on from what the chief has", "[train]") {
+TEST_CASE("monitored_session: a failed worker resumes from the checkpoint of its chief",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner chief;
     leat::monitored_session_options saving = chief.monitored();
@@ -77,7 +78,7 @@ TEST_CASE("monitored_session: a worker that fails goes on from what the chief ha
   });
 }
 
-TEST_CASE("monitored_session: opened by hand it tries again, too", "[train]") {
+TEST_CASE("monitored_session: retries also if it was opened with open()", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -97,8 +98,9 @@ TEST_CASE("monitored_session: opened by hand it tries again, too", "[train]") {
   });
 }
 
-TEST_CASE("monitored_session: between two sessions it is not to stop, and tells what failed",
-          "[train]") {
+TEST_CASE(
+    "monitored_session: between two sessions should_stop() is false, and the failure is reported",
+    "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -139,7 +141,7 @@ TEST_CASE("monitored_session: between two sessions it is not to stop, and tells 
   });
 }
 
-TEST_CASE("monitored_session: what cannot be opened is no end of input", "[train]") {
+TEST_CASE("monitored_session: a failed open is not the end of the input", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();

@@ -31,7 +31,8 @@ using leat_test::run_to_the_end;
 using leat_test::thrown_by;
 using leat_test::words;
 
-TEST_CASE("93. an error of a background task: leaves the scope, and ends the loop", "[train]") {
+TEST_CASE("monitored_session: an error of a background task ends the loop and is thrown [93]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     monitored_session s(l.monitored());
@@ -52,8 +53,9 @@ TEST_CASE("93. an error of a background task: leaves the scope, and ends the loo
   });
 }
 
-TEST_CASE("93. an error of a background task cancels what a step and the body wait for",
-          "[train]") {
+TEST_CASE(
+    "monitored_session: an error of a background task cancels waits of a step and the body [93]",
+    "[train]") {
   for (const bool in_step : {true, false}) {
     in_world([&](leat::sim::world& w) -> task<> {
       monitored_learner l;
@@ -77,7 +79,7 @@ TEST_CASE("93. an error of a background task cancels what a step and the body wa
   }
 }
 
-TEST_CASE("94. a run after a hook has asked for a stop is refused", "[train]") {
+TEST_CASE("monitored_session: rejects a run after a hook requested a stop [94]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -97,7 +99,8 @@ TEST_CASE("94. a run after a hook has asked for a stop is refused", "[train]") {
   });
 }
 
-TEST_CASE("94. what two set is refused: two hooks, or a hook and the caller", "[train]") {
+TEST_CASE("monitored_session: rejects an input that two hooks, or a hook and the caller, set [94]",
+          "[train]") {
   for (const bool by_caller : {true, false}) {
     in_world([&](leat::sim::world&) -> task<> {
       monitored_learner l;
@@ -127,8 +130,10 @@ TEST_CASE("94. what two set is refused: two hooks, or a hook and the caller", "[
   }
 }
 
-TEST_CASE("94. inputs of hooks and of the caller reach the step, its results the hooks",
-          "[train]") {
+TEST_CASE(
+    "monitored_session: passes inputs of hooks and caller to the step, and its results to hooks "
+    "[94]",
+    "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -173,7 +178,9 @@ task<> train_once(monitored_learner& l, leat::monitored_session_options o, int s
   co_await s.managed(body);
 }
 
-TEST_CASE("99. what is left is gone on with; without checkpoints it begins anew", "[train]") {
+TEST_CASE(
+    "monitored_session: resumes from checkpoints, or starts from the beginning without them [99]",
+    "[train]") {
   for (const bool saved : {true, false}) {
     in_world([&](leat::sim::world&) -> task<> {
       for (int round = 0; round < 2; ++round) {
@@ -188,7 +195,8 @@ TEST_CASE("99. what is left is gone on with; without checkpoints it begins anew"
   }
 }
 
-TEST_CASE("99. checkpoints each 100 steps; summaries somewhere else", "[train]") {
+TEST_CASE("monitored_session: saves every 100 steps, with summaries in another directory [99]",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -211,7 +219,7 @@ TEST_CASE("99. checkpoints each 100 steps; summaries somewhere else", "[train]")
   });
 }
 
-TEST_CASE("monitored_session: tells how full queues are, and what stages do", "[train]") {
+TEST_CASE("monitored_session: writes fill levels of queues and rates of stages", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     leat::fifo_queue<int> lines(4, "lines");
@@ -242,7 +250,7 @@ TEST_CASE("monitored_session: tells how full queues are, and what stages do", "[
   });
 }
 
-TEST_CASE("monitored_session: a job that is at its last step does no more", "[train]") {
+TEST_CASE("monitored_session: a job at its last step runs no further step", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     for (int round = 0; round < 2; ++round) {
       monitored_learner l;
@@ -261,7 +269,7 @@ TEST_CASE("monitored_session: a job that is at its last step does no more", "[tr
   });
 }
 
-TEST_CASE("monitored_session: hooks are called in order, those that save last", "[train]") {
+TEST_CASE("monitored_session: calls hooks in order, and saving hooks last", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     monitored_learner l;
     words called;
@@ -291,7 +299,7 @@ TEST_CASE("monitored_session: hooks are called in order, those that save last", 
   });
 }
 
-TEST_CASE("monitored_session: end of input in a step is a clean end, and saved", "[train]") {
+TEST_CASE("monitored_session: end of input in a step is a clean end and is saved", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     bool ended = false;
@@ -317,7 +325,8 @@ TEST_CASE("monitored_session: end of input in a step is a clean end, and saved",
   });
 }
 
-TEST_CASE("monitored_session: behind an error nothing is saved, and no hook ends", "[train]") {
+TEST_CASE("monitored_session: after an error, saves nothing and calls no end() of a hook",
+          "[train]") {
   for (const bool swallowed : {false, true}) {
     in_world([&](leat::sim::world& w) -> task<> {
       monitored_learner l;

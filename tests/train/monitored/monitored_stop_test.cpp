@@ -36,7 +36,7 @@ std::shared_ptr<leat::session_hook> saves_each_step(
   return std::make_shared<leat::checkpoint_saver_hook>(o);
 }
 
-TEST_CASE("monitored_session: stopped from outside, a step that was cut is not saved", "[train]") {
+TEST_CASE("monitored_session: does not save a step that an outside stop cancelled", "[train]") {
   for (const bool in_step : {true, false}) {
     in_world([&](leat::sim::world& w) -> task<> {
       monitored_learner l;
@@ -81,7 +81,7 @@ TEST_CASE("monitored_session: stopped from outside, a step that was cut is not s
   }
 }
 
-TEST_CASE("monitored_session: a request to stop lets the run end, and its save", "[train]") {
+TEST_CASE("monitored_session: a stop request lets the run and its save finish", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -104,7 +104,8 @@ TEST_CASE("monitored_session: a request to stop lets the run end, and its save",
   });
 }
 
-TEST_CASE("monitored_session: a stop at once cuts a save; the older one stays", "[train]") {
+TEST_CASE("monitored_session: an immediate stop cancels a save, and the older checkpoint remains",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -133,7 +134,7 @@ TEST_CASE("monitored_session: a stop at once cuts a save; the older one stays", 
   });
 }
 
-TEST_CASE("monitored_session: a clean stop at once ends the body, without an error", "[train]") {
+TEST_CASE("monitored_session: an immediate clean stop ends the body without an error", "[train]") {
   for (const bool in_step : {true, false}) {
     in_world([&](leat::sim::world& w) -> task<> {
       monitored_learner l;
@@ -156,7 +157,7 @@ TEST_CASE("monitored_session: a clean stop at once ends the body, without an err
   }
 }
 
-TEST_CASE("monitored_session: an error of a hook after a clean stop, told or thrown", "[train]") {
+TEST_CASE("monitored_session: reports or throws an error of a hook after a clean stop", "[train]") {
   for (const bool thrown : {true, false}) {
     in_world([&](leat::sim::world&) -> task<> {
       monitored_learner l;
@@ -179,8 +180,7 @@ TEST_CASE("monitored_session: an error of a hook after a clean stop, told or thr
   }
 }
 
-TEST_CASE("monitored_session: hooks that fail at the end: all are called, the first leaves",
-          "[train]") {
+TEST_CASE("monitored_session: calls end() of all hooks and throws the first error", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -205,7 +205,7 @@ TEST_CASE("monitored_session: hooks that fail at the end: all are called, the fi
   });
 }
 
-TEST_CASE("monitored_session: a hook that fails in begin: nothing is opened", "[train]") {
+TEST_CASE("monitored_session: opens nothing if begin() of a hook fails", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -228,7 +228,7 @@ TEST_CASE("monitored_session: a hook that fails in begin: nothing is opened", "[
   });
 }
 
-TEST_CASE("monitored_session: what the body catches: of a hook, or of the last attempt",
+TEST_CASE("monitored_session: the body can catch an error of a hook or of the last attempt",
           "[train]") {
   for (const bool passes : {false, true}) {
     in_world([&](leat::sim::world& w) -> task<> {
@@ -270,7 +270,7 @@ TEST_CASE("monitored_session: what the body catches: of a hook, or of the last a
   });
 }
 
-TEST_CASE("monitored_session: nothing is saved that a hook has refused", "[train]") {
+TEST_CASE("monitored_session: does not save a step that a hook rejected", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -291,7 +291,7 @@ TEST_CASE("monitored_session: nothing is saved that a hook has refused", "[train
   });
 }
 
-TEST_CASE("monitored_session: step by step, closed once", "[train]") {
+TEST_CASE("monitored_session: can be closed once after single steps", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     monitored_session s(l.monitored());
@@ -318,7 +318,7 @@ TEST_CASE("monitored_session: step by step, closed once", "[train]") {
   });
 }
 
-TEST_CASE("monitored_session: a worker goes on from the chief, and writes nothing", "[train]") {
+TEST_CASE("monitored_session: a worker restores from its chief and writes nothing", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner worker;
     bool called = false;
@@ -353,7 +353,7 @@ TEST_CASE("monitored_session: a worker goes on from the chief, and writes nothin
   });
 }
 
-TEST_CASE("monitored_session: options that make no sense", "[train]") {
+TEST_CASE("monitored_session: rejects invalid options", "[train]") {
   monitored_learner l;
   const auto refused = [&](leat::monitored_session_options o) {
     return leat_test::refusal([&] {

@@ -26,7 +26,8 @@ using leat_test::in_world;
 using leat_test::monitored_learner;
 using leat_test::thrown_by;
 
-TEST_CASE("monitored_session: made in one task, stopped through the one that runs it", "[train]") {
+TEST_CASE("monitored_session: created in one task, stopped through the task that runs it",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     monitored_session s(l.monitored());  // here
@@ -47,7 +48,7 @@ TEST_CASE("monitored_session: made in one task, stopped through the one that run
   });
 }
 
-TEST_CASE("monitored_session: opened in one task, run in another, which is stopped", "[train]") {
+TEST_CASE("monitored_session: opened in one task, run in another task that is stopped", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     monitored_session s(l.monitored());
@@ -150,7 +151,7 @@ TEST_CASE("checkpoint_saver_hook: waits for the end of another task's step", "[t
   });
 }
 
-TEST_CASE("monitored_session: a request to stop ends the wait for the step of others", "[train]") {
+TEST_CASE("monitored_session: a stop request ends the wait for the step of others", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
@@ -177,7 +178,7 @@ TEST_CASE("monitored_session: a request to stop ends the wait for the step of ot
   });
 }
 
-TEST_CASE("monitored_session: a request to stop ends a worker's wait for the chief", "[train]") {
+TEST_CASE("monitored_session: a stop request ends a worker's wait for the chief", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     for (const bool managed : {true, false}) {
       monitored_learner l;

@@ -16,7 +16,7 @@ using leat::named_values;
 using leat_test::contains;
 using leat_test::refusal;
 
-TEST_CASE("named_values: any type comes back as it was, in order", "[train]") {
+TEST_CASE("named_values: returns values of any type unchanged, in order", "[train]") {
   named_values v;
   v.add("rate", 0.5).add("name", "adam").add("sizes", std::vector<int>{1, 2}).add("steps", 7);
   CHECK(v.get<double>("rate") == 0.5);
@@ -30,7 +30,7 @@ TEST_CASE("named_values: any type comes back as it was, in order", "[train]") {
   CHECK(named_values().empty());
 }
 
-TEST_CASE("named_values: a number of whatever type, or none", "[train]") {
+TEST_CASE("named_values: number() converts any arithmetic type, or is empty", "[train]") {
   named_values v;
   v.add("float", 0.25F).add("int", -3).add("bool", true).add("text", "1");
   CHECK(v.number("float") == 0.25);
@@ -39,7 +39,7 @@ TEST_CASE("named_values: a number of whatever type, or none", "[train]") {
   CHECK_FALSE(v.number("text").has_value());
 }
 
-TEST_CASE("named_values: what is not there, twice there, or of another type", "[train]") {
+TEST_CASE("named_values: rejects a missing, duplicate or differently typed value", "[train]") {
   named_values v;
   CHECK(contains(refusal([&] { return v.get<int>("a"); }, errc::not_found), "the list is empty"));
   v.add("a", 1).add("b", 2);

@@ -34,7 +34,7 @@ using leat_test::thrown_by;
 using leat_test::words;
 using steps = std::vector<std::int64_t>;
 
-TEST_CASE("95. stop at a step, or behind so many", "[train]") {
+TEST_CASE("stop_at_step_hook: stops at a step or after a number of steps [95]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::stop_at_step_hook last({.last_step = 10});
@@ -86,7 +86,7 @@ task<steps> steps_of(std::string tag) {
   co_return all;
 }
 
-TEST_CASE("98. summaries each eight steps, and each nine seconds", "[train]") {
+TEST_CASE("summary_saver_hook: writes every eight steps, or every nine seconds [98]", "[train]") {
   for (const bool by_time : {false, true}) {
     in_world([&](leat::sim::world&) -> task<> {
       learner l;
@@ -117,7 +117,8 @@ TEST_CASE("98. summaries each eight steps, and each nine seconds", "[train]") {
   }
 }
 
-TEST_CASE("summary_saver_hook: a function of the run; what is empty is not written", "[train]") {
+TEST_CASE("summary_saver_hook: calls a function of the run, and does not write empty summaries",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::summary_saver_hook_options o;
@@ -145,7 +146,7 @@ TEST_CASE("summary_saver_hook: a function of the run; what is empty is not writt
   });
 }
 
-TEST_CASE("98. steps a second, each ten of thirty", "[train]") {
+TEST_CASE("step_counter_hook: reports steps per second every 10 steps [98]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::step_counter_hook hook({.every = {.steps = 10}});
@@ -166,7 +167,7 @@ TEST_CASE("98. steps a second, each ten of thirty", "[train]") {
   });
 }
 
-TEST_CASE("step_counter_hook: a step that does not move is told five times", "[train]") {
+TEST_CASE("step_counter_hook: warns five times about a step that does not increase", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::step_counter_hook hook({.every = {.steps = 10}, .name = "my_step"});
@@ -180,7 +181,7 @@ TEST_CASE("step_counter_hook: a step that does not move is told five times", "[t
   });
 }
 
-TEST_CASE("step_counter_hook: begins to count anew in a new session", "[train]") {
+TEST_CASE("step_counter_hook: restarts its count in a new session", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::step_counter_hook hook({.every = {.steps = 10}});
@@ -204,7 +205,7 @@ TEST_CASE("step_counter_hook: begins to count anew in a new session", "[train]")
   });
 }
 
-TEST_CASE("nan_hook: an error, or a stop", "[train]") {
+TEST_CASE("nan_hook: throws an error or requests a stop", "[train]") {
   for (const bool fails : {true, false}) {
     in_world([&](leat::sim::world&) -> task<> {
       learner l;
@@ -233,7 +234,7 @@ TEST_CASE("nan_hook: an error, or a stop", "[train]") {
   }
 }
 
-TEST_CASE("nan_hook: a loss that is not there, or no number", "[train]") {
+TEST_CASE("nan_hook: rejects a missing or non-numeric loss", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::nan_hook hook;
@@ -249,7 +250,7 @@ TEST_CASE("nan_hook: a loss that is not there, or no number", "[train]") {
   });
 }
 
-TEST_CASE("logging_hook: lines of numbers", "[train]") {
+TEST_CASE("logging_hook: writes a line of numbers", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     words lines;
@@ -302,7 +303,7 @@ TEST_CASE("step_waiter_hook: waits for the step of others", "[train]") {
                  "interval is not positive"));
 }
 
-TEST_CASE("hooks of steps: a program whose steps are unknown is refused", "[train]") {
+TEST_CASE("hooks of steps: reject a program with an unknown step number", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     supervisor sv({});
     leat::checkpoint_saver_hook checkpoints;
@@ -318,7 +319,7 @@ TEST_CASE("hooks of steps: a program whose steps are unknown is refused", "[trai
   });
 }
 
-TEST_CASE("function_hook: calls what it was given, and may have nothing", "[train]") {
+TEST_CASE("function_hook: calls the functions that are set", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     words called;

@@ -17,7 +17,7 @@ using leat::time_point;
 using leat_test::contains;
 using leat_test::refusal;
 
-TEST_CASE("step_timer: the first time at once, then behind so many steps", "[train]") {
+TEST_CASE("step_timer: is due at once, then after the number of steps", "[train]") {
   step_timer t(step_interval{.steps = 3}, "a hook");
   const time_point now{};
   CHECK(t.is_due(5, now));
@@ -30,7 +30,7 @@ TEST_CASE("step_timer: the first time at once, then behind so many steps", "[tra
   CHECK(t.is_due(5, now));
 }
 
-TEST_CASE("step_timer: behind so much time, and never twice at a step", "[train]") {
+TEST_CASE("step_timer: is due after the interval in time, and never twice at a step", "[train]") {
   step_timer t(step_interval{.time = 2s}, "a hook");
   const time_point now{};
   CHECK(t.is_due(1, now));
@@ -40,7 +40,7 @@ TEST_CASE("step_timer: behind so much time, and never twice at a step", "[train]
   CHECK_FALSE(t.is_due(1, now + 1h));
 }
 
-TEST_CASE("step_timer: either steps or time, above 0", "[train]") {
+TEST_CASE("step_timer: requires either steps or time, greater than 0", "[train]") {
   const auto why = [](step_interval every) {
     return refusal([&] {
       const step_timer t(every, "my_hook");

@@ -28,7 +28,7 @@ task<> learn_in(world& here, int process, int from, int to) {
   co_await writer.close();
 }
 
-TEST_CASE("event_writer: case 89: a restart within a second is read as one", "[train]") {
+TEST_CASE("event_writer: a restart within a second is read as a restart [89]", "[train]") {
   const std::chrono::seconds clock_jumps[] = {0s, -1h, 2s};
   for (const auto& [first, second] : {std::pair(1, 2), std::pair(9, 10), std::pair(10, 9)}) {
     for (const std::chrono::seconds jump : clock_jumps) {
@@ -52,7 +52,7 @@ TEST_CASE("event_writer: case 89: a restart within a second is read as one", "[t
   }
 }
 
-TEST_CASE("event_writer: names of others count as far as they tell a second", "[train]") {
+TEST_CASE("event_writer: names of other files count if they contain a time in seconds", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     here.jump_wall_clock(leat::wall_time_point(1'500'000'000'500ms) - here.wall_clock());

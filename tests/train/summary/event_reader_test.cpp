@@ -65,8 +65,7 @@ leat::event_run read(world& w, leat::event_reader_options options = {}) {
   return run;
 }
 
-TEST_CASE("event_reader: case 89: a restart takes back what was read of its step and later",
-          "[train]") {
+TEST_CASE("event_reader: a restart discards values of its step and later steps [89]", "[train]") {
   world w(1);
   const auto train = [](std::int64_t from, std::int64_t to, double value) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -121,8 +120,7 @@ TEST_CASE("event_accumulator: without a version a smaller step discards the same
   CHECK(steps_of(c.series().scalars.at("b")) == steps{2});
 }
 
-TEST_CASE("event_reader: files are read in the order of their names, and no other ones",
-          "[train]") {
+TEST_CASE("event_reader: reads only event files, in the order of their names", "[train]") {
   world w(1);
   w.files().write_file("/d/events.out.tfevents.0000000002.b", framed({version(), scalar("a", 2)}));
   w.files().write_file("/d/events.out.tfevents.0000000001.z", framed({version(), scalar("a", 1)}));
@@ -135,7 +133,7 @@ TEST_CASE("event_reader: files are read in the order of their names, and no othe
   CHECK(run.unwritten == 0);
 }
 
-TEST_CASE("event_reader: a last record that is cut off is not written yet", "[train]") {
+TEST_CASE("event_reader: a truncated last record counts as not yet written", "[train]") {
   const std::string whole = framed({version(), scalar("a", 1)});
   const std::string more = whole + framed({scalar("a", 2)});
   for (std::size_t size = whole.size(); size < more.size(); ++size) {
@@ -147,7 +145,7 @@ TEST_CASE("event_reader: a last record that is cut off is not written yet", "[tr
   }
 }
 
-TEST_CASE("event_reader: damage is an error that names file and record, or is left out",
+TEST_CASE("event_reader: corruption is an error that names file and record, or is skipped",
           "[train]") {
   world w(1);
   std::string bytes = framed({version(), scalar("a", 1), "\xff\xff\xff", scalar("a", 2)});
@@ -188,7 +186,7 @@ TEST_CASE("event_reader: limits on records, values and points", "[train]") {
   CHECK(read(w).series.scalars.size() == 2);
 }
 
-TEST_CASE("event_reader: a directory without events is an error, with others below it not",
+TEST_CASE("event_reader: a directory without events is an error unless subdirectories have events",
           "[train]") {
   world w(1);
   w.files().write_file("/d/x", "");
@@ -205,7 +203,7 @@ TEST_CASE("event_reader: a directory without events is an error, with others bel
   });
 }
 
-TEST_CASE("event_reader: an empty path is refused as such", "[train]") {
+TEST_CASE("event_reader: rejects an empty path", "[train]") {
   world w(1);
   const auto read_nothing = [&] {
     w.run([](world&) -> task<> { static_cast<void>(co_await leat::read_events("")); });

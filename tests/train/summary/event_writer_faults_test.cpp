@@ -80,7 +80,7 @@ task<int> retry_until_success() {
   co_return refused;
 }
 
-TEST_CASE("event_writer: the n-th call fails, for every n: all that was taken is written once",
+TEST_CASE("event_writer: writes accepted events once after the n-th call fails, for every n",
           "[train]") {
   int refused = 0;
   for (const fault f : {fault::io_error, fault::no_space, fault::short_transfer,
@@ -98,7 +98,7 @@ TEST_CASE("event_writer: the n-th call fails, for every n: all that was taken is
   CHECK(refused > 10);
 }
 
-TEST_CASE("event_writer: with many faults all that was taken is written once", "[train]") {
+TEST_CASE("event_writer: writes accepted events once despite many faults", "[train]") {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     leat::sim::fault_rates rates;
     rates.short_transfer = 0.2;
@@ -113,8 +113,7 @@ TEST_CASE("event_writer: with many faults all that was taken is written once", "
   }
 }
 
-TEST_CASE("event_writer: a full disk is told by the next add, and nothing grows without end",
-          "[train]") {
+TEST_CASE("event_writer: the next add reports a full disk, and memory stays bounded", "[train]") {
   world w(1, {.files = {.size = 1000}});
   w.run([](world& here) -> task<> {
     leat::event_writer_options options;
@@ -158,8 +157,7 @@ TEST_CASE("event_writer: a full disk is told by the next add, and nothing grows 
 }
 
 TEST_CASE(
-    "event_writer: after a crash at any point a reader finds a beginning of what was added, "
-    "and all that a durable flush has waited for",
+    "event_writer: after a crash a reader finds a prefix of the events, up to a durable flush",
     "[train]") {
   std::size_t torn = 0;
   std::size_t crashes = 0;

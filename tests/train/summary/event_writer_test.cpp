@@ -61,7 +61,7 @@ std::string content(world& w, const std::string& path) {
   return w.files().read_file(path).value_or("");
 }
 
-TEST_CASE("event_writer: an empty path of the directory is refused at once", "[train]") {
+TEST_CASE("event_writer: rejects an empty directory path", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     std::string said;
@@ -76,7 +76,7 @@ TEST_CASE("event_writer: an empty path of the directory is refused at once", "[t
   });
 }
 
-TEST_CASE("event_writer: case 81: the golden bytes of a file", "[train]") {
+TEST_CASE("event_writer: writes the golden bytes of a file [81]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -103,8 +103,7 @@ TEST_CASE("event_writer: case 81: the golden bytes of a file", "[train]") {
   CHECK(hex == golden);
 }
 
-TEST_CASE("event_writer: case 82: two writers in one second have two files, and lose nothing",
-          "[train]") {
+TEST_CASE("event_writer: two writers in one second use two files without loss [82]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto first = co_await event_writer::open("/d");
@@ -119,8 +118,7 @@ TEST_CASE("event_writer: case 82: two writers in one second have two files, and 
   });
 }
 
-TEST_CASE("event_writer: case 82: a file of this machine and process, at the time on the wall",
-          "[train]") {
+TEST_CASE("event_writer: the file name has host, process and wall time [82]", "[train]") {
   const temp_dir dir;
   leat::sync_wait([](std::string at) -> task<> {
     auto writer = co_await event_writer::open(at);
@@ -141,8 +139,7 @@ TEST_CASE("event_writer: case 82: a file of this machine and process, at the tim
   }(dir / "runs/1"));
 }
 
-TEST_CASE("event_writer: case 83: a reopened one begins a new file, an open one does not",
-          "[train]") {
+TEST_CASE("event_writer: reopen() begins a new file unless the writer is open [83]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -166,8 +163,7 @@ TEST_CASE("event_writer: case 83: a reopened one begins a new file, an open one 
   });
 }
 
-TEST_CASE("event_writer: case 85: a file that somebody removed is named, the next one is new",
-          "[train]") {
+TEST_CASE("event_writer: names a removed file, and reopen() begins a new one [85]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -191,7 +187,7 @@ TEST_CASE("event_writer: case 85: a file that somebody removed is named, the nex
   });
 }
 
-TEST_CASE("event_writer: case 86: metadata stays with the first value of its tag", "[train]") {
+TEST_CASE("event_writer: writes metadata with the first value of its tag [86]", "[train]") {
   world w(1);
   const auto value = [](std::string tag, std::string metadata) {
     summary s;
@@ -215,8 +211,7 @@ TEST_CASE("event_writer: case 86: metadata stays with the first value of its tag
   });
 }
 
-TEST_CASE("event_writer: case 87: with a disk that is slow the queue fills, and then adds wait",
-          "[train]") {
+TEST_CASE("event_writer: on a slow disk the queue fills and add waits [87]", "[train]") {
   world w(1, {.files = {.faults = {.slow = 1}}});
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -242,7 +237,7 @@ TEST_CASE("event_writer: case 87: with a disk that is slow the queue fills, and 
   });
 }
 
-TEST_CASE("event_writer: case 87: closed with an empty queue it ends at once", "[train]") {
+TEST_CASE("event_writer: close() with an empty queue ends at once [87]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -254,8 +249,7 @@ TEST_CASE("event_writer: case 87: closed with an empty queue it ends at once", "
   });
 }
 
-TEST_CASE("event_writer: the first event is in the file at once, the next after the interval",
-          "[train]") {
+TEST_CASE("event_writer: writes the first event at once, the next after the interval", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -291,7 +285,7 @@ TEST_CASE("event_writer: a full buffer is written without waiting for the interv
   });
 }
 
-TEST_CASE("event_writer: cases 21, 29 to 34: the events of a job, in their order", "[train]") {
+TEST_CASE("event_writer: writes the events of a job in order [21, 29-34]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -317,7 +311,7 @@ TEST_CASE("event_writer: cases 21, 29 to 34: the events of a job, in their order
   });
 }
 
-TEST_CASE("event_writer: case 27: two scopes are two files, each whole", "[train]") {
+TEST_CASE("event_writer: two scopes write two complete files [27]", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
@@ -334,7 +328,7 @@ TEST_CASE("event_writer: case 27: two scopes are two files, each whole", "[train
   });
 }
 
-TEST_CASE("event_writer: what makes no sense is refused, and nothing is added", "[train]") {
+TEST_CASE("event_writer: rejects invalid arguments and adds nothing", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     const auto open = [](leat::event_writer_options o) -> task<> {
@@ -384,7 +378,7 @@ TEST_CASE("event_writer: what makes no sense is refused, and nothing is added", 
   });
 }
 
-TEST_CASE("event_writer: dropped without a close it says so", "[train]") {
+TEST_CASE("event_writer: destruction without close() fails an assertion", "[train]") {
   const std::string said = leat_test::abort_message([] {
     world w(1);
     w.run([](world&) -> task<> { const auto writer = co_await event_writer::open("/d"); });
@@ -392,7 +386,7 @@ TEST_CASE("event_writer: dropped without a close it says so", "[train]") {
   CHECK(contains(said, "event_writer destroyed while open"));
 }
 
-TEST_CASE("with_event_writer: closes on every way out; the first error is thrown", "[train]") {
+TEST_CASE("with_event_writer: closes on every path and throws the first error", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {
     const auto fails = [](event_writer& writer) -> task<> {
@@ -456,8 +450,7 @@ task<> write_and_check(std::string directory, std::vector<leat::scheduler*> thre
   CHECK(in_order);
 }
 
-TEST_CASE("event_writer: tasks of several simulated threads add, each event is written once",
-          "[train]") {
+TEST_CASE("event_writer: writes each event of several simulated threads once", "[train]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     world w(seed, {.threads = 3});
     w.run([](world& here) {
@@ -466,7 +459,7 @@ TEST_CASE("event_writer: tasks of several simulated threads add, each event is w
   }
 }
 
-TEST_CASE("event_writer: a world that fails while one is open ends, and says why", "[train]") {
+TEST_CASE("event_writer: a world that fails while a writer is open reports its error", "[train]") {
   world w(1);
   leat::fifo_queue<int> never(1, "never");
   CHECK_THROWS_AS(w.run([&](world&) -> task<> {
@@ -480,7 +473,7 @@ TEST_CASE("event_writer: a world that fails while one is open ends, and says why
   CHECK(w.files().open_files() == 0);
 }
 
-TEST_CASE("event_writer: tasks of several threads add, each event is written once", "[train]") {
+TEST_CASE("event_writer: writes each event of several threads once", "[train]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 3});
   rt.block_on(write_and_check(

@@ -25,7 +25,7 @@ std::map<std::string, float> values_of(const summary& s) {
   return values;
 }
 
-TEST_CASE("step_rate: case 33: steps by seconds since the last sample", "[train]") {
+TEST_CASE("step_rate: steps per second since the last sample [33]", "[train]") {
   const leat::time_point begin{};
   leat::step_rate rate(begin, 100);
   CHECK(rate.sample(begin + 120s, 340) == summary().add_scalar("global_step/sec", 2));
@@ -35,12 +35,12 @@ TEST_CASE("step_rate: case 33: steps by seconds since the last sample", "[train]
   CHECK(std::isinf(at_once));
 }
 
-TEST_CASE("step_rate: case 34: the name of the step is in the tag", "[train]") {
+TEST_CASE("step_rate: the tag contains the name of the step [34]", "[train]") {
   leat::step_rate rate(leat::time_point{}, 0, "bar/foo");
   CHECK(rate.sample(leat::time_point{} + 1s, 5) == summary().add_scalar("bar/foo/sec", 5));
 }
 
-TEST_CASE("add_fullness: each queue under its tag", "[train]") {
+TEST_CASE("add_fullness: adds each queue under its tag", "[train]") {
   leat::fifo_queue<int> half(4, "half");
   CHECK(half.try_push(1));
   CHECK(half.try_push(2));
@@ -53,8 +53,7 @@ TEST_CASE("add_fullness: each queue under its tag", "[train]") {
                  .add_scalar("empty/fraction_of_8_full", 0));
 }
 
-LEAT_TEST("stage_rates: what went through, and what the tasks waited for, since the last sample",
-          "[train]") {
+LEAT_TEST("stage_rates: records and waits since the last sample", "[train]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   stage_metrics stage("decode");
   stage.add_task();
@@ -87,7 +86,7 @@ LEAT_TEST("stage_rates: what went through, and what the tasks waited for, since 
   CHECK(values.at("decode/waiting_for_input") == 0);
 }
 
-TEST_CASE("stage_rates: of two stages of one name the second has a number", "[train]") {
+TEST_CASE("stage_rates: numbers the second of two stages with the same name", "[train]") {
   stage_metrics a("consumer");
   stage_metrics b("consumer");
   const stage_metrics* const stages[] = {&a, &b};

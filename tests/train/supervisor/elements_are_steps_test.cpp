@@ -64,7 +64,7 @@ TEST_CASE("supervisor: an element that is processed is finished before a stop ta
   }
 }
 
-TEST_CASE("supervisor: a stop of its owner waits for the element, too, and the state is saved") {
+TEST_CASE("supervisor: a stop of its owner waits for the element and saves the state") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -82,7 +82,7 @@ TEST_CASE("supervisor: a stop of its owner waits for the element, too, and the s
   });
 }
 
-TEST_CASE("supervisor: stop() of another task waits for the element, and the state is saved") {
+TEST_CASE("supervisor: stop() in another task waits for the element and saves the state") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -101,7 +101,7 @@ TEST_CASE("supervisor: stop() of another task waits for the element, and the sta
   });
 }
 
-TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not saved") {
+TEST_CASE("supervisor: an element that outlasts step_grace is cancelled and not saved") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -123,7 +123,7 @@ TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not
   });
 }
 
-TEST_CASE("supervisor: a second stop request does not lift the limit of an element") {
+TEST_CASE("supervisor: a second stop request does not remove the time limit of an element") {
   for (const stop_function second : {&stop_now, &stop_after_step}) {
     in_world([second](leat::sim::world& w) -> task<> {
       write_input(w);
@@ -162,7 +162,7 @@ TEST_CASE("supervisor: the error of a service cancels an element") {
   });
 }
 
-TEST_CASE("supervisor: checkpoints are taken between two elements, while input is awaited, too") {
+TEST_CASE("supervisor: saves between two elements and while it awaits input") {
   for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
@@ -195,7 +195,7 @@ TEST_CASE("supervisor: checkpoints are taken between two elements, while input i
   }
 }
 
-TEST_CASE("supervisor: an element may save, also while another save waits for its end") {
+TEST_CASE("supervisor: an element may save while another save waits for its end") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -217,7 +217,7 @@ TEST_CASE("supervisor: an element may save, also while another save waits for it
   });
 }
 
-TEST_CASE("supervisor: an element that throws is not saved, whatever it throws") {
+TEST_CASE("supervisor: does not save an element that throws any exception") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -236,7 +236,7 @@ TEST_CASE("supervisor: an element that throws is not saved, whatever it throws")
   });
 }
 
-TEST_CASE("supervisor: a save of another task waits for the element, or is refused") {
+TEST_CASE("supervisor: save() in another task waits for the element or is rejected") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -270,7 +270,7 @@ TEST_CASE("supervisor: a save of another task waits for the element, or is refus
   });
 }
 
-TEST_CASE("supervisor: stop() within an element saves nothing, and says so") {
+TEST_CASE("supervisor: stop() within an element saves nothing and warns") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -288,7 +288,7 @@ TEST_CASE("supervisor: stop() within an element saves nothing, and says so") {
   });
 }
 
-TEST_CASE("supervisor: a pipeline that is read within an element of another one is a part of it") {
+TEST_CASE("supervisor: a pipeline that is read within an element belongs to this element") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
     in_world([stop](leat::sim::world& w) -> task<> {
       write_input(w);

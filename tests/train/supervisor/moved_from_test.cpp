@@ -32,7 +32,7 @@ std::string last_words_in_world(const world::body& body) {
   });
 }
 
-TEST_CASE("event_writer: one that was moved from ends the process with a sentence", "[train]") {
+TEST_CASE("event_writer: use after a move ends the process with a message", "[train]") {
   CHECK(contains(last_words_in_world([](world&) -> task<> {
                    auto first = co_await leat::event_writer::open("/events");
                    const auto second = std::move(first);
@@ -47,7 +47,7 @@ TEST_CASE("event_writer: one that was moved from ends the process with a sentenc
                  "event_writer used after it was moved from"));
 }
 
-TEST_CASE("saver: one that was moved from ends the process with a sentence", "[train]") {
+TEST_CASE("saver: use after a move ends the process with a message", "[train]") {
   for (const bool restores : {false, true}) {
     CHECK(contains(last_words_in_world([restores](world&) -> task<> {
                      std::int64_t x = 0;
@@ -79,7 +79,7 @@ line_pipeline moved_from_pipeline() {
   return first;
 }
 
-TEST_CASE("pipeline: one that was moved from ends the process with a sentence", "[train]") {
+TEST_CASE("pipeline: use after a move ends the process with a message", "[train]") {
   const std::vector<task<> (*)(line_pipeline)> uses = {
       [](line_pipeline p) -> task<> { co_await p.next(); },
       [](line_pipeline p) -> task<> { co_await p.stop(); },
@@ -98,8 +98,7 @@ TEST_CASE("pipeline: one that was moved from ends the process with a sentence", 
   }
 }
 
-TEST_CASE("pipeline: a stage of one that was moved from ends the process with a sentence",
-          "[train]") {
+TEST_CASE("pipeline: adding a stage after a move ends the process with a message", "[train]") {
   const std::vector<void (*)(line_pipeline)> stages = {
       [](line_pipeline p) {
         const auto count = [](leat::owned_line_batch rows) { return rows.size(); };
@@ -122,8 +121,7 @@ TEST_CASE("pipeline: a stage of one that was moved from ends the process with a 
   }
 }
 
-TEST_CASE("pipeline: a stage that is added after next() ends the process with a sentence",
-          "[train]") {
+TEST_CASE("pipeline: adding a stage after next() ends the process with a message", "[train]") {
   CHECK(contains(last_words_in_world([](world&) -> task<> {
                    line_pipeline p = make_pipeline();
                    co_await p.next();

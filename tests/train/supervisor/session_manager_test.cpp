@@ -77,7 +77,10 @@ task<std::string> failure_of(task<session> t, errc expected) {
   co_return what;
 }
 
-TEST_CASE("45. init, init_fn, the gate, local_init, ready, in this order", "[train]") {
+TEST_CASE(
+    "session_manager: calls init, init_fn, ready_for_local_init, local_init and ready in order "
+    "[45]",
+    "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     calls c;
     session_manager_options o;
@@ -93,7 +96,8 @@ TEST_CASE("45. init, init_fn, the gate, local_init, ready, in this order", "[tra
   });
 }
 
-TEST_CASE("46. without a checkpoint, and nothing to make the state, it fails in time", "[train]") {
+TEST_CASE("session_manager: fails without a checkpoint and without an initialisation [46]",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     std::int64_t v = 1;
     checkpoint_registry state;
@@ -123,7 +127,7 @@ TEST_CASE("46. without a checkpoint, and nothing to make the state, it fails in 
   });
 }
 
-TEST_CASE("47. what init leaves out is named", "[train]") {
+TEST_CASE("session_manager: names variables that init did not initialise [47]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     calls c;
     session_manager_options o;
@@ -139,7 +143,7 @@ TEST_CASE("47. what init leaves out is named", "[train]") {
   });
 }
 
-TEST_CASE("49. local_init alone is enough", "[train]") {
+TEST_CASE("session_manager: local_init alone is enough [49]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     std::vector<int> local;
     session_manager_options o;
@@ -156,7 +160,7 @@ TEST_CASE("49. local_init alone is enough", "[train]") {
   });
 }
 
-TEST_CASE("50. a gate without local_init is refused", "[train]") {
+TEST_CASE("session_manager: rejects ready_for_local_init without local_init [50]", "[train]") {
   calls c;
   session_manager_options o;
   o.ready_for_local_init = c.answer("gate", {});
@@ -171,7 +175,9 @@ TEST_CASE("session_manager: rejects a recovery_wait that is not positive", "[tra
                  "session_manager_options::recovery_wait is not positive"));
 }
 
-TEST_CASE("51. local_init comes behind the gate, with what init has made", "[train]") {
+TEST_CASE(
+    "session_manager: calls local_init after ready_for_local_init, with the initialised state [51]",
+    "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     int v = 0;
     int w = 0;
@@ -197,7 +203,10 @@ TEST_CASE("51. local_init comes behind the gate, with what init has made", "[tra
   });
 }
 
-TEST_CASE("53. what never gets ready fails the chief, and ends a worker's wait", "[train]") {
+TEST_CASE(
+    "session_manager: a state that never becomes ready fails the chief and ends a worker's wait "
+    "[53]",
+    "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     calls c;
     session_manager_options o;
@@ -214,7 +223,7 @@ TEST_CASE("53. what never gets ready fails the chief, and ends a worker's wait",
   });
 }
 
-TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[train]") {
+TEST_CASE("session_manager: recover_session() restores and reports readiness [54, 55]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     std::int64_t v = 1;
     checkpoint_registry state;
@@ -252,7 +261,7 @@ TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[t
   });
 }
 
-TEST_CASE("57. a worker looks again and again, each time with a session of its own", "[train]") {
+TEST_CASE("session_manager: a worker opens a new session for each attempt [57]", "[train]") {
   struct expectation {
     leat::duration poll;
     std::optional<leat::duration> max;
@@ -298,7 +307,8 @@ TEST_CASE("57. a worker looks again and again, each time with a session of its o
   });
 }
 
-TEST_CASE("58. an error of the ready check says not ready, or is one", "[train]") {
+TEST_CASE("session_manager: an error of the ready check means not ready or is thrown [58]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     const auto failing = [](errc code, const char* text) {
       session_manager_options o;
@@ -320,7 +330,7 @@ TEST_CASE("58. an error of the ready check says not ready, or is one", "[train]"
   });
 }
 
-TEST_CASE("session manager: a worker takes over what the chief has saved", "[train]") {
+TEST_CASE("session_manager: a worker restores the checkpoint of its chief", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     std::int64_t v = 42;
     checkpoint_registry state;
@@ -381,7 +391,7 @@ task<> read_while_another_saves(std::size_t kept, bool strict) {
   CHECK(refused == 0);
 }
 
-TEST_CASE("session manager: a worker reads while the chief saves and deletes", "[train]") {
+TEST_CASE("session_manager: a worker restores while the chief saves and deletes", "[train]") {
   constexpr std::uint64_t seeds = leat_test::slow_build ? 10 : 50;
   for (const std::size_t kept : {std::size_t{1}, std::size_t{2}}) {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {

@@ -30,7 +30,7 @@ using leat_test::thrown_by;
 using leat_test::two_jobs;
 using leat_test::write_input;
 
-TEST_CASE("supervisor: a stop() that gives up a late element leaves nobody waiting for its end") {
+TEST_CASE("supervisor: a stop() that abandons a late element ends all waits for it") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     two_jobs both;
@@ -94,14 +94,14 @@ task<leat::duration> save_within(leat::sim::world& w, leat::duration before_save
   co_return saved;
 }
 
-TEST_CASE("supervisor: an element that waits for a save does not let others begin before it") {
+TEST_CASE("supervisor: no other element begins before an element that waits for a save") {
   in_world(
       [](leat::sim::world& w) -> task<> { CHECK(co_await save_within(w, 1s, 0s, 15s) < 40s); });
   in_world(
       [](leat::sim::world& w) -> task<> { CHECK(co_await save_within(w, 20s, 5s, 1300ms) < 30s); });
 }
 
-TEST_CASE("supervisor: a save does not hang where a step() waits for another one") {
+TEST_CASE("supervisor: a save does not hang if a step() waits for another step()") {
   in_world([](leat::sim::world& w) -> task<> {
     line_job j;
     leat::supervisor_options o = j.options();
@@ -143,7 +143,7 @@ TEST_CASE("supervisor: a save does not hang where a step() waits for another one
   });
 }
 
-TEST_CASE("supervisor: who requests a stop in its clean-up does not hide where it came from") {
+TEST_CASE("supervisor: a stop request during clean-up keeps the origin of the stop") {
   enum class who { service, service_at_coordinator, body };
   for (const who last : {who::service, who::service_at_coordinator, who::body}) {
     for (const stop_function stop : {&stop_after_step, &stop_now}) {
@@ -173,7 +173,7 @@ TEST_CASE("supervisor: who requests a stop in its clean-up does not hide where i
   }
 }
 
-TEST_CASE("supervisor: no step() begins while at_end runs in a stop() of another task") {
+TEST_CASE("supervisor: no step() begins while at_end runs in stop() of another task") {
   for (const leat::duration wait : {5000ms, 5200ms, 5400ms, 5600ms}) {
     in_world([wait](leat::sim::world& w) -> task<> {
       line_job j;
@@ -336,8 +336,7 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
   co_return done;
 }
 
-TEST_CASE(
-    "supervisor: two inputs that are stopped and resumed are learnt once, element by element") {
+TEST_CASE("supervisor: learns each element of two stopped and resumed inputs once") {
   for (std::uint64_t seed = 1; seed <= scaled_count(100); ++seed) {
     leat::sim::world w(seed);
     write_input(w);

@@ -62,7 +62,7 @@ task<> check_saved(std::string, std::optional<std::int64_t>) {
   CHECK((thrown.empty() || contains(thrown, "ancel")));
 }
 
-TEST_CASE("supervisor: step() within an element is a part of it: no element is left out") {
+TEST_CASE("supervisor: step() within an element belongs to this element") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
     for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
       leat::sim::world w(seed);
@@ -117,7 +117,7 @@ task<> learn_from_each_other(two_jobs& both) {
   });
 }
 
-TEST_CASE("supervisor: a save does not hang where an element waits for another for_each()") {
+TEST_CASE("supervisor: a save does not hang if an element waits for another for_each()") {
   for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
@@ -174,7 +174,7 @@ TEST_CASE("supervisor: stop() within a step() of a task in a group of the body r
   });
 }
 
-TEST_CASE("supervisor: a stop of its owner ends a body that is in a stop() of its own") {
+TEST_CASE("supervisor: a stop of its owner ends a body that awaits stop()") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -195,7 +195,7 @@ TEST_CASE("supervisor: a stop of its owner ends a body that is in a stop() of it
   });
 }
 
-TEST_CASE("supervisor: a warning that throws does not lift the limit of the last step") {
+TEST_CASE("supervisor: a warning that throws does not remove the time limit of the last step") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -212,7 +212,7 @@ TEST_CASE("supervisor: a warning that throws does not lift the limit of the last
   });
 }
 
-TEST_CASE("supervisor: a function is called between two saves, and not while values are written") {
+TEST_CASE("supervisor: calls on_saved between two saves, not while values are written") {
   for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
@@ -236,7 +236,7 @@ TEST_CASE("supervisor: a function is called between two saves, and not while val
   }
 }
 
-TEST_CASE("supervisor: a body that ends later than a stop() of another task was stopped") {
+TEST_CASE("supervisor: a body that ends after stop() of another task counts as stopped") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     line_job j;
@@ -266,7 +266,7 @@ TEST_CASE("supervisor: a body that ends later than a stop() of another task was 
   });
 }
 
-TEST_CASE("supervisor: a service that ends the run is no stop from outside") {
+TEST_CASE("supervisor: a service that ends the run is not an outside stop") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     enum class how { out_of_range, request, coordinator_request };
@@ -300,7 +300,7 @@ TEST_CASE("supervisor: a service that ends the run is no stop from outside") {
   });
 }
 
-TEST_CASE("supervisor: no element of another pipeline begins while a stop waits for one") {
+TEST_CASE("supervisor: no element of another pipeline begins while a stop waits for an element") {
   for (std::uint64_t seed = 1; seed <= scaled_count(40); ++seed) {
     leat::sim::world w(seed);
     write_input(w);

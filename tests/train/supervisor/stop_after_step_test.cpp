@@ -96,7 +96,7 @@ TEST_CASE("supervisor: a body without steps is stopped where it waits") {
   });
 }
 
-TEST_CASE("supervisor: a stop before the start is kept, and the next run starts as usual") {
+TEST_CASE("supervisor: a stop before the start takes effect, and the next run starts normally") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -128,7 +128,7 @@ TEST_CASE("supervisor: a stop ends the wait of a worker for its chief without an
   });
 }
 
-TEST_CASE("supervisor: two tasks in steps finish both before the stop, and start no other") {
+TEST_CASE("supervisor: a stop waits for the steps of two tasks, which start no other step") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();

@@ -52,7 +52,7 @@ task<std::int64_t> run_job(world& w) {
   co_return l.step;
 }
 
-TEST_CASE("supervisor: a job that signals stop at any moment loses no step", "[train]") {
+TEST_CASE("supervisor: a job that signals stop at any time loses no step", "[train]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     INFO("seed " << seed);
     world w(seed);

@@ -31,7 +31,7 @@ task<> learn_in_group(line_job& j) {
   });
 }
 
-TEST_CASE("supervisor: a body that returns behind a stop was stopped") {
+TEST_CASE("supervisor: a body that returns after a stop counts as stopped") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     {
@@ -60,7 +60,7 @@ TEST_CASE("supervisor: a body that returns behind a stop was stopped") {
   });
 }
 
-TEST_CASE("supervisor: a run that has failed, or has ended by itself, was not stopped") {
+TEST_CASE("supervisor: a run that failed or ended by itself does not count as stopped") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
     const auto run = [](leat::errc code, bool in_service) -> task<bool> {
@@ -85,7 +85,7 @@ TEST_CASE("supervisor: a run that has failed, or has ended by itself, was not st
   });
 }
 
-TEST_CASE("supervisor: stop() beside the start of managed() waits for it") {
+TEST_CASE("supervisor: stop() during the start of managed() waits for the start") {
   for (std::uint64_t seed = 1; seed <= scaled_count(60); ++seed) {
     leat::sim::world w(seed);
     write_input(w);

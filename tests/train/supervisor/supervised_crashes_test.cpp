@@ -66,7 +66,8 @@ TEST_CASE("supervisor: a job whose machine stops at any time learns each element
   CHECK(met.read_by_worker > 0);
 }
 
-TEST_CASE("supervisor: so does one whose device fails as well", "[train]") {
+TEST_CASE("supervisor: a job whose machine stops and whose device fails learns each element once",
+          "[train]") {
   const std::uint64_t seeds = scaled_count(100);
   const totals met = sweep_of(
       seeds,
@@ -76,7 +77,8 @@ TEST_CASE("supervisor: so does one whose device fails as well", "[train]") {
 }
 
 // The machine stops at each change on the device, one after the other.
-TEST_CASE("supervisor: a job whose machine stops before or after any change goes on", "[train]") {
+TEST_CASE("supervisor: a job resumes after the machine stops before or after any change",
+          "[train]") {
   constexpr int stride = leat_test::slow_build ? 20 : 1;
   int crashes = 0;
   for (const fault f : {fault::crash_before, fault::crash_after}) {
@@ -96,7 +98,7 @@ TEST_CASE("supervisor: a job whose machine stops before or after any change goes
 
 // A program that is killed has had no time to bring its last checkpoint to the device. The next one
 // finds it all the same, has nothing to add and ends well: so it is for good.
-TEST_CASE("supervisor: what was restored and is not saved again survives the end of the machine",
+TEST_CASE("supervisor: a restored checkpoint that is not saved again survives a machine stop",
           "[train]") {
   for (std::uint64_t seed = 0; seed < scaled_count(50); ++seed) {
     world w(seed);
@@ -127,8 +129,7 @@ TEST_CASE("supervisor: what was restored and is not saved again survives the end
 }
 
 // Where the device refuses it, a second try may go well over what is lost.
-TEST_CASE("supervisor: what was restored, and cannot be brought to the device, is saved again",
-          "[train]") {
+TEST_CASE("supervisor: saves a restored checkpoint again if it cannot be made durable", "[train]") {
   int warned = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(10); ++seed) {
     bool reached = true;
@@ -169,8 +170,7 @@ TEST_CASE("supervisor: what was restored, and cannot be brought to the device, i
 }
 
 // The machine may stop between the rename of a checkpoint and that of the list.
-TEST_CASE("supervisor: a checkpoint that is not listed yet is restored, and listed in the end",
-          "[train]") {
+TEST_CASE("supervisor: restores a checkpoint that is not listed yet, and lists it", "[train]") {
   for (const int interval : {0, 600}) {
     world w(1);
     w.run([&](world& here) -> leat::task<> {
@@ -200,8 +200,7 @@ TEST_CASE("supervisor: a checkpoint that is not listed yet is restored, and list
   }
 }
 
-TEST_CASE("supervisor: what was just restored is not saved again, however many are kept",
-          "[train]") {
+TEST_CASE("supervisor: does not save a restored state again, for any max_to_keep", "[train]") {
   const std::vector<std::optional<std::size_t>> numbers = {std::nullopt, 0, 5};
   for (const std::optional<std::size_t>& kept : numbers) {
     world w(1);
@@ -240,7 +239,7 @@ std::string found_out(planted wrong) {
   return "nothing";
 }
 
-TEST_CASE("supervisor: a job that loses what it has saved is found out", "[train]") {
+TEST_CASE("supervisor: the test detects a job that loses a checkpoint", "[train]") {
   const std::string lost = found_out(planted::no_sync);
   CHECK((contains(lost, "is corrupt") || contains(lost, "it begins anew over what was saved")));
   CHECK(contains(found_out(planted::no_input), "something else is learnt, or is twice"));

@@ -111,7 +111,7 @@ task<std::string> learn_all(leat::sim::world& w, bool in_steps, int& starts) {
   }
 }
 
-TEST_CASE("supervisor: each element is learnt once, whenever the program ends", "[train]") {
+TEST_CASE("supervisor: learns each element once if the program ends at any time", "[train]") {
   std::string expected;
   for (std::uint64_t seed = 1; seed <= scaled_count(60); ++seed) {
     leat::sim::world w(seed);
@@ -141,8 +141,7 @@ std::vector<float> values_of(const leat::event_run& run, const std::string& tag)
   return values;
 }
 
-TEST_CASE("supervisor: the events tell how fast the stages of a pipeline are, and who waits",
-          "[train]") {
+TEST_CASE("supervisor: writes rates and waits of pipeline stages to the events", "[train]") {
   leat::sim::world w(1);
   std::string text;
   for (int i = 0; i < 200; ++i) text += "line " + std::to_string(100 + i) + '\n';
@@ -192,7 +191,7 @@ TEST_CASE("supervisor: the events tell how fast the stages of a pipeline are, an
   CHECK(w.files().open_files() == 0);
 }
 
-TEST_CASE("supervisor: without stages and queues there is no such service", "[train]") {
+TEST_CASE("supervisor: does not start this service without stages and queues", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     const leat::fifo_queue<int> work(4, "work");
@@ -211,7 +210,7 @@ TEST_CASE("supervisor: without stages and queues there is no such service", "[tr
   });
 }
 
-TEST_CASE("supervisor: a task of its own does not stop it, but asks for it", "[train]") {
+TEST_CASE("supervisor: stop() in its own task is rejected, request_stop() is not", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -228,7 +227,7 @@ TEST_CASE("supervisor: a task of its own does not stop it, but asks for it", "[t
   });
 }
 
-TEST_CASE("supervisor: who has no lock saves nothing", "[train]") {
+TEST_CASE("supervisor: saves nothing without the lock", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor chief(l.options());
@@ -249,7 +248,7 @@ TEST_CASE("supervisor: who has no lock saves nothing", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: one that is used again belongs to its new scheduler", "[train]") {
+TEST_CASE("supervisor: belongs to its new scheduler when it is used again", "[train]") {
   learner l;
   leat::sim::world first(1);
   auto sv = std::make_unique<supervisor>(l.options());

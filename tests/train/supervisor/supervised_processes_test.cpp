@@ -128,7 +128,7 @@ void work(const std::string& directory, leat::duration max_wait, const telephone
   if (!why.empty()) to.say(why);
 }
 
-TEST_CASE("telephone: from a process that has died nothing is heard", "[train]") {
+TEST_CASE("telephone: receives nothing from a dead process", "[train]") {
   telephone from;
   process other([&] {
     from.say("hello");
@@ -140,7 +140,7 @@ TEST_CASE("telephone: from a process that has died nothing is heard", "[train]")
   CHECK(!other.join());
 }
 
-TEST_CASE("supervisor: a worker waits for a chief in another process, and goes on", "[train]") {
+TEST_CASE("supervisor: a worker waits for a chief in another process, then continues", "[train]") {
   const temp_dir dir;
   const std::string run_dir = dir / "run";
   telephone worker;
@@ -158,7 +158,7 @@ TEST_CASE("supervisor: a worker waits for a chief in another process, and goes o
   CHECK(other.join());
 }
 
-TEST_CASE("supervisor: a worker without a chief says what it has waited for", "[train]") {
+TEST_CASE("supervisor: a worker without a chief reports the missing checkpoint", "[train]") {
   const temp_dir dir;
   telephone worker;
   process other([&] { work(dir / "run", 20ms, worker); });
@@ -173,7 +173,7 @@ TEST_CASE("supervisor: a worker without a chief says what it has waited for", "[
   CHECK(other.join());
 }
 
-TEST_CASE("supervisor: two chiefs in two processes, of which one is refused", "[train]") {
+TEST_CASE("supervisor: rejects the second of two chiefs in two processes", "[train]") {
   const temp_dir dir;
   telephone from_first;
   telephone to_first;
@@ -202,14 +202,14 @@ TEST_CASE("supervisor: two chiefs in two processes, of which one is refused", "[
     CHECK(run(in_files(l, dir.path()), [&] { ran = true; }, 1h).empty());
     CHECK(ran);
   };
-  SECTION("it goes on where that one ended") {
+  SECTION("it continues where the first chief ended") {
     to_first.say("end");
     CHECK(from_first.hear() == "ended");
     CHECK(first.join());
     run_here();
     CHECK(l.step == 7);
   }
-  SECTION("it begins when that one was killed") {
+  SECTION("it starts after the first chief was killed") {
     first.kill();
     run_here();
   }

@@ -34,8 +34,8 @@ task<> learn_on(learner& l, std::string logdir) {
   });
 }
 
-TEMPLATE_TEST_CASE("supervisor: its event loop may be destroyed, and the next job goes on",
-                   "[train]", leat_test::asio_loop, leat_test::embedded_loop) {
+TEMPLATE_TEST_CASE("supervisor: the next job resumes after the event loop was destroyed", "[train]",
+                   leat_test::asio_loop, leat_test::embedded_loop) {
   const temp_dir dir;
   const std::string logdir = dir / "run";
   {
@@ -78,7 +78,7 @@ task<> step_by_step(supervisor& sv, learner& l) {
   }
 }
 
-TEMPLATE_TEST_CASE("supervisor: it may outlive its event loop", "[train]", leat_test::asio_loop,
+TEMPLATE_TEST_CASE("supervisor: may outlive its event loop", "[train]", leat_test::asio_loop,
                    leat_test::embedded_loop) {
   const temp_dir dir;
   learner l;
@@ -112,8 +112,8 @@ TEMPLATE_TEST_CASE("supervisor: it may outlive its event loop", "[train]", leat_
   sv.request_stop();
 }
 
-TEMPLATE_TEST_CASE("supervisor: its event loop may be destroyed during the start", "[train]",
-                   leat_test::asio_loop, leat_test::embedded_loop) {
+TEMPLATE_TEST_CASE("supervisor: allows the destruction of its event loop during the start",
+                   "[train]", leat_test::asio_loop, leat_test::embedded_loop) {
   const temp_dir dir;
   learner l;
   supervisor sv(l.options(dir / "run"));
@@ -127,8 +127,8 @@ TEMPLATE_TEST_CASE("supervisor: its event loop may be destroyed during the start
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEMPLATE_TEST_CASE("monitored_session: it may outlive its event loop", "[train]",
-                   leat_test::asio_loop, leat_test::embedded_loop) {
+TEMPLATE_TEST_CASE("monitored_session: may outlive its event loop", "[train]", leat_test::asio_loop,
+                   leat_test::embedded_loop) {
   const temp_dir dir;
   learner l;
   leat::monitored_session_options options;

@@ -36,7 +36,7 @@ summary three_values() {
   return s;
 }
 
-TEST_CASE("21., 25., 27. what stands in the file, in order, once for each scope", "[train]") {
+TEST_CASE("supervisor: writes the events in order, once for each scope [21, 25, 27]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     leat::supervisor_options o = with_graph({});
     o.logdir = "/run";
@@ -93,7 +93,8 @@ TEST_CASE("supervisor: events in a directory of their own", "[train]") {
   });
 }
 
-TEST_CASE("22., 23., 26. who has no writer", "[train]") {
+TEST_CASE("supervisor: a worker and a chief without logdir have no writer [22, 23, 26]",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     leat::supervisor_options o;
     o.is_chief = false;
@@ -117,7 +118,7 @@ TEST_CASE("22., 23., 26. who has no writer", "[train]") {
   });
 }
 
-TEST_CASE("29. services without a step", "[train]") {
+TEST_CASE("supervisor: runs services without a step [29]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     double foo = 1;
     leat::checkpoint_registry state;
@@ -139,7 +140,7 @@ TEST_CASE("29. services without a step", "[train]") {
   });
 }
 
-TEST_CASE("30., 31. services with a step", "[train]") {
+TEST_CASE("supervisor: runs services with a step [30, 31]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     l.step = 123;
@@ -169,7 +170,7 @@ TEST_CASE("30., 31. services with a step", "[train]") {
   });
 }
 
-TEST_CASE("33., 34. steps a second", "[train]") {
+TEST_CASE("supervisor: writes steps per second [33, 34]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     std::int64_t step = 100;
     leat::checkpoint_registry state;
@@ -195,7 +196,7 @@ TEST_CASE("33., 34. steps a second", "[train]") {
   });
 }
 
-TEST_CASE("35. a worker writes nothing, whatever it is given", "[train]") {
+TEST_CASE("supervisor: a worker writes nothing for any options [35]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     auto writer = co_await leat::event_writer::open("/other");
@@ -218,7 +219,7 @@ TEST_CASE("35. a worker writes nothing, whatever it is given", "[train]") {
   });
 }
 
-TEST_CASE("37. the step is found in the registry", "[train]") {
+TEST_CASE("supervisor: finds the step in the registry [37]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     l.step = 287;
@@ -239,7 +240,7 @@ TEST_CASE("37. the step is found in the registry", "[train]") {
   });
 }
 
-TEST_CASE("38. with a session manager of one's own its functions count", "[train]") {
+TEST_CASE("supervisor: uses the functions of a given session_manager [38]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     words called;
     const auto note = [&](std::string name) {
@@ -260,7 +261,7 @@ TEST_CASE("38. with a session manager of one's own its functions count", "[train
   });
 }
 
-TEST_CASE("39. a summary of step 0, and of the present one", "[train]") {
+TEST_CASE("supervisor: writes a summary of step 0 and of the current step [39]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
@@ -288,7 +289,7 @@ TEST_CASE("39. a summary of step 0, and of the present one", "[train]") {
   });
 }
 
-TEST_CASE("89. a reader takes the second start for a restart", "[train]") {
+TEST_CASE("supervisor: a reader treats the second start as a restart [89]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     {

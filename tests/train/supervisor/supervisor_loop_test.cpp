@@ -25,7 +25,7 @@ using leat_test::learner;
 using leat_test::thrown_by;
 using seconds = std::vector<std::chrono::seconds>;
 
-TEST_CASE("41. a loop leaves out what it has missed, and ends with the stop", "[train]") {
+TEST_CASE("supervisor: a loop skips missed times and ends with the stop [41]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor sv(l.options(""));
@@ -44,7 +44,8 @@ TEST_CASE("41. a loop leaves out what it has missed, and ends with the stop", "[
   });
 }
 
-TEST_CASE("42. what a loop throws stops all, the end of input without an error", "[train]") {
+TEST_CASE("supervisor: an exception of a loop stops all, the end of input without an error [42]",
+          "[train]") {
   for (const bool clean : {true, false}) {
     in_world([&](leat::sim::world& w) -> task<> {
       learner l;
@@ -66,7 +67,8 @@ TEST_CASE("42. what a loop throws stops all, the end of input without an error",
   }
 }
 
-TEST_CASE("supervisor: who outlives the grace is told, too, and can be joined later", "[train]") {
+TEST_CASE("supervisor: reports tasks that outlive the grace period, which can be joined later",
+          "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::supervisor_options o = l.options("");
@@ -91,7 +93,7 @@ TEST_CASE("supervisor: who outlives the grace is told, too, and can be joined la
   });
 }
 
-TEST_CASE("43. a loop that is started behind the stop is never called", "[train]") {
+TEST_CASE("supervisor: never calls a loop that is started after the stop [43]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options(""));
@@ -109,7 +111,7 @@ TEST_CASE("43. a loop that is started behind the stop is never called", "[train]
   });
 }
 
-TEST_CASE("supervisor: no interval and no grace is too long, in whatever unit", "[train]") {
+TEST_CASE("supervisor: accepts intervals and grace periods of any length and unit", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     constexpr auto ever = std::chrono::hours::max();
     learner l;

@@ -26,7 +26,7 @@ leat_test::texts one_file(const temp_dir& dir) {
   return {dir.write("a", text)};
 }
 
-TEST_CASE("supervisor: the loop with step() throws, and its error leaves managed()", "[train]") {
+TEST_CASE("supervisor: managed() throws the error of a loop with step()", "[train]") {
   const temp_dir dir;
   const leat_test::texts files = one_file(dir);
   const auto train = [&](bool pipeline_inside) -> task<> {

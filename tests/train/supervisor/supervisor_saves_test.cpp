@@ -99,8 +99,7 @@ TEST_CASE("supervisor: after a crash, each step of the restored checkpoint has i
   CHECK(restored_any > 0);
 }
 
-TEST_CASE("supervisor: events that cannot be written cost no checkpoint, and the save says so",
-          "[train]") {
+TEST_CASE("supervisor: saves a checkpoint and throws if events cannot be written", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor sv(without_services(l));
@@ -121,7 +120,7 @@ TEST_CASE("supervisor: events that cannot be written cost no checkpoint, and the
   });
 }
 
-TEST_CASE("supervisor: on_saved is awaited after each save, by hand and at the end", "[train]") {
+TEST_CASE("supervisor: awaits on_saved after each periodic, explicit and final save", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = without_services(l);
@@ -144,7 +143,7 @@ TEST_CASE("supervisor: on_saved is awaited after each save, by hand and at the e
   });
 }
 
-TEST_CASE("supervisor: an exception of on_saved leaves the save, and the checkpoint remains",
+TEST_CASE("supervisor: save() throws an exception of on_saved, and the checkpoint remains",
           "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
@@ -171,7 +170,7 @@ words event_files(leat::sim::world& w) {
   return found;
 }
 
-TEST_CASE("supervisor: a refused start leaves no event file in the other program's directory",
+TEST_CASE("supervisor: a rejected start leaves no event file in the other program's directory",
           "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     {

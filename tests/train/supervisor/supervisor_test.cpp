@@ -29,7 +29,7 @@ using leat_test::learner;
 using leat_test::thrown_by;
 using leat_test::words;
 
-TEST_CASE("1., 5. prepare, steps, stop; and once more", "[train]") {
+TEST_CASE("supervisor: prepares, runs steps and stops, twice [1, 5]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -46,7 +46,7 @@ TEST_CASE("1., 5. prepare, steps, stop; and once more", "[train]") {
   });
 }
 
-TEST_CASE("2. the body ends, and all has stopped", "[train]") {
+TEST_CASE("supervisor: stops all tasks when the body ends [2]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -59,7 +59,7 @@ TEST_CASE("2. the body ends, and all has stopped", "[train]") {
   });
 }
 
-TEST_CASE("3. what the body throws leaves the scope", "[train]") {
+TEST_CASE("supervisor: managed() throws the exception of the body [3]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -77,7 +77,7 @@ TEST_CASE("3. what the body throws leaves the scope", "[train]") {
   });
 }
 
-TEST_CASE("6. a worker that is ready at once, twice", "[train]") {
+TEST_CASE("supervisor: a worker is ready at once, twice [6]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     leat::supervisor_options o;
     o.is_chief = false;
@@ -92,7 +92,7 @@ TEST_CASE("6. a worker that is ready at once, twice", "[train]") {
   });
 }
 
-TEST_CASE("7. an old error does not come back", "[train]") {
+TEST_CASE("supervisor: does not throw an error of an earlier run [7]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -104,7 +104,7 @@ TEST_CASE("7. an old error does not come back", "[train]") {
   });
 }
 
-TEST_CASE("9. an error after a clean stop is kept, and told", "[train]") {
+TEST_CASE("supervisor: keeps an error after a clean stop and warns [9]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -119,7 +119,8 @@ TEST_CASE("9. an error after a clean stop is kept, and told", "[train]") {
   });
 }
 
-TEST_CASE("9. or it leaves the scope, for who wants that", "[train]") {
+TEST_CASE("supervisor: throws an error after a clean stop with throw_after_clean_stop [9]",
+          "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
@@ -149,7 +150,7 @@ TEST_CASE("9. or it leaves the scope, for who wants that", "[train]") {
   });
 }
 
-TEST_CASE("10. an error behind stop() leaves the scope", "[train]") {
+TEST_CASE("supervisor: throws an error after stop() [10]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -160,7 +161,7 @@ TEST_CASE("10. an error behind stop() leaves the scope", "[train]") {
   });
 }
 
-TEST_CASE("11. aborted leaves the scope; who tries again goes on from the checkpoint", "[train]") {
+TEST_CASE("supervisor: throws aborted, and a retry resumes from the checkpoint [11]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     std::vector<std::int64_t> begun;
     int attempts = 0;
@@ -185,7 +186,7 @@ TEST_CASE("11. aborted leaves the scope; who tries again goes on from the checkp
   });
 }
 
-TEST_CASE("13. when it cannot begin, nothing stays open", "[train]") {
+TEST_CASE("supervisor: leaves nothing open if the start fails [13]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
@@ -209,7 +210,7 @@ TEST_CASE("13. when it cannot begin, nothing stays open", "[train]") {
   });
 }
 
-TEST_CASE("14. a stop ends the wait of a service at once", "[train]") {
+TEST_CASE("supervisor: a stop ends the wait of a service at once [14]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -223,7 +224,7 @@ TEST_CASE("14. a stop ends the wait of a service at once", "[train]") {
   });
 }
 
-TEST_CASE("15. the second stop writes nothing", "[train]") {
+TEST_CASE("supervisor: a second stop() writes nothing [15]", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -236,7 +237,7 @@ TEST_CASE("15. the second stop writes nothing", "[train]") {
   });
 }
 
-TEST_CASE("17., 18. producers behind producers: all come, or the error does", "[train]") {
+TEST_CASE("supervisor: chained producers deliver all items or the error [17, 18]", "[train]") {
   for (const bool fails : {false, true}) {
     in_world([&](leat::sim::world&) -> task<> {
       leat::string_input_producer numbers({"0", "1", "2"}, {.num_epochs = 3, .shuffle = false});
@@ -274,7 +275,7 @@ TEST_CASE("17., 18. producers behind producers: all come, or the error does", "[
   }
 }
 
-TEST_CASE("19. no runners, an empty list", "[train]") {
+TEST_CASE("supervisor: accepts no queue runners and an empty list [19]", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     leat::queue_runner_collection none;
     learner l;
@@ -287,7 +288,7 @@ TEST_CASE("19. no runners, an empty list", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: an error of a service ends the body, and leaves the scope", "[train]") {
+TEST_CASE("supervisor: an error of a service ends the body and is thrown", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     supervisor sv(l.options());
@@ -329,7 +330,7 @@ TEST_CASE("supervisor: end of input is a clean end", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: what is called at the end comes before the last checkpoint", "[train]") {
+TEST_CASE("supervisor: calls at_end before the final checkpoint", "[train]") {
   for (const std::string error : {"", "body", "at_end"}) {
     in_world([&](leat::sim::world& w) -> task<> {
       learner l;
@@ -356,7 +357,7 @@ TEST_CASE("supervisor: what is called at the end comes before the last checkpoin
   }
 }
 
-TEST_CASE("supervisor: who is stopped from outside has his last checkpoint", "[train]") {
+TEST_CASE("supervisor: saves a final checkpoint after an outside stop", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     bool cancelled = false;
@@ -386,7 +387,7 @@ TEST_CASE("supervisor: who is stopped from outside has his last checkpoint", "[t
   });
 }
 
-TEST_CASE("supervisor: nothing is saved in the midst of a step", "[train]") {
+TEST_CASE("supervisor: saves nothing during a step", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
@@ -418,7 +419,7 @@ TEST_CASE("supervisor: nothing is saved in the midst of a step", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: two chiefs of one directory are refused", "[train]") {
+TEST_CASE("supervisor: rejects two chiefs of one directory", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner one;
     learner two;
@@ -432,7 +433,7 @@ TEST_CASE("supervisor: two chiefs of one directory are refused", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: a worker goes on when the chief has saved", "[train]") {
+TEST_CASE("supervisor: a worker continues after the chief saved", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner chief;
     chief.weight = 42;
@@ -459,7 +460,7 @@ TEST_CASE("supervisor: a worker goes on when the chief has saved", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: options that make no sense", "[train]") {
+TEST_CASE("supervisor: rejects invalid options", "[train]") {
   learner l;
   leat::supervisor_options o = l.options("");
   o.is_chief = false;

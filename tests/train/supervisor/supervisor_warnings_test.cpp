@@ -28,7 +28,7 @@ using leat_test::learner;
 using leat_test::thrown_by;
 using leat_test::words;
 
-TEST_CASE("supervisor: each checkpoint that is passed over is told", "[train]") {
+TEST_CASE("supervisor: reports each skipped checkpoint", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     {
@@ -64,7 +64,7 @@ TEST_CASE("supervisor: each checkpoint that is passed over is told", "[train]") 
   });
 }
 
-TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
+TEST_CASE("supervisor: passes on warnings of the saver", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     w.files().write_file("/run/checkpoint", "no state file");
@@ -81,7 +81,7 @@ TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: unless told otherwise it warns on standard error, a line each", "[train]") {
+TEST_CASE("supervisor: by default prints each warning as a line on standard error", "[train]") {
   using print = void (*)(const std::string&);
   const leat::supervisor_options o;
   REQUIRE(o.on_warning.target<print>() != nullptr);
@@ -149,7 +149,7 @@ struct reader_of_lines {
   words warnings;
 };
 
-TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is lost", "[train]") {
+TEST_CASE("supervisor: a job with changed input ends and loses no checkpoint", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     std::string text;
     for (int i = 10; i < 30; ++i) text += std::to_string(i) + '\n';
@@ -189,7 +189,7 @@ TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is 
   });
 }
 
-TEST_CASE("supervisor: what was just restored is not saved again", "[train]") {
+TEST_CASE("supervisor: does not save a restored state again", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     const auto run = [&](const std::string& damaged, std::int64_t steps) -> task<std::int64_t> {
@@ -222,8 +222,7 @@ TEST_CASE("supervisor: what was just restored is not saved again", "[train]") {
   });
 }
 
-TEST_CASE("supervisor: a lock file that somebody has removed is taken again before a save",
-          "[train]") {
+TEST_CASE("supervisor: acquires a removed lock file again before a save", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     learner l;
     leat::supervisor_options o = l.options();
