@@ -65,9 +65,9 @@ class indexed_stage final : public detail::stage<record_selection> {
     if (!reader_) return;
     const log_entry* const at = replay_log_.find(before.block);
     indexed_reader_state s = at ? at->before : reader_->state();
-    // Records are counted in positions: by records it is the state of all ranks, then.
+    // Positions count records: with shard_by::records, those of all ranks.
     if (at && had > 0) {
-      if (s.epoch != at->epoch) {  // of that one there was none left
+      if (s.epoch != at->epoch) {  // the old epoch had no record left
         s.epoch = at->epoch;
         s.position = 0;
         s.parts.clear();
@@ -77,8 +77,7 @@ class indexed_stage final : public detail::stage<record_selection> {
       s.position += had * step;
       if (!at->positions_after.empty())
         s.position = at->positions_after[static_cast<std::size_t>(had - 1)];
-      s.position =
-          std::min(s.position, s.position_count());  // the last step may have been of a few ranks
+      s.position = std::min(s.position, s.position_count());  // the last step may be incomplete
     }
     stages.back().reader = s.to_bytes();
     stages.back().versions = versions();
@@ -120,7 +119,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     replay_log_.take_origins(block, all);
   }
   task<void> replay(std::span<const origin> records, sink to) override {
-    constexpr std::size_t most = 1024;  // records in memory; and bytes, but of a single one
+    constexpr std::size_t most = 1024;  // records in memory; and bytes, except for a single record
     const std::uint64_t most_bytes = std::min(options_.max_bytes, options_.file.max_selection_size);
     record_selection block;
     std::vector<std::uint64_t> indices;
@@ -157,13 +156,13 @@ class indexed_stage final : public detail::stage<record_selection> {
   // The state of the reader before a block, and the records of that block.
   struct log_entry {
     indexed_reader_state before;
-    std::uint64_t epoch = 0;  // of the block
+    std::uint64_t epoch = 0;  // of the block's records
     // The position after each record, if others were skipped.
     std::vector<std::uint64_t> positions_after = {};
     std::vector<origin> origins = {};
   };
 
-  // Refuses a state that is in an epoch behind the last one.
+  // Rejects a state in an epoch after the last one.
   void require_epoch(const indexed_reader_state& s) const {
     const bool has_begun = s.position > 0 || !s.parts.empty();
     const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
@@ -173,7 +172,7 @@ class indexed_stage final : public detail::stage<record_selection> {
                                                     std::to_string(*options_.num_epochs));
   }
 
-  // Of files that are read by their numbers, wherever they stand.
+  // The versions of files that are read by the indexes of their records.
   [[nodiscard]] std::vector<detail::saved_file_version> versions() const {
     std::vector<detail::saved_file_version> all;
     for (const auto& f : reader_->files()) {
@@ -183,7 +182,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     return all;
   }
 
-  // The reader knows the sum of all files only.
+  // The reader's error is about the sum of all files only.
   void throw_changed_file(const std::vector<detail::saved_file_version>& saved) const {
     const std::vector<detail::saved_file_version> now = versions();
     if (now.size() != saved.size()) return;

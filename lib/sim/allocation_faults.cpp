@@ -14,7 +14,7 @@ constinit thread_local allocation_faults* current_faults = nullptr;
 bool allocation_faults::next_fails() noexcept {
   allocation_faults* const here = current_faults;
   if (!here) return false;
-  const without_faults own;  // deciding allocates, too
+  const without_faults own;  // the decision allocates, too
   return here->decide();
 }
 

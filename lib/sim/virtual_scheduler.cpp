@@ -39,7 +39,7 @@ std::size_t virtual_scheduler::ready() {
   return pool_.size();
 }
 
-// Holds back all ready items but the one that was chosen.
+// Holds back all ready items except the chosen one.
 void virtual_scheduler::run_one(std::size_t index) {
   LEAT_ASSERT(index < pool_.size(), "index of the chosen item is out of range");
   const auto chosen = pool_.begin() + static_cast<std::ptrdiff_t>(index);
@@ -57,7 +57,7 @@ bool virtual_scheduler::run_now(std::size_t max_items) {
   return run_ready(max_items);
 }
 
-// Puts the items that were held back for a decision in front of later ones.
+// Puts the items that were held back for a decision before later ones.
 void virtual_scheduler::return_pool() noexcept {
   if (pool_.empty()) return;
   work_list& items = ready_items();
@@ -90,7 +90,7 @@ void virtual_scheduler::run_to_end() {
     }
     advance_to(next_event());
   }
-  while (run_now()) {  // what the last task has left behind, such as the notice of a stop
+  while (run_now()) {  // items that the last task has left, such as a stop notification
   }
 }
 
@@ -98,7 +98,7 @@ std::string virtual_scheduler::describe_live_tasks() const {
   return leat::detail::describe_live_tasks(live_tasks(), {this});
 }
 
-// Ends the tasks that are stuck, so that the process can go on with the next test.
+// Ends the tasks that cannot continue, so that the process can run the next test.
 void virtual_scheduler::unwind(const std::string& dump) {
   std::size_t left = max_unwind_items;
   const auto run = [&] {
@@ -110,7 +110,7 @@ void virtual_scheduler::unwind(const std::string& dump) {
       advance_to(next_event());
     }
   };
-  // Each round reaches the owners that came into being while the last one was unwound.
+  // Each round reaches the owners that were created during the last round.
   while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_on(*this)) run();
   if (live_tasks() == 0) return;
   std::fprintf(stderr, "leat: deadlock that a stop request did not end: %s", dump.c_str());

@@ -8,7 +8,7 @@
 
 namespace leat::detail {
 
-// From the heap, which may have as much free that was in use before: then there is no fault at all.
+// From the heap, which may have free memory that was in use before: then there is no page fault.
 void row_memory::begin_slab() {
   constexpr std::size_t most = std::size_t{32} << 20;
   const std::size_t size = std::min(2 * size_, most);

@@ -31,7 +31,7 @@ std::string ratio_text(float x) {
   return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
 }
 
-// The value of a label between its quotes. What is no UTF-8 a reader would refuse.
+// The value of a label between its quotes. A reader would reject invalid UTF-8.
 std::string escaped(std::string_view value) {
   const bool is_text = detail::is_utf8(value);
   std::string text;
@@ -49,14 +49,14 @@ std::string escaped(std::string_view value) {
   return text;
 }
 
-// A thing with the value of its label, which no other thing of its kind has.
+// A stage or queue with the value of its label, which is unique among the stages or queues.
 template <class Thing>
 struct labelled {
   std::string label;
   Thing thing;
 };
 
-// What a thing does not measure has no text, and no sample.
+// A value that is not measured has no text, and no sample.
 template <class Thing>
 struct metric {
   const char* name;
@@ -65,7 +65,7 @@ struct metric {
   std::string (*value)(const Thing&);
 };
 
-// A metric with its samples, one of each thing; nothing where there are none.
+// A metric with one sample of each stage or queue; empty if there are no samples.
 template <class Thing>
 void append(std::string& text, const char* label, const metric<Thing>& m,
             const std::vector<labelled<Thing>>& things) {
@@ -152,7 +152,7 @@ constexpr metric<queue> of_queues[] = {
      [](const queue& q) { return to_text(q.waiting_pops); }},
     {"leat_queue_pushed_items_total", "counter", "Items that were added.",
      [](const queue& q) { return to_text(q.pushed); }},
-    // What went in and is not there. The statistics' own number falls when items come back.
+    // Added items that are not there. The count in the statistics falls when items are returned.
     {"leat_queue_taken_items_total", "counter",
      "Items that were removed; a returned item counts again when it is removed again.",
      [](const queue& q) { return to_text(q.pushed + q.returned - q.size); }},

@@ -12,14 +12,14 @@ constexpr double half = 0.5;
 constexpr double busy_margin = 0.1;
 constexpr double dominant_share = 2.0 / 3;
 
-// What a stage did, as shares of the time that its tasks had.
+// What the tasks of a stage did, as shares of their time.
 struct shares {
   const std::string* name;
-  double input;  // waited for it
+  double input;  // waiting for it
   double room;
   double busy;
   double tasks;
-  bool silent;  // nothing is known to have happened in it
+  bool silent;  // nothing has happened in it as far as is known
 };
 
 shares shares_of(const stage_metrics& s, duration elapsed, std::optional<time_point> now) {
@@ -54,7 +54,7 @@ std::string listed(const std::vector<shares>& all, Part part) {
   return text;
 }
 
-// What its neighbours had to wait because of stage `i`; empty where they had not.
+// The waits of the neighbours because of stage `i`; empty if they did not wait.
 std::string describe_waits(const std::vector<shares>& all, std::size_t i) {
   constexpr double min_reported_share = 0.01;
   std::string text;
@@ -80,8 +80,8 @@ double work_of(const std::vector<shares>& all) {
   return work;
 }
 
-// Tasks that share a thread with those that they wait for seem to wait for them: which of the two
-// it is, no wait tells. Null where none does.
+// Tasks that share a thread with the tasks they wait for only seem to wait for them; no wait shows
+// which of the two it is. Null if no stage dominates.
 const shares* dominant_stage(const std::vector<shares>& all) {
   const double enough = dominant_share * work_of(all);
   const auto does = [enough](const shares& s) { return enough > 0 && s.busy * s.tasks >= enough; };
@@ -89,8 +89,8 @@ const shares* dominant_stage(const std::vector<shares>& all) {
   return it == all.end() ? nullptr : &*it;
 }
 
-// Tasks that compute on one thread are busy in turn only. Then the waits of the others tell: all
-// stages behind the bottleneck are hungry, all before it are held up.
+// Tasks that compute on one thread are busy alternately. Then the waits of the others show the
+// bottleneck: all later stages wait for input, and all earlier ones for free capacity.
 std::string none_busy(const std::vector<shares>& all, const shares& busiest) {
   const shares& first = all.front();
   const shares& last = all.back();
@@ -103,9 +103,9 @@ std::string none_busy(const std::vector<shares>& all, const shares& busiest) {
            percent(last.room) + " of the time for free capacity.";
   }
   std::size_t last_busy = all.size() - 1;
-  while (all[last_busy].input >= half) --last_busy;  // not beyond the first, see above
+  while (all[last_busy].input >= half) --last_busy;  // not beyond the first stage, see above
   std::size_t first_busy = 0;
-  while (all[first_busy].room >= half) ++first_busy;  // nor the last
+  while (all[first_busy].room >= half) ++first_busy;  // not beyond the last stage
   const shares* const s = dominant_stage(all);
   const bool told = first_busy == last_busy && all.size() > 1;
   if (told && (!s || s == &all[first_busy])) return single_bottleneck(all, first_busy);

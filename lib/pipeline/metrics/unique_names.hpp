@@ -6,8 +6,8 @@
 
 namespace leat::detail {
 
-/// Gives each thing a name that no other one has: NAME, and to those that come later NAME#2 and so
-/// on.
+/// Returns a unique name for each of several objects: NAME, and NAME#2 and so on for later ones of
+/// the same name.
 class unique_names {
  public:
   [[nodiscard]] std::string of(const std::string& name) {

@@ -7,8 +7,8 @@
 namespace leat::detail {
 namespace {
 
-// The first elements of all lists, then the second ones, and so on: every world_size-th of them
-// from the `next` on, which counts on.
+// The first elements of all lists, then the second ones, and so on. Returns every world_size-th of
+// them, starting at `next`, which continues to count.
 template <class T>
 std::vector<T> assigned_in_turn(const std::vector<assigned_files>& all,
                                 std::vector<T> assigned_files::* list, world_rank world,

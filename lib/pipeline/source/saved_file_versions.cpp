@@ -22,7 +22,7 @@ saved_file_versions::saved_file_versions(std::vector<std::string> paths)
 }
 
 void saved_file_versions::note(std::size_t i, const file_status& status) noexcept {
-  if (status.size == 0 && status.modified_ns == 0) return;  // there is none
+  if (status.size == 0 && status.modified_ns == 0) return;  // the file does not exist
   versions_[i].read = true;
   versions_[i].size = status.size;
   versions_[i].modified_ns = status.modified_ns;

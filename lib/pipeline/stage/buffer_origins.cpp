@@ -4,7 +4,7 @@
 
 namespace leat::detail {
 
-// From now back to then. What was filled in between stands at the end.
+// Goes back from now to `then`. Elements that were added in between are at the end.
 std::vector<origin> buffer_origins::at(const mark& then) const {
   std::vector<origin> held;
   held.reserve(std::max(held_.size(), then.size));

@@ -24,7 +24,7 @@ std::vector<scheduler*> schedulers_of(const runtime& rt) {
 namespace detail {
 namespace {
 
-// What `s` has waited for input since it had waited `before`.
+// How long `s` has waited for input since it had waited `before`.
 duration waited_since(const stage_metrics& s, duration before, time_point now) {
   return s.waited_for_input(now) - before;
 }
@@ -62,9 +62,9 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 }
 
 task<void> yield_if_due() {
-  scheduler::current()->yield_turn();  // timers and files too, not only who is ready
+  scheduler::current()->yield_turn();  // serves timers and files too, not only ready tasks
   co_await this_task::yield();
-  const bool stopped = co_await this_task::stop_requested();  // g++ 12 errs with it in the if
+  const bool stopped = co_await this_task::stop_requested();  // g++ 12 fails on it within the if
   if (stopped) throw failure(errc::cancelled, "pipeline");
 }
 
@@ -159,7 +159,7 @@ void pipeline_context::spawn_worker(task<void> t, const stage_metrics& stage, st
   group_->spawn_on(where, std::move(t), stage.name() + ' ' + std::to_string(index));
 }
 
-// Looks once in a while whether the consumer has got anything since the last look.
+// Checks periodically whether the consumer has received an element since the last check.
 task<void> pipeline_context::watch(duration patience) {
   std::vector<look> before;
   for (;;) {
@@ -170,7 +170,7 @@ task<void> pipeline_context::watch(duration patience) {
     }
     const std::uint64_t given = consumer_.records();
     co_await sleep_for(patience);
-    // What came while this thread was busy reaches the consumer first, one stage after the other.
+    // Elements that arrived while this thread was busy reach the consumer first, stage by stage.
     for (std::size_t i = 0; i <= stages_.size(); ++i) co_await this_task::yield();
     const bool waits = waited_since(consumer_, before.back().waited, scheduler_->now()) >= patience;
     if (given != consumer_.records() || !waits) continue;
@@ -180,15 +180,15 @@ task<void> pipeline_context::watch(duration patience) {
   }
 }
 
-// Before the consumer the stages wait for each other, back to the one that is to blame: one that
-// gives less than it gets, or gets nothing.
+// Before the consumer the stages wait for each other, back to the stage that causes the stall: it
+// produces less than it receives, or receives nothing.
 failure pipeline_context::stall(duration patience, const std::vector<look>& before) const {
   const auto all = stages();
   const time_point now = scheduler_->now();
   const auto waits = [&](std::size_t i) {
     const auto tasks = static_cast<duration::rep>(all[i]->tasks());
     return waited_since(*all[i], before[i].waited, now) >=
-           patience / 2 * tasks;  // maybe not from the start
+           patience / 2 * tasks;  // it may not have waited from the start
   };
   const auto produced = [&](std::size_t i) { return all[i]->records() - before[i].records; };
   const auto title = [&](std::size_t i) { return "stage '" + all[i]->name() + "'"; };
@@ -222,7 +222,7 @@ task<void> pipeline_context::stop() {
   group_->request_stop();
   try {
     co_await group_->join();
-  } catch (...) {  // of the watchdog: those of stages go through their queues
+  } catch (...) {  // an error of the watchdog; those of stages go through their queues
     if (!stall_error_) stall_error_ = std::current_exception();
   }
   for (const auto& s : stages_) s->set_held(0);
@@ -246,7 +246,7 @@ pimpl<pipeline_context> make_pipeline_context(pipeline_options options) {
 void pipeline_context::destroy(void* context) noexcept {
   std::unique_ptr<pipeline_context> self(static_cast<pipeline_context*>(context));
   std::binary_semaphore* const destroyed = self->destroyed_;
-  self->last_ = {};  // before the metrics that it uses
+  self->last_ = {};  // before the metrics, which it uses
   self.reset();
   if (destroyed) destroyed->release();
 }
@@ -258,7 +258,7 @@ void pipeline_context::abandon(pimpl<pipeline_context> context, pimpl<any_stage>
   const bool ended = scope_handover::end_tasks(group, sched);
   if (!ended && scheduler::current() != &sched)
     return context.release()->abandon_on_other_scheduler();
-  // In a simulation, a task of another thread may be within a call of its function.
+  // In a simulation, a task of another thread may be calling its function.
   if (!scope_handover::has_tasks_elsewhere(group, sched)) {
     context->last_->drop_functions();
     if (context->may_report_) *context->may_report_ = false;

@@ -38,7 +38,7 @@ void prefetch_throttle::leave(std::size_t bytes) {
   if (!memory_) return;
   memory_->add(-static_cast<std::int64_t>(bytes));
   blocks_.fetch_sub(1, std::memory_order_relaxed);
-  static_cast<void>(freed_.try_push(true));  // full: a wake-up is pending already
+  static_cast<void>(freed_.try_push(true));  // if it is full, a wake-up is pending already
 }
 
 void prefetch_throttle::grow(std::size_t bytes) {

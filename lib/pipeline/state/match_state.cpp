@@ -18,7 +18,7 @@ constexpr std::string_view batch_kind = "batch";
 constexpr std::string_view rank_setting = "rank";
 constexpr std::string_view world_size_setting = "world_size";
 
-// Those of files are among the choices.
+// For sources of files, rank and world size are among the settings.
 world_rank rank_of(const stage_state& source) {
   world_rank r = source.world;
   for (const setting& s : source.settings) {
@@ -37,7 +37,7 @@ std::string list_of(const std::vector<stage_state>& stages) {
   return all;
 }
 
-// Refuses what was declared otherwise, whichever rank it is.
+// Rejects a different declaration; the rank may differ.
 void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
                   const std::string& name) {
   const auto same_stage = [](const stage_state& a, const stage_state& b) {
@@ -64,7 +64,7 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
   }
 }
 
-// Refuses what no stage of its kind has in a state: to pass over it would be to go on without it.
+// Rejects members that no stage of its kind has: ignoring them would lose elements.
 void require_own_parts(const std::vector<stage_state>& saved, const std::string& name) {
   constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", batch_kind};
   for (const stage_state& s : saved) {
@@ -85,13 +85,13 @@ void require_own_parts(const std::vector<stage_state>& saved, const std::string&
   }
 }
 
-// Where the first batch() stands; behind it elements come of batches.
+// The index of the first batch(); elements of later stages come from batches.
 std::size_t first_batch(const std::vector<stage_state>& stages) {
   return static_cast<std::size_t>(std::ranges::find(stages, batch_kind, &stage_state::kind) -
                                   stages.begin());
 }
 
-// Refuses other batches than those of which stages need elements, or in another order.
+// Rejects batches other than those that later stages need, and another order.
 void require_own_batches(const std::vector<stage_state>& saved, const std::string& name) {
   const std::size_t first = first_batch(saved);
   batch_numbers wanted;
@@ -121,7 +121,7 @@ void require_own_batches(const std::vector<stage_state>& saved, const std::strin
   }
 }
 
-// Forgets the batches that no stage needs, and counts the others as they are asked for.
+// Removes the batches that no stage needs, and numbers the others in the order of their requests.
 void keep_own_batches(std::vector<stage_state>& stages) {
   const std::size_t first = first_batch(stages);
   batch_numbers wanted;
@@ -144,12 +144,12 @@ void keep_own_batches(std::vector<stage_state>& stages) {
   }
 }
 
-// The batches of each stage, those of all ranks one behind the other. What names them counts so.
+// The batches of each stage, those of all ranks one after another. Their numbers count so.
 std::vector<std::vector<std::vector<origin>>> count_throughout(
     std::vector<std::vector<stage_state>>& ranks) {
   std::vector<std::vector<std::vector<origin>>> all(ranks.front().size());
   for (std::vector<stage_state>& saved : ranks) {
-    std::uint64_t before = 0;  // of the last batch() so far, those of other ranks
+    std::uint64_t before = 0;  // batches of other ranks in the last batch() so far
     for (std::size_t i = 0; i < saved.size(); ++i) {
       for (begun_element& b : saved[i].begun) b.what.index += before;
       for (std::vector<origin>& b : saved[i].batches) {
@@ -163,7 +163,7 @@ std::vector<std::vector<std::vector<origin>>> count_throughout(
   return all;
 }
 
-// Refuses what a stage has of one rank: others get it from the states of all.
+// Rejects elements that stages hold for one rank: other ranks need the states of all ranks.
 void require_nothing_held(const std::vector<stage_state>& saved, const world_rank& here,
                           const std::string& name) {
   for (const stage_state& s : saved) {
@@ -178,8 +178,8 @@ void require_nothing_held(const std::vector<stage_state>& saved, const world_ran
   }
 }
 
-// Refuses ranks of which each has an order of its own: some of what there is has been read by
-// several, and some by none.
+// Rejects ranks with different seeds: their orders differ, so several ranks have read some records,
+// and no rank has read others.
 void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const std::string& name) {
   const auto seed_of = [](const stage_state& source) {
     return source.files ? source.files->seed : source.seed;
@@ -195,13 +195,13 @@ void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const 
   }
 }
 
-// What a rank gets of the elements that stages of others had: each of one rank in turn.
+// A rank's share of the elements that the stages of other ranks held, taken from the ranks in turn.
 class state_distributor {
  public:
   state_distributor(const std::vector<std::vector<stage_state>>& ranks, const world_rank& here)
       : ranks_(ranks), here_(here) {}
 
-  // Of the i-th stage.
+  // Sets the elements of the i-th stage.
   void distribute(std::size_t i, stage_state& to) {
     to.begun.clear();
     for (const auto& saved : ranks_) add_share(saved[i].begun, to.begun);
@@ -228,7 +228,7 @@ class state_distributor {
   std::uint64_t next_ = 0;
 };
 
-// The states of readers by an index, of all ranks. Who had not begun stands at the beginning.
+// The states of indexed readers of all ranks. A rank that had not started is at the beginning.
 void collect_readers(const std::vector<std::vector<stage_state>>& ranks, const std::string& name,
                      stage_state& to) {
   const auto is_open = [](const auto& saved) { return !saved.front().reader.empty(); };

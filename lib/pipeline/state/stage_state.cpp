@@ -59,10 +59,10 @@ constexpr std::uint32_t bytes_key(tag t) {
   return protozero::tag_and_type(t, wire::length_delimited);
 }
 
-// One that none of these has. To pass over it would be to go on elsewhere without a word.
+// A field that is not known. To ignore it would silently restore another position.
 struct unknown_field {};
 
-// Of a stage in the midst of what comes of a batch, with no word of what that was made of.
+// A stage within the results of a batch, whose state does not contain the elements of the batch.
 struct unknown_batch {
   std::string stage;
 };

@@ -22,7 +22,7 @@ bool transfers_bytes(const file_request& r) noexcept {
   return r.what == op::read || r.what == op::write;
 }
 
-// Crash points are the operations that change what is on the device.
+// Crash points are the operations that change the contents of the device.
 bool changes_something(const file_request& r) noexcept {
   switch (r.what) {
     case op::write:
@@ -36,7 +36,7 @@ bool changes_something(const file_request& r) noexcept {
   }
 }
 
-// Faults that the page cache knows nothing of: they need a device.
+// Faults that need a device: the page cache does not cause them.
 bool needs_device(fault f) noexcept {
   switch (f) {
     case fault::interrupted:
@@ -139,7 +139,7 @@ bool file_system::is_planned(std::uint64_t call) const noexcept {
   return options_.plan && options_.plan->call == call;
 }
 
-// Of a call that counts.
+// Chooses the fault of a counted call.
 fault file_system::decide(const file_request& r) {
   ++calls_;
   if (deferred_fault_ != fault::none && !is_planned(calls_) && applies(deferred_fault_, r)) {
@@ -202,7 +202,7 @@ void file_system::enqueue(pending p) {
   pending_.insert(position, std::move(p));
 }
 
-// In the cache, or not.
+// Whether a read is served from the page cache.
 bool file_system::try_complete(file_request& request) noexcept {
   const allocation_faults::without_faults own;
   const bool may_be_cached = (request.what == op::read && request.offset != at_stream_position) ||
@@ -212,7 +212,7 @@ bool file_system::try_complete(file_request& request) noexcept {
   try {
     if (deferred_fault_ != fault::none || decisions_.choose(2, "in the cache?") == 1) return false;
     const fault f = draw(request, calls_ + 1);
-    if (needs_device(f)) {  // it is not in the cache, and the call that follows counts
+    if (needs_device(f)) {  // it is not in the cache, and the next call counts
       if (!is_planned(calls_ + 1)) deferred_fault_ = f;
       return false;
     }
@@ -249,7 +249,7 @@ std::size_t file_system::due(time_point now) const noexcept {
   return static_cast<std::size_t>(later - pending_.begin());
 }
 
-// What a schedule says of it: "read '/a' at 512".
+// The text of an operation in a schedule: "read '/a' at 512".
 std::string file_system::describe(const file_request& r) const {
   std::string text = name_of(r.what);
   if (r.path) return text.append(" '").append(r.path).append("'");
@@ -267,7 +267,7 @@ std::string file_system::complete(std::size_t index) {
   std::string text = describe(r);
   if (at->slow) text += name_of(fault::slow);
   if (at->what != fault::slow && !at->cancelled && !crashed_) text += name_of(at->what);
-  // From here on the operation completes, whatever the memory.
+  // From here on the operation completes, even without memory.
   const pending p = std::move(*at);
   pending_.erase(at);
   leat::detail::mark_user_owned(r);
@@ -359,7 +359,7 @@ std::int64_t file_system::open(const file_request& r) {
       }
     }
   }
-  int handle = first_handle_;  // the lowest that is free, as a system gives it
+  int handle = first_handle_;  // the lowest free number, as in a system
   while (open_.contains(handle)) ++handle;
   highest_handle_ = std::max(highest_handle_, handle);
   *r.status = make_status(f.target.get());
@@ -375,7 +375,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   if (!f.reads) return -EBADF;
   const auto& data = f.target->data;
   if (violates_alignment(r, f)) return -EINVAL;
-  if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
+  if (waits_for_data(r)) return -EAGAIN;  // another reader was faster
   std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
   const std::uint64_t from = r.offset == at_stream_position ? position : r.offset;
   if (from >= data.size() || r.size == 0) return 0;
@@ -425,7 +425,7 @@ std::int64_t file_system::truncate(const file_request& r) {
   return 0;
 }
 
-// Of the open file, until it is closed; as flock(2).
+// Locks the open file until it is closed, like flock(2).
 std::int64_t file_system::lock(const file_request& r) {
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
@@ -444,7 +444,7 @@ std::shared_ptr<file_system::node> file_system::make_node() {
   return n;
 }
 
-// Null: of a directory.
+// Returns null for a directory.
 file_status file_system::make_status(const node* n) {
   file_status status;
   status.is_directory = n == nullptr;
@@ -468,7 +468,7 @@ std::int64_t file_system::status(const file_request& r) const {
   return 0;
 }
 
-// What somebody else does to the file of an operation that is about to happen.
+// Applies the changes that another program makes to the file before an operation.
 void file_system::apply_fault(const file_request& r, fault f) {
   const auto opened = r.path ? open_.end() : open_.find(r.handle);
   const std::string path = r.path                  ? canonical(r.path)

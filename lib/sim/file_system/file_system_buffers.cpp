@@ -1,4 +1,4 @@
-// The buffers of operations under way, which are the kernel's: whether anybody changes them.
+// Checks that nothing changes the buffers of operations in progress, which belong to the kernel.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace leat::sim {
 namespace {
 
-constexpr std::byte fill_byte{0xA5};  // a buffer that is being read into
+constexpr std::byte fill_byte{0xA5};  // in a buffer that is the target of a read
 
-// Tells any single changed byte for certain: each step can be undone. In four lanes, since a
-// program reads into buffers that are much larger than its files.
+// Detects every single changed byte: each step is invertible. It uses four lanes, since programs
+// read into buffers that are much larger than their files.
 std::uint64_t hash_of(const std::byte* data, std::size_t size) noexcept {
   constexpr std::uint64_t factor = 0x9E3779B97F4A7C15;  // odd
   constexpr std::size_t lanes = 4;
@@ -37,7 +37,7 @@ std::uint64_t hash_of(const std::byte* data, std::size_t size) noexcept {
 
 }  // namespace
 
-// The kernel owns the buffer while the operation is under way.
+// The kernel owns the buffer during the operation.
 void file_system::hash_buffer(pending& p) {
   const file_request& r = *p.request;
   if (r.what == file_request::operation::read) std::fill_n(r.data, r.size, fill_byte);

@@ -1,4 +1,4 @@
-// What is on the device: behind a sync, and after a crash.
+// The contents of the device after a sync and after a crash.
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +13,7 @@
 namespace leat::sim {
 namespace {
 
-// As much as there is of it on both sides.
+// Compares the length that both sides have.
 void copy_sector(const std::vector<std::byte>& from, std::vector<std::byte>& to, std::size_t begin,
                  std::size_t size) {
   const std::size_t end = std::min({begin + size, from.size(), to.size()});
@@ -39,7 +39,7 @@ std::int64_t file_system::sync(const file_request& r) {
   return 0;
 }
 
-// What a system has tried to write, and could not, counts as written from then on.
+// Data that the system failed to write counts as written from then on.
 void file_system::lose_sectors(const file_request& r) {
   const auto found =
       r.what == file_request::operation::sync && !r.path ? open_.find(r.handle) : open_.end();
@@ -52,7 +52,7 @@ void file_system::lose_sectors(const file_request& r) {
   });
 }
 
-// Of what was not synced some sectors are on the device, and some are not.
+// Of the data that was not synced, some sectors are on the device and some are not.
 void file_system::keep_sectors(decision_source& c, node& n) {
   std::vector<std::byte> kept = n.on_device;
   std::size_t size = kept.size();
@@ -74,7 +74,7 @@ void file_system::keep_sectors(decision_source& c, node& n) {
 
 void file_system::restart() {
   const allocation_faults::without_faults own;
-  // The journal of the names is in order: a part from its beginning is on the device.
+  // The journal of names is ordered: a prefix of it is on the device.
   const std::uint32_t lost = decisions_.choose(changes_.size() + 1, "changes of names lost");
   changes_.resize(changes_.size() - lost);
   for (const change& c : changes_) {
@@ -94,7 +94,7 @@ void file_system::restart() {
     if (has_unsynced) keep_sectors(decisions_, *n);
   }
   open_.clear();
-  first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's
+  first_handle_ = highest_handle_ + 1;  // closes of an ended program have no effect
   crashed_ = false;
 }
 

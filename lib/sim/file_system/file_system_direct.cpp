@@ -1,4 +1,4 @@
-// Reads past the page cache: the same bytes, but of a device that wants whole units.
+// Reads past the page cache: the same bytes, from a device that requires whole units.
 
 #include <cerrno>
 #include <cstdint>

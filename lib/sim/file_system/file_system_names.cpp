@@ -1,4 +1,4 @@
-// The names of a file system: its directories, and what changes in them.
+// The names of a file system: its directories, and changes of names.
 
 #include <algorithm>
 #include <cerrno>

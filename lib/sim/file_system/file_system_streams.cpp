@@ -1,4 +1,4 @@
-// Pipes, which have data when somebody writes to them, and reads that nobody wants any more.
+// Pipes, which have data after a write, and reads that were cancelled.
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ void file_system::close_pipe(const std::string& path) {
   wake_waiting();
 }
 
-// A read of a pipe that is empty and has a writer.
+// A read of an empty pipe that has a writer.
 bool file_system::waits_for_data(const file_request& r) const {
   if (r.what != op::read || r.offset != at_stream_position) return false;
   const auto found = open_.find(r.handle);
@@ -44,7 +44,7 @@ bool file_system::waits_for_data(const file_request& r) const {
   return n.is_pipe && !n.is_closed && n.taken == n.data.size();
 }
 
-// Reads that need not wait any more complete after a time of their own.
+// Completes cancelled reads after a random time.
 void file_system::wake_waiting() {
   for (pending& p : pending_) {
     const bool waited = p.due == no_deadline;
@@ -60,7 +60,7 @@ void file_system::cancel(file_request& request) noexcept {
   const auto found = std::find_if(pending_.begin(), pending_.end(),
                                   [&](const pending& p) { return p.request == &request; });
   if (found == pending_.end()) return;  // it has completed
-  // What a device is at goes on to its end, mostly.
+  // An operation that the device has started usually completes.
   found->cancelled = found->due == no_deadline || decisions_.choose(4, "cancelled in time?") == 1;
   if (found->due == no_deadline) wake_waiting();
 }

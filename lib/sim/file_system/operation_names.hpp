@@ -5,7 +5,7 @@
 
 namespace leat::sim {
 
-// What a schedule calls operations and faults.
+// The names of operations and faults in a schedule.
 
 inline const char* name_of(file_request::operation what) noexcept {
   using op = file_request::operation;

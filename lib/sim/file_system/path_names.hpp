@@ -7,7 +7,7 @@
 
 namespace leat::sim {
 
-/// "/a/b" of "./a//b": absolute, with nothing that means nothing.
+/// Returns "/a/b" for "./a//b": an absolute path without redundant parts.
 inline std::string canonical(std::string_view path) {
   std::string result;
   while (!path.empty()) {

@@ -24,10 +24,10 @@
 namespace leat::sim {
 namespace {
 
-// As large as the stack of an OS thread; only what is touched takes memory.
+// As large as the stack of an OS thread; only pages in use take memory.
 constexpr std::size_t stack_size = std::size_t{8} << 20;
 
-// Memory for a stack with a page below it that nobody may touch.
+// Memory for a stack with an inaccessible page below it.
 class stack {
  public:
   stack() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -69,7 +69,7 @@ struct fiber::state {
   stack memory;
   ucontext_t inside{};
   ucontext_t outside{};
-  exceptions handled{};  // of the side that does not run
+  exceptions handled{};  // of the side that is not running
 #if LEAT_ASAN
   void* fake_stack = nullptr;
   const void* outside_bottom = nullptr;
@@ -81,7 +81,7 @@ struct fiber::state {
   ~state() { __tsan_destroy_fiber(inside_fiber); }
 #endif
 
-  // What has to be done on arrival.
+  // Completes the switch on arrival.
   void arrived_inside() noexcept {
 #if LEAT_ASAN
     __sanitizer_finish_switch_fiber(fake_stack, &outside_bottom, &outside_size);
@@ -106,7 +106,7 @@ fiber::fiber() : state_(std::make_unique<state>()) {
   state_->inside.uc_stack.ss_sp = state_->memory.bottom();
   state_->inside.uc_stack.ss_size = stack_size;
   state_->inside.uc_link = nullptr;
-  // makecontext() passes ints: the pointer goes in two halves.
+  // makecontext() accepts ints: the pointer is passed in two halves.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   ::makecontext(&state_->inside, reinterpret_cast<void (*)()>(&fiber::enter), 2,
                 static_cast<unsigned>(self), static_cast<unsigned>(std::uint64_t{self} >> 32U));
@@ -114,7 +114,7 @@ fiber::fiber() : state_(std::make_unique<state>()) {
 
 fiber::~fiber() { LEAT_ASSERT(!busy(), "fiber destroyed while its function runs"); }
 
-// The life of a fiber: one function after the other.
+// Runs one function after another on the fiber.
 void fiber::enter(unsigned low, unsigned high) {
   auto* const self = reinterpret_cast<fiber*>(
       static_cast<std::uintptr_t>((std::uint64_t{high} << 32U) | std::uint64_t{low}));

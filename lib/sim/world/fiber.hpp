@@ -5,12 +5,12 @@
 
 namespace leat::sim {
 
-/// A stack of its own, on which a function can be suspended in the middle and resumed.
+/// A separate stack, on which a function can be suspended in the middle and resumed.
 ///
-/// What C++ keeps for each OS thread of the exceptions that are being handled is kept for each
-/// fiber. Everything else that is thread-local is shared.
+/// The state of C++ exceptions that are being handled, which belongs to an OS thread, is kept for
+/// each fiber. Everything else that is thread-local is shared.
 ///
-/// Thread safety: none; a fiber belongs to the thread that made it.
+/// Thread safety: none; a fiber belongs to the thread that created it.
 class fiber {
  public:
   fiber();

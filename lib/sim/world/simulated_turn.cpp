@@ -11,7 +11,7 @@ namespace {
 
 using leat::detail::preemption_hook;
 
-// Stacks are dear to make and every world needs some.
+// Stacks are expensive to create, and every world needs some.
 std::vector<std::unique_ptr<fiber>>& idle_fibers() {
   static thread_local std::vector<std::unique_ptr<fiber>> all;
   return all;
@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<fiber>>& idle_fibers() {
 std::unique_ptr<fiber> take_fiber() {
   const allocation_faults::without_faults own;
   auto& idle = idle_fibers();
-  idle.reserve(idle.size() + 1);  // giving it back must not fail
+  idle.reserve(idle.size() + 1);  // returning it must not fail
   if (idle.empty()) return std::make_unique<fiber>();
   auto taken = std::move(idle.back());
   idle.pop_back();

@@ -34,8 +34,8 @@ class simulated_turn : private leat::detail::preemption_hook::handler {
   void finish() noexcept;
 
   virtual_scheduler& scheduler_;
-  std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be suspended
-  handler* outer_ = nullptr;      // of who gave the turn
+  std::unique_ptr<fiber> fiber_;  // on which the item runs, if it may be suspended
+  handler* outer_ = nullptr;      // the handler of the caller
   std::size_t item_ = 0;
   unsigned left_ = 0;  // preemption points up to the one to stop at; 0: do not stop
 };

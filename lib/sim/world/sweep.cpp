@@ -16,13 +16,13 @@ namespace {
 
 using script = std::vector<std::uint32_t>;
 
-// A failing run may have millions of steps: so many lines of each end of its schedule are told.
+// A failing run may have millions of steps: the report has this many lines of each end.
 constexpr std::size_t traced_lines_per_end = 1000;
 
-// Enough for all runs of most programs, and of those that do not end for a few.
+// Enough for all runs of most programs, and for a few that do not end.
 constexpr std::uint64_t max_shrink_steps = 20'000'000;
 
-// How a run failed; two failures are the same when they are of one kind.
+// How a run failed; two failures are equal if they are of one kind.
 struct run_failure {
   std::string kind;  // empty: it did not fail
   std::string what;
@@ -48,7 +48,7 @@ run_failure run_and_catch(world& w, const world::body& b) {
   try {
     w.run(b);
   } catch (const invariant_violation& e) {
-    // The name of what does not hold, without steps and counts.
+    // The name of the violated invariant, without steps and counts.
     std::string name = e.what();
     std::erase_if(name, [](char c) { return '0' <= c && c <= '9'; });
     return {typeid(e).name() + name, e.what()};
@@ -122,7 +122,7 @@ std::string find_divergence(world& one, world& other) {
          "addresses or other threads";
 }
 
-// What LEAT_SIM_SEED says; nothing where it is not set, or empty.
+// The value of LEAT_SIM_SEED; empty if it is not set.
 std::optional<std::uint64_t> seed_from_environment() {
   const char* const text = std::getenv("LEAT_SIM_SEED");
   if (!text || !*text) return std::nullopt;
@@ -136,7 +136,7 @@ std::optional<std::uint64_t> seed_from_environment() {
 
 }  // namespace
 
-// Delta debugging: makes ever smaller parts of the script plain, as long as the run fails alike.
+// Delta debugging: replaces smaller and smaller parts by defaults while the run fails alike.
 script shrink(const world::body& b, std::uint64_t seed, script s, const world_options& options,
               std::size_t max_runs) {
   std::size_t runs = 0;
@@ -154,7 +154,7 @@ script shrink(const world::body& b, std::uint64_t seed, script s, const world_op
   trim(s);
   for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); within_budget();) {
     bool progress = false;
-    // From the end: what comes late depends on what comes early.
+    // From the end: late decisions depend on early ones.
     for (std::size_t end = s.size(); end > 0 && within_budget(); end -= std::min(part, end)) {
       const std::size_t begin = end - std::min(part, end);
       script candidate = s;

@@ -18,14 +18,14 @@
 namespace leat::sim {
 namespace {
 
-// Tasks that were asked to stop and go on for so many steps do not intend to end.
+// Tasks that still run this many steps after a stop request are not going to end.
 constexpr std::uint64_t max_idle_turns = 1'000'000;
 
-// Of the streams of numbers that a seed gives, the one that decides. It is not the seed's own: that
-// is the program's, for its input and for what it shuffles.
+// The stream of numbers of a seed that makes decisions. It is not the seed's own stream, which the
+// program uses for its input and shuffles.
 constexpr std::uint64_t decision_stream = 0;
 
-// With all that there is behind the point: schedules are compared.
+// With all decimals, since schedules are compared.
 std::string in_milliseconds(duration d) {
   constexpr std::int64_t in_one = 1'000'000;
   const std::int64_t ns = d.count();
@@ -167,7 +167,7 @@ void world::add_to_trace(const std::string& where, const std::string& what) {
                            in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
   if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
   if (trace_.ends == 0) return;
-  // One line between the two ends replaces all that were left out.
+  // One line between the two ends replaces all omitted ones.
   const std::size_t ends = std::min(trace_.ends, schedule_.max_size() / 4);
   if (schedule_.size() > 3 * ends) {
     const auto middle = schedule_.begin() + static_cast<std::ptrdiff_t>(ends + 1);
@@ -198,7 +198,7 @@ bool world::any_preempted() const noexcept {
 unsigned world::choose_preemption_point() {
   if (!preempting_ || threads_.size() < 2) return 0;
   if (!decisions_.chance(options_.preemption, "pre-empted?")) return 0;
-  constexpr std::size_t points = 12;  // about as many as one item comes by
+  constexpr std::size_t points = 12;  // about as many as an item reaches
   return 1 + decisions_.choose(points, "preemption point");
 }
 
@@ -212,7 +212,7 @@ void world::run_thread(std::size_t thread, std::size_t item) {
                  is_resumed ? "resumes where it was pre-empted" : threads_[thread]->describe(item));
   }
   const std::size_t failed = memory_.failed().size();
-  static_cast<void>(files_.take_fault_text());  // while nobody traced
+  static_cast<void>(files_.take_fault_text());  // of steps that were not traced
   {
     const allocation_faults::with_faults the_program(memory_);
     if (is_resumed) {
@@ -236,7 +236,7 @@ void world::complete(std::size_t index) {
   if (tracing_) add_to_trace("files", what);
 }
 
-// One step: of a thread, or of the file system. False: nothing can run.
+// Runs one step of a thread or of the file system. Returns false if nothing can run.
 bool world::step() {
   const std::size_t sources = threads_.size() + 1;
   std::size_t all = 0;
@@ -246,7 +246,7 @@ bool world::step() {
   }
   if (all == 0) return false;
   decisions_.begin_step(++steps_);
-  // The plain way is in turn, so that nobody is left out for ever.
+  // The default is to take turns, so that every source runs.
   std::size_t chosen = decisions_.choose(all, "next to run");
   std::size_t source = (last_ + 1) % sources;
   while (chosen >= ready_[source]) {
@@ -264,7 +264,7 @@ bool world::step() {
   return true;
 }
 
-// Lets time jump to the next event. False: there is none.
+// Advances time to the next event. Returns false if there is none.
 bool world::advance() {
   LEAT_ASSERT(!any_preempted(), "time advanced while a pre-empted thread can run");
   time_point next = files_.next_completion();
@@ -314,13 +314,13 @@ void world::drive() {
       throw invariant_violation("step " + std::to_string(steps_) + ": " +
                                 std::exchange(violation_, {}));
     }
-    if (live_tasks() == 0) break;  // and nobody is pre-empted, or it could run
+    if (live_tasks() == 0) break;  // and no thread is pre-empted, or it could run
     if (!advance()) throw deadlock("deadlock: nothing can run and " + describe_live_tasks());
   }
 }
 
 void world::run(const body& b) {
-  // Nobody's turn: locks that are taken first in this world belong to none of its threads alone.
+  // Locks that are first acquired in this world do not belong to one of its threads alone.
   leat::detail::preemption_hook::handler nobody{[](auto&) noexcept {}};
   const installed_handler installed(nobody);
   std::optional<leat::detail::frame_cache_bypass> uncached;
@@ -345,7 +345,7 @@ void world::run(const body& b) {
   scope.rethrow_error();
 }
 
-// Ends the tasks that are left, so that the process can go on.
+// Ends the remaining tasks, so that the process can continue.
 void world::unwind(const std::exception_ptr& failure) {
   clear_invariants();
   memory_.end();

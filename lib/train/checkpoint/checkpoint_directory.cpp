@@ -16,21 +16,21 @@
 namespace leat {
 namespace {
 
-// More is no list of checkpoints.
+// A larger file is not a list of checkpoints.
 constexpr std::uint64_t max_state_size = std::uint64_t{16} << 20;
 
 constexpr std::size_t padded_digits = 8;
 
 bool is_absolute(const std::string& path) noexcept { return path.starts_with('/'); }
 
-// A path as it is stored: where the directory can stand in front of it again, without it.
+// A path as it is stored: relative to the directory, if the directory can be prepended again.
 std::string stored_path(const std::string& directory, const std::string& path, bool relative) {
   if (is_absolute(path) && !relative) return path;
   if (is_absolute(path) != is_absolute(directory)) return path;
   const auto from = std::filesystem::path(path).lexically_normal();
   const auto to = std::filesystem::path(directory.empty() ? "." : directory).lexically_normal();
   std::string shorter = from.lexically_relative(to).string();
-  // What is elsewhere does not move with the directory.
+  // A path elsewhere does not move with the directory.
   return is_absolute(path) && shorter.starts_with("..") ? path : shorter;
 }
 
@@ -165,7 +165,7 @@ task<void> update_checkpoint_state(std::string directory, checkpoint_state state
 std::vector<std::string> restore_order(const checkpoint_state& state) {
   const auto& all = state.all_model_checkpoint_paths;
   std::vector<std::string> order(1, state.model_checkpoint_path);
-  // Who has chosen an older one does not want the newer ones.
+  // If an older checkpoint was chosen, newer ones are not wanted.
   const auto chosen = std::find(all.rbegin(), all.rend(), state.model_checkpoint_path);
   const auto first = chosen == all.rend() ? all.rbegin() : chosen + 1;
   std::copy_if(first, all.rend(), std::back_inserter(order),

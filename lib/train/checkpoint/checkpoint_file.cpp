@@ -18,9 +18,9 @@
 namespace leat::detail {
 namespace {
 
-// Values are written and checked in pieces of this size, between which others have their turn.
+// Values are written and checked in pieces of this size, between which other tasks run.
 constexpr std::size_t piece_size = std::size_t{1} << 20;
-// Smaller ones are collected for a write.
+// Smaller values are collected for one write.
 constexpr std::size_t small_value = std::size_t{64} << 10;
 
 std::string describe(std::string_view type, std::uint64_t element_size, std::uint64_t count) {
@@ -37,12 +37,12 @@ std::string describe(std::string_view type, std::uint64_t element_size, std::uin
 
 // ---- Writing.
 
-// Values one behind the other on their way to a file; small ones in one write.
+// Writes values consecutively to a file, and small ones in one write.
 class value_writer {
  public:
   value_writer(file& to, std::uint64_t offset) : to_(to), offset_(offset) {}
 
-  // Gives the checksum.
+  // Returns the checksum.
   task<std::uint32_t> put(byte_view value) {
     std::uint32_t checksum = 0;
     const bool large = value.size() >= small_value;
@@ -149,7 +149,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The entry of an item, under its present name or an earlier one. Null: there is none.
+// The entry of an item, under its current name or an earlier one. Null if there is none.
 const checkpoint_entry* find_entry(const checkpoint_item& item, const entry_map& by_name,
                                    const saver_options& options) {
   auto found = by_name.find(item.name());
@@ -162,7 +162,7 @@ const checkpoint_entry* find_entry(const checkpoint_item& item, const entry_map&
   return nullptr;
 }
 
-// Entries of the checkpoint that the program neither registers nor permits are refused.
+// Rejects entries of the checkpoint that the program neither registers nor permits.
 void check_extra(const checkpoint_table& table, const matched_entries& matched,
                  const saver_options& options) {
   if (options.extra == extra_entries::ignore) return;
@@ -178,7 +178,7 @@ void check_extra(const checkpoint_table& table, const matched_entries& matched,
   }
 }
 
-// What the registry wants is there, and of its type and size.
+// Matches the registered names with entries of the same type and size.
 matched_entries match_entries(const checkpoint_table& table, const checkpoint_registry& registry,
                               const saver_options& options) {
   entry_map by_name;
@@ -226,7 +226,7 @@ task<void> read_value(file& f, const checkpoint_entry& e, std::span<std::byte> t
   check_checksum(e, checksum);
 }
 
-// The same, without keeping it.
+// Like read_value(), without keeping the value.
 task<void> check_value(file& f, const checkpoint_entry& e) {
   std::vector<std::byte> piece;
   std::uint32_t checksum = 0;
@@ -247,7 +247,7 @@ task<matched_entries> stage_all(file& f, checkpoint_table& table,
   matched_entries matched = match_entries(table, registry, options);
   phase = restore_phase::values;
   for (const auto& [item, entry] : matched.restored) {
-    // There is no more than the file has.
+    // The size was checked, so the file has this many bytes.
     const std::span<std::byte> memory = item->stage(static_cast<std::size_t>(entry->size));
     co_await read_value(f, *entry, memory);
   }
@@ -256,10 +256,10 @@ task<matched_entries> stage_all(file& f, checkpoint_table& table,
 
 // ---- Giving the values what was read.
 
-// Objects that were restored, with what they were before.
+// Objects that were restored, with their earlier contents.
 using restored_objects = std::vector<std::pair<checkpoint_item*, std::string>>;
 
-// Gives the objects back what they had; the names of those that do not take it.
+// Restores the earlier contents of the objects. Returns the names of those that reject them.
 task<std::string> roll_back(restored_objects objects) {
   std::string stuck;
   for (; !objects.empty(); objects.pop_back()) {
@@ -273,8 +273,8 @@ task<std::string> roll_back(restored_objects objects) {
   co_return stuck;
 }
 
-// With what was being done. An object that can make nothing of its bytes throws whatever its parser
-// does. Where there is no memory nothing is known of them.
+// Adds the context. An object that cannot use its bytes throws any exception of its parser. A
+// std::bad_alloc says nothing about the bytes.
 [[noreturn]] void rethrow_object_error(const std::string& context, const std::string& advice,
                                        const std::exception_ptr& error) {
   try {
@@ -288,7 +288,7 @@ task<std::string> roll_back(restored_objects objects) {
   }
 }
 
-// Objects come first: they may refuse. What is in memory does not.
+// Restores objects first, since they may reject their bytes; values in memory do not.
 task<void> restore_matched(const std::vector<matched_entry>& restored, std::string path) {
   restored_objects done;
   std::exception_ptr error;
@@ -297,7 +297,7 @@ task<void> restore_matched(const std::vector<matched_entry>& restored, std::stri
   for (const auto& [item, entry] : restored) {
     if (!item->is_object()) continue;
     try {
-      std::string before;  // the last one never has to go back
+      std::string before;  // the last one never has to be rolled back
       if (--left > 0) before = as_text(item->save(true).bytes());
       co_await item->restore(item->take_staged());
       done.emplace_back(item, std::move(before));
@@ -354,7 +354,7 @@ task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot, bool
   co_await f.finish(durable);
   std::string name = path;
   co_await f.commit(std::move(name));
-  f.release();  // what had the name before is gone
+  f.release();  // the earlier file of this name is gone
   has_name = true;
   if (durable) co_await sync_parent_directory(std::move(path));
 }
@@ -376,7 +376,7 @@ task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_re
 
 namespace {
 
-// With the name of the file in front, if it is not there yet.
+// Adds the name of the file at the start, unless it is there already.
 [[noreturn]] void rethrow_file_error(const std::string& path, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -440,7 +440,7 @@ task<std::vector<std::string>> read_checkpoint(std::string path,
   phase = restore_phase::table;
   file f = co_await file::open(path);
   std::exception_ptr error;
-  checkpoint_table table;  // matched points into it
+  checkpoint_table table;  // `matched` points into it
   matched_entries matched;
   try {
     matched = co_await stage_all(f, table, registry, options, phase);

@@ -11,30 +11,30 @@
 
 namespace leat::detail {
 
-/// All values of a registry as they were at one moment.
+/// All values of a registry at one time.
 struct checkpoint_snapshot {
   checkpoint_table table;  // laid out; without checksums
   std::vector<saved_value> values;
 };
 
-/// Takes a snapshot, here and now. `copy`: the values may change before it is written.
-/// Errors: what save() of an object throws; invalid_argument for more than fits into a file.
+/// Takes a snapshot now. `copy`: the values may change before it is written.
+/// Errors: exceptions of save() of an object; invalid_argument if it is too large for a file.
 [[nodiscard]] checkpoint_snapshot take_snapshot(const checkpoint_registry& registry, bool copy);
 
-/// Writes a checkpoint that appears under its name when it is complete. On an error what had the
-/// name before is untouched, unless `has_name` was set. `durable`: it is on the device in the end.
-/// Errors: of the system.
+/// Writes a checkpoint, which appears under its name when it is complete. After an error, a file of
+/// this name is unchanged, unless `has_name` was set. `durable`: syncs the file to the device.
+/// Errors: system errors.
 [[nodiscard]] task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot,
                                           bool durable, bool& has_name);
 
-/// True: what has this name is a checkpoint of the same program, complete as far as its head tells;
-/// the values are not looked at. Empty: the device cannot read it (EIO).
-/// Errors: others of the system.
+/// Returns true if the file is a checkpoint of the same program, and complete according to its
+/// header; it does not read the values. Empty: the device cannot read it (EIO).
+/// Errors: other system errors.
 [[nodiscard]] task<std::optional<bool>> is_checkpoint_of(std::string path,
                                                          const checkpoint_registry& registry);
 
-/// Reads a checkpoint, all of it, whosever it is. Errors: data_loss and invalid_argument for one
-/// that is not whole; of the system.
+/// Reads all of a checkpoint of any program. Errors: data_loss and invalid_argument if it is not
+/// intact; system errors.
 [[nodiscard]] task<void> verify_checkpoint(std::string path);
 
 /// See read_saved_object().

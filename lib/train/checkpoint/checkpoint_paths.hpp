@@ -12,32 +12,32 @@
 
 namespace leat::detail {
 
-/// The text of a state file is none.
+/// The text is not a valid state file.
 class unreadable_state : public failure {
  public:
   using failure::failure;
 };
 
-/// A name with the directory in front; an absolute one as it is.
+/// Returns a name prefixed with the directory; an absolute name is unchanged.
 [[nodiscard]] std::string path_in(const std::string& directory, const std::string& name);
 
-/// True for BASENAME-STEP, with `step` set.
+/// Returns true for BASENAME-STEP, and sets `step`.
 [[nodiscard]] bool is_checkpoint_name(std::string_view name, std::string_view basename,
                                       std::uint64_t& step);
 
-/// BASENAME-STEP; `padded`: with zeros, to eight digits.
+/// Returns BASENAME-STEP; `padded`: with zeros, to eight digits.
 [[nodiscard]] std::string checkpoint_name(std::string_view basename, std::uint64_t step,
                                           bool padded);
 
-/// The name of a file that is half written, as it will be: without ".partial" and the number behind
-/// it. Empty: it is no such name.
+/// Returns the final name of a partial file: without ".partial" and the number after it. Empty if
+/// the name is not one of a partial file.
 [[nodiscard]] std::string_view strip_partial_suffix(std::string_view name) noexcept;
 
-/// As get_checkpoint_state(), but an unreadable text is an error. Errors: unreadable_state.
+/// Like get_checkpoint_state(), but invalid text is an error. Errors: unreadable_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> read_checkpoint_state(
     std::string directory, std::string latest_filename);
 
-/// When a checkpoint was written; empty where there is none. Errors: of the system.
+/// Returns when a checkpoint was written; empty if there is none. Errors: system errors.
 [[nodiscard]] task<std::optional<wall_time_point>> checkpoint_time(std::string path);
 
 }  // namespace leat::detail

@@ -48,7 +48,7 @@ void checkpoint_registry::add_memory(std::string name, std::string_view type,
 
 namespace {
 
-// Now, and not when the program first saves.
+// Checked now, and not when the program first saves.
 void check_length(std::string_view what, const std::string& text) {
   if (text.size() <= checkpoint_table::max_text_size) return;
   throw failure(errc::invalid_argument,

@@ -15,7 +15,7 @@
 namespace leat {
 namespace {
 
-// What a lock file says is shorter; more of another file is not shown.
+// The text of a lock file is shorter; more of another file is not shown.
 constexpr std::size_t max_content_size = 512;
 
 // "2000-01-01 00:00:00 UTC".
@@ -39,7 +39,7 @@ task<std::string> read_content(file& f) {
   co_return content;
 }
 
-// Who says to hold the lock; nothing when it has not come to say so yet.
+// The text of the lock's holder; empty if it has not been written yet.
 task<std::string> read_holder(file& f) {
   std::string content = co_await read_content(f);
   while (content.ends_with('\n')) content.pop_back();
@@ -80,14 +80,14 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
     co_await lock.file_.write_at(0, as_bytes(content));
     lock.content_ = content;
   } catch (const failure& e) {
-    // A full disk: the lock counts all the same.
+    // A full disk does not prevent the lock.
     if (e.code() != errc::resource_exhausted) error = std::current_exception();
   } catch (...) {
     error = std::current_exception();
   }
   if (!error) co_return lock;
   try {
-    // Now, and not in a turn of its own: who tries again at once is to get it.
+    // Closes at once, and not in a later step: an immediate retry must succeed.
     co_await lock.file_.close();
   } catch (const std::exception&) {  // the first error counts
   }
@@ -105,7 +105,7 @@ task<bool> directory_lock::is_there() const {
     if (e.code() != errc::not_found) throw;
   }
   if (!f.is_open()) co_return false;
-  // Some file systems give a file another number each time; what it says stays.
+  // Some file systems change the number of a file each time; its text does not change.
   const std::string content = co_await read_content(f);
   co_return content_.empty() || content == content_;
 }

@@ -17,8 +17,8 @@ namespace {
 
 using detail::rank_listing;
 
-// Of two names of one step, as with zeros and without, the one that a saver would give; else the
-// newer file.
+// Of two names of one step, with and without zeros, chooses the one that a saver would use;
+// otherwise the newer file.
 task<rank_listing> list_rank(std::string directory, const rank_checkpoint_options& options) {
   rank_listing found;
   found.directory = directory;
@@ -36,7 +36,7 @@ task<rank_listing> list_rank(std::string directory, const rank_checkpoint_option
     if (!detail::is_checkpoint_name(name, options.basename, step)) continue;
     std::string path = detail::path_in(directory, name);
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
-    if (!written) continue;  // a directory of this name, or gone meanwhile
+    if (!written) continue;  // a directory of this name, or deleted meanwhile
     const std::pair this_one(
         name == detail::checkpoint_name(options.basename, step, options.pad_step_number), *written);
     const auto [other, is_first] = best.try_emplace(step, this_one);
@@ -71,7 +71,7 @@ std::string format_steps(const std::vector<rank_listing>& ranks) {
   return text;
 }
 
-// What each has of a step; fewer where somebody has none.
+// Returns the paths of a step; fewer if a rank does not have it.
 std::vector<std::string> find_paths(const std::vector<rank_listing>& ranks, std::uint64_t step) {
   std::vector<std::string> paths;
   for (const rank_listing& has : ranks) {
@@ -81,8 +81,8 @@ std::vector<std::string> find_paths(const std::vector<rank_listing>& ranks, std:
   return paths;
 }
 
-// Null: it is whole. One that is corrupt is so for all; an error of the system need not be, and
-// leaves.
+// Returns null if it is intact. A corrupt checkpoint is corrupt for all ranks; a system error may
+// affect only this one and is thrown.
 task<std::exception_ptr> find_problem(std::string path) {
   std::exception_ptr error;
   try {
@@ -99,7 +99,7 @@ using skip_function = std::function<void(const std::string&, const std::exceptio
 
 task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_listing>& ranks,
                                                          bool strict, const skip_function& skip) {
-  std::map<std::uint64_t, std::string> all;  // with one of those who have it
+  std::map<std::uint64_t, std::string> all;  // with the path on one of the ranks
   for (const rank_listing& has : ranks) all.insert(has.paths.begin(), has.paths.end());
   if (all.empty()) co_return std::nullopt;
   const auto missing = std::ranges::find(ranks, false, &rank_listing::exists);
@@ -140,7 +140,7 @@ task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_
 
 }  // namespace
 
-// Another rank may delete meanwhile what was listed a moment ago: then there is less now.
+// Another rank may delete listed files meanwhile: then fewer are found.
 task<detail::rank_listings> detail::find_common_checkpoints(std::vector<std::string> directories,
                                                             rank_checkpoint_options options) {
   std::set<std::string> reported;

@@ -11,7 +11,7 @@
 
 namespace leat::detail {
 
-/// The checkpoints of a rank's directory, by their steps.
+/// The checkpoints of a rank's directory by step.
 struct rank_listing {
   std::string directory;
   bool exists = false;
@@ -20,7 +20,7 @@ struct rank_listing {
   bool operator==(const rank_listing&) const = default;
 };
 
-/// What the directories of ranks have, and what of it find_rank_checkpoints() finds.
+/// The checkpoints in the directories of the ranks, and the result of find_rank_checkpoints().
 struct rank_listings {
   std::vector<rank_listing> ranks = {};
   std::optional<rank_checkpoints> common = {};
@@ -30,8 +30,8 @@ struct rank_listings {
 [[nodiscard]] task<rank_listings> find_common_checkpoints(std::vector<std::string> directories,
                                                           rank_checkpoint_options options);
 
-/// False: somebody has saved since, or not all have the common step any more. That ranks delete
-/// what is newer than that does not matter.
+/// Returns false if a rank has saved since, or not all ranks have the common step any more. It does
+/// not matter if ranks delete newer checkpoints.
 [[nodiscard]] task<bool> are_unchanged(const rank_listings& before,
                                        rank_checkpoint_options options);
 

@@ -17,7 +17,7 @@ saved_value::saved_value(byte_view bytes, bool copy) : view_(bytes) {
   copy_ = std::shared_ptr<const void>(memory, [alignment](const void* p) noexcept {
     ::operator delete(const_cast<void*>(p), std::align_val_t{alignment});
   });
-  // Where the system has none the small ones do.
+  // If the system has none, small pages are used.
   if (large) ::madvise(memory, bytes.size() / huge_page_size * huge_page_size, MADV_HUGEPAGE);
   std::memcpy(memory, bytes.data(), bytes.size());
   view_ = {memory, bytes.size()};

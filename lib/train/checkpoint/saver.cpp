@@ -22,7 +22,7 @@ task<void> sync_file(std::string path) {
   co_await f.sync();
 }
 
-// A name that is misspelt would permit nothing.
+// A misspelt name would permit nothing.
 void check_permitted(const checkpoint_registry& registry, const saver_options& o) {
   const auto is_registered = [&](const std::string& name) {
     return std::ranges::any_of(registry.items(), [&](const auto& i) { return i->name() == name; });
@@ -87,7 +87,7 @@ bool saver::state::is_checkpoint(std::string_view name, std::uint64_t& step) con
   return detail::is_checkpoint_name(name, options.basename, step);
 }
 
-// What a program that was killed has left.
+// A partial file of a program that was killed.
 bool saver::state::is_leftover(std::string_view name) const {
   const std::string_view whole = detail::strip_partial_suffix(name);
   std::uint64_t step = 0;
@@ -95,7 +95,7 @@ bool saver::state::is_leftover(std::string_view name) const {
          is_checkpoint(whole, step);
 }
 
-// What stands in the directory has one name, however somebody has written it.
+// Each name in the directory has one spelling, however it was written.
 void saver::state::normalize_paths(checkpoint_state& s) const {
   const auto here = std::filesystem::path(in_directory("x")).lexically_normal().parent_path();
   const auto normalize = [&](std::string& path) {
@@ -106,8 +106,8 @@ void saver::state::normalize_paths(checkpoint_state& s) const {
   std::ranges::for_each(s.all_model_checkpoint_paths, normalize);
 }
 
-// A text that is no state is `unreadable`. The time comes first: a file that is written anew
-// meanwhile lists what it would have hidden.
+// Text that is not a state is `unreadable`. The time is read first: if the file is replaced
+// meanwhile, it lists the files that it would have hidden.
 task<saver::state::listing> saver::state::read_state() const {
   listing l;
   l.since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
@@ -121,7 +121,7 @@ task<saver::state::listing> saver::state::read_state() const {
   co_return l;
 }
 
-// All that the directory has, by their steps.
+// All checkpoints in the directory, by step.
 task<std::vector<saver::state::step_and_path>> saver::state::list_checkpoints() const {
   std::vector<step_and_path> found;
   const std::vector<std::string> names = co_await list();
@@ -133,9 +133,9 @@ task<std::vector<saver::state::step_and_path>> saver::state::list_checkpoints() 
   co_return found;
 }
 
-// The checkpoints of the directory in the order of their steps. One without a step, as saved by a
-// program that counts none, is the newest if its file is newer than that of the highest step, else
-// the oldest.
+// The checkpoints of the directory by step. A checkpoint without a step, of a program that does not
+// count steps, is the newest if its file is newer than that of the highest step, otherwise the
+// oldest.
 task<std::vector<std::string>> saver::state::list_oldest_first() const {
   std::vector<std::string> paths;
   const std::vector<step_and_path> found = co_await list_checkpoints();
@@ -158,9 +158,9 @@ task<std::optional<checkpoint_state>> saver::state::scan_directory() const {
   co_return s;
 }
 
-// What a program that was killed had no time to list, oldest first: complete checkpoints of this
-// program, behind the one that is listed as the newest. Older than the state file is what somebody
-// has taken out of it, and what is kept for ever. `unknown`: what of one that the device cannot
+// Checkpoints that a killed program could not list, oldest first: complete checkpoints of this
+// program after the newest listed one. A checkpoint older than the state file was removed from
+// the list, or is kept permanently. `unknown`: the result for a checkpoint that the device cannot
 // read.
 task<std::vector<detail::checkpoint_rotation::listed>> saver::state::find_unlisted(
     const listing& l, bool unknown) const {
@@ -183,8 +183,8 @@ task<std::vector<detail::checkpoint_rotation::listed>> saver::state::find_unlist
   co_return found;
 }
 
-// What there is to go on with where no list says which are to be deleted: so many, and only of this
-// program. What else there is may be another's, or kept for ever.
+// The checkpoints to continue with if no list says which may be deleted: at most this many, and
+// only of this program. Others may belong to another program or be kept permanently.
 task<checkpoint_state> saver::state::newest_own(std::optional<std::size_t> most) const {
   checkpoint_state s;
   const std::vector<std::string> there = co_await list_oldest_first();
@@ -199,13 +199,13 @@ task<checkpoint_state> saver::state::newest_own(std::optional<std::size_t> most)
   co_return s;
 }
 
-// None is taken: a crash in the very first save leaves one, and to take somebody's backup for
-// the last one would be worse. But who has lost the state file is to know.
+// None is restored: a crash in the very first save leaves one, and to restore a copy that the user
+// put there would be worse. But the user must know that the state file is missing.
 task<void> saver::state::report_unlisted() const {
   checkpoint_state found;
   try {
     found = co_await newest_own(std::nullopt);
-  } catch (const failure& e) {  // such as no directory yet; nothing else depends on it
+  } catch (const failure& e) {  // such as a missing directory; nothing else depends on it
     if (e.code() == errc::cancelled) throw;
   }
   const std::size_t count = found.all_model_checkpoint_paths.size();
@@ -213,7 +213,7 @@ task<void> saver::state::report_unlisted() const {
   checkpoint_state wanted;
   wanted.model_checkpoint_path = detail::file_name_in(found.model_checkpoint_path);
   std::string line = wanted.to_text();
-  line.pop_back();  // its end
+  line.pop_back();  // its line end
   warn(directory + ": state file is missing, but the directory has " + std::to_string(count) +
        " complete checkpoints of this program, the newest is " + wanted.model_checkpoint_path +
        ": the saver neither restores nor deletes them; to resume from the newest, stop the program "
@@ -225,7 +225,7 @@ task<void> saver::state::recover() {
   listing l = co_await read_state();
   std::optional<checkpoint_state>& s = l.state;
   std::vector<detail::checkpoint_rotation::listed> newer;
-  if (s) newer = co_await find_unlisted(l, false);  // it may be another's
+  if (s) newer = co_await find_unlisted(l, false);  // the list may be of another program
   if (l.unreadable) {
     s = co_await newest_own(options.max_to_keep);
     const std::string newest(detail::file_name_in(s->model_checkpoint_path));
@@ -253,7 +253,7 @@ task<void> saver::state::recover() {
 
 // ------------------------------------------------------------------------------------ saving
 
-// The directory is there; what a dead program has left half written is not.
+// Creates the directory, and removes partial files of an earlier program.
 task<void> saver::state::prepare() {
   try {
     co_await make_directories(directory);
@@ -287,7 +287,7 @@ task<void> saver::state::write_state(checkpoint_state s) const {
   co_await update_checkpoint_state(directory, std::move(s), std::move(o));
 }
 
-// Deletes all that are over the limit. The newest is safe: from here on nothing is a failure.
+// Deletes all above the limit. The newest is safe: from here on, errors are not thrown.
 task<void> saver::state::delete_old() {
   const std::size_t before = rotation.all().size();
   std::vector<detail::checkpoint_rotation::listed> stuck;
@@ -323,8 +323,7 @@ task<std::string> saver::state::save(std::string path) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (has_name)
-    rotation.add(path, now);  // whatever fails from here on, it will be deleted in its turn
+  if (has_name) rotation.add(path, now);  // even after an error, it is deleted later
   if (error) std::rethrow_exception(error);
   co_await write_state(rotation.state());
   co_await delete_old();

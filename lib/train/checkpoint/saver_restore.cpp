@@ -16,18 +16,18 @@
 namespace leat {
 namespace {
 
-// More than that, and somebody goes on saving.
+// After more rounds, other ranks are still saving.
 constexpr int max_rounds = 10;
 
-// Errors for which the checkpoint before is a way out. What the device cannot read (EIO) has
-// data_loss too; other errors of the system, such as a lack of rights or memory, are none of the
-// checkpoint's.
+// Errors after which an earlier checkpoint may help. Data that the device cannot read (EIO) has
+// data_loss too. Other system errors, such as missing rights or memory, do not depend on the
+// checkpoint.
 bool allows_fallback(const std::error_code& code) noexcept {
   return code == errc::failed_precondition || code == errc::data_loss ||
          code == errc::invalid_argument;
 }
 
-// To take the one before would be to do again, without a word, what came since; and sometimes all.
+// To restore an earlier checkpoint would silently repeat the work since then, sometimes all of it.
 [[noreturn]] void throw_resume_error(const std::exception_ptr& why) {
   try {
     std::rethrow_exception(why);
@@ -87,7 +87,7 @@ task<saver::state::candidates> saver::state::find_candidates() const {
   co_return c;
 }
 
-// What is no reason to take another one is thrown.
+// Throws errors that do not justify another checkpoint.
 task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
   attempt a;
   detail::restore_phase phase = {};
@@ -108,16 +108,16 @@ task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
   }
   a.vanished = !there;
   if (there && code == errc::not_found) std::rethrow_exception(a.error);
-  // All its bytes are in order by then: an object that complains of more than these has another
-  // reason, such as its input.
+  // All its bytes are intact then: an object that rejects them has another reason, such as its
+  // input.
   a.cannot_resume = phase == detail::restore_phase::objects && code != errc::invalid_argument;
   a.is_foreign =
       phase != detail::restore_phase::table && code != errc::data_loss && !a.cannot_resume;
   co_return a;
 }
 
-// Another may save meanwhile, and delete what was listed a moment ago: then it has listed others,
-// and these are tried.
+// Another program may save meanwhile and delete a listed file: then it has listed others, which are
+// tried.
 task<std::optional<std::string>> saver::state::restore_latest() {
   const detail::exclusive_use::guard guard(in_use);
   if (registry.empty()) co_return std::nullopt;
@@ -160,8 +160,8 @@ task<std::optional<std::string>> saver::state::restore_latest() {
   co_return std::nullopt;
 }
 
-// What was saved behind the common step is of steps that are done again. It goes, and for good,
-// before anybody can take a new step, so that old and new are never taken together.
+// Checkpoints after the common step belong to steps that are repeated. They are deleted, durably,
+// before a new step can begin, so that old and new checkpoints are never combined.
 task<void> saver::state::roll_back(const std::optional<rank_checkpoints>& to) {
   bool deleted = false;
   const std::vector<step_and_path> all = co_await list_checkpoints();
@@ -185,7 +185,7 @@ task<void> saver::state::roll_back(const std::optional<rank_checkpoints>& to) {
   if (options.durable) co_await sync_directory(directory);
 }
 
-// Nobody is to look for what was deleted.
+// No program must look for deleted checkpoints.
 task<void> saver::state::remove_stale_state_file() const {
   const listing l = co_await read_state();
   if (!l.state) co_return;
@@ -193,7 +193,7 @@ task<void> saver::state::remove_stale_state_file() const {
   if (!is_there) co_await remove_file(in_directory(options.latest_filename));
 }
 
-// The state file names what was deleted no more.
+// Removes deleted checkpoints from the state file.
 task<void> saver::state::list_as_newest(const std::string& path, bool deleted) {
   const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
   if (!written) co_return;

@@ -46,7 +46,7 @@ struct saver::state {
   void warn(const std::string& sentence) const {
     if (options.on_warning) options.on_warning(sentence);
   }
-  // Of what is left to the next program. A stop is no news.
+  // A warning about an error that later programs can resolve. A stop is not reported.
   void warn_about(const failure& e, std::string_view before) const {
     if (e.code() != errc::cancelled) warn(std::string(before) + e.what());
   }
@@ -65,7 +65,7 @@ struct saver::state {
   [[nodiscard]] task<std::vector<std::string>> list() const {
     return list_directory(directory.empty() ? "." : directory);
   }
-  // What the state file says, and since when it does at least.
+  // The content of the state file, and a lower bound of its time.
   struct listing {
     std::optional<checkpoint_state> state = {};
     std::exception_ptr unreadable = {};
@@ -87,18 +87,18 @@ struct saver::state {
   task<void> delete_old();
   task<std::string> save(std::string path);
 
-  // What there is to restore, the best first.
+  // The checkpoints to restore, the best first.
   struct candidates {
     std::vector<std::string> paths = {};
     std::exception_ptr unreadable = {};  // the state file
   };
   task<candidates> find_candidates() const;
-  // What came of it.
+  // The result for one of them.
   struct attempt {
     std::exception_ptr error = {};  // null: restored
-    bool vanished = false;          // it is not there any more
-    bool is_foreign = false;        // it is whole, and not of this program
-    bool cannot_resume = false;     // it is of this program, and cannot be taken as things are
+    bool vanished = false;          // it no longer exists
+    bool is_foreign = false;        // it is intact, and of another program
+    bool cannot_resume = false;     // it is of this program, and cannot be restored at present
   };
   task<void> restore_one(std::string path, detail::restore_phase& phase);
   task<attempt> try_to_restore(std::string path);

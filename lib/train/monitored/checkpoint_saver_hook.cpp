@@ -63,7 +63,7 @@ task<void> checkpoint_saver_hook::save(run_context& run, std::int64_t step) {
     if (l.before_save) co_await l.before_save(step);
   }
   const std::string path = co_await run.get_supervisor().save_between_steps();
-  if (path.empty()) co_return;  // another task has begun a step and not done it
+  if (path.empty()) co_return;  // another task has begun a step and not completed it
   saved_ = step;
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (!l.after_save) continue;

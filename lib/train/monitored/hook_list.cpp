@@ -15,7 +15,7 @@
 namespace leat {
 namespace {
 
-// Neither: never.
+// Without either: never.
 step_interval make_interval(std::int64_t steps, duration time) {
   if (steps > 0) return {.steps = steps};
   if (time > duration::zero()) return {.time = time};
@@ -24,7 +24,7 @@ step_interval make_interval(std::int64_t steps, duration time) {
 
 bool is_set(const step_interval& every) { return every.steps || every.time; }
 
-// The values of the run, and those of the program and its input at the same moment.
+// The summaries of the run, and those of the program and its input at the same time.
 class combined_summary {
  public:
   explicit combined_summary(const supervisor_options& o)
@@ -36,7 +36,7 @@ class combined_summary {
     if (rates_) {
       input = rates_->sample(now);
     } else if (!stages_.empty()) {
-      rates_.emplace(stages_, now);  // there is no rate of the first run
+      rates_.emplace(stages_, now);  // the first run has no rate
     }
     add_fullness(input, queues_);
     const summary all[] = {summary_saver_hook::to_summary(run.results()), own_ ? own_() : summary(),

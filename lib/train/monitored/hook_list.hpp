@@ -11,13 +11,13 @@ namespace leat::detail {
 
 using hook_list = std::vector<std::shared_ptr<session_hook>>;
 
-/// The hooks of a monitored session: those that its options list, then those for what they ask to
-/// be summarised and saved. These come last: nothing is saved that another hook has refused.
+/// The hooks of a monitored session: those of its options, then those for the requested summaries
+/// and saves. Saving hooks come last: a state that another hook has rejected is not saved.
 ///
-/// Errors: invalid_argument for a hook that is none.
+/// Errors: invalid_argument for a null hook.
 [[nodiscard]] hook_list make_hook_list(const monitored_session_options& o, bool knows_steps);
 
-/// The options of the supervisor beneath them: it does nothing that a hook does.
+/// Returns the options of the supervisor: it does nothing that a hook does.
 [[nodiscard]] supervisor_options disable_services(supervisor_options o,
                                                   std::function<task<void>()> at_end);
 

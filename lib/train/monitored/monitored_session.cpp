@@ -98,7 +98,7 @@ task<void> monitored_session::open() {
   co_await create_with_retries(nullptr);
 }
 
-// `after`: the failure from which it is to recover.
+// `after`: the failure from which to recover.
 task<void> monitored_session::create_with_retries(std::exception_ptr after) {
   for (;;) {
     std::exception_ptr error;
@@ -163,8 +163,8 @@ task<void> monitored_session::begin_session() {
 
 // ------------------------------------------------------------------------------------ to go on
 
-// Lets go of a session that has failed. True: a task of it does not end. The next session knows
-// nothing of what else has failed.
+// Ends a session that has failed. Returns true if one of its tasks does not finish. Other errors
+// are reported here, since the next session does not know them.
 task<bool> monitored_session::drop(std::exception_ptr why) {
   const std::exception_ptr error = co_await stop(why);
   std::vector<std::exception_ptr> others = state_->sv.coord().secondary_errors();
@@ -175,14 +175,14 @@ task<bool> monitored_session::drop(std::exception_ptr why) {
   co_return std::ranges::any_of(others, is_stragglers_error);
 }
 
-// Everything, whatever fails: gives the first error.
+// Ends everything despite errors, and returns the first one.
 task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   state& p = *state_;
   p.is_open = false;
   p.closing = true;
-  p.on_stop.reset();  // who closes it goes on
+  p.on_stop.reset();  // the caller continues after the stop
   std::exception_ptr first;
-  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
     try {
       p.sv.request_stop(why);
       co_await p.sv.stop();
@@ -199,7 +199,7 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   co_return first;
 }
 
-// The delay before another attempt; the error leaves when there is none.
+// Waits before another attempt, or throws the error if there is none.
 task<void> monitored_session::pause(std::exception_ptr error) {
   const std::stop_token stopping = state_->stopping.get_token();
   const bool stopped = co_await this_task::stop_requested();
@@ -227,8 +227,8 @@ task<void> monitored_session::recover(std::exception_ptr error) {
   if (state_->creation_error) std::rethrow_exception(state_->creation_error);
 }
 
-// What a task of the coordinator has reported is behind a wait that was cancelled, and behind
-// failures that it has led to.
+// An error that a task of the coordinator reported precedes a cancelled wait, and the failures that
+// it caused.
 std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error) const {
   const std::exception_ptr reported = detail::requested_exception(state_->sv.coord());
   if (!reported) return error;
@@ -279,7 +279,7 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
   }
 }
 
-// In the scope of the session, which a stop of the coordinator stops.
+// Runs in the scope of the session, which a stop of the coordinator stops.
 task<std::exception_ptr> monitored_session::run_in_session(task<void> t) {
   std::exception_ptr error;
   task_group steps("steps");
@@ -302,7 +302,7 @@ task<void> monitored_session::run_once(const step_function& step, named_values i
   last = run.stop_requested();
 }
 
-// An end of the input has changed nothing; behind any other error nothing is saved.
+// The end of the input has changed nothing; after any other error nothing is saved.
 task<void> monitored_session::run_in_step_scope(const step_function& step, run_context& run) {
   std::exception_ptr error;
   {
@@ -327,7 +327,7 @@ task<void> monitored_session::run_body(task<void> body) {
     co_await group.join();
   }
   if (!error) co_return;
-  // What a stop of the coordinator has cancelled has ended as it should.
+  // A wait that a stop of the coordinator has cancelled ended normally.
   const bool stopped = co_await this_task::stop_requested();
   const bool cancelled = detail::has_any_code(error, {errc::cancelled});
   if (stopped || !cancelled || !group.stop_requested()) std::rethrow_exception(error);
@@ -336,12 +336,12 @@ task<void> monitored_session::run_body(task<void> body) {
 task<void> monitored_session::end(const std::exception_ptr& error) {
   const bool stopped = co_await this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
-  // The request to stop may have come between the body's look at it and its run.
+  // The stop request may have come between the body's check and its run.
   const bool at_end = state_->was_open && error && state_->is_clean(error);
   const bool clean = !error || was_cancelled || error == state_->stop_request_error || at_end;
   const std::exception_ptr real = clean ? nullptr : error;
   std::exception_ptr first = state_->opened ? nullptr : real;
-  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
     if (!state_->opened) break;
     try {
       co_await finish(real);
@@ -373,7 +373,7 @@ task<void> monitored_session::finish(std::exception_ptr error) {
   if (p.options.supervised.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
-// All of them, whatever fails.
+// Calls all of them despite errors.
 task<void> monitored_session::end_hooks() {
   if (!state_->closing) {
     throw failure(errc::failed_precondition,

@@ -21,7 +21,7 @@ namespace leat {
 
 namespace detail {
 
-/// The error that a coordinator was stopped with; null without one.
+/// Returns the error that the coordinator was stopped with, or null.
 [[nodiscard]] inline std::exception_ptr requested_exception(const coordinator& coord) {
   try {
     coord.raise_requested_exception();
@@ -44,7 +44,7 @@ struct monitored_session::state {
     return detail::has_any_code(error, options.supervised.clean_stop_errors);
   }
 
-  // A stop of the coordinator that is for good ends the body, too.
+  // A final stop of the coordinator ends the body, too.
   struct end_body {
     state* self;
     void operator()() const noexcept {
@@ -52,12 +52,12 @@ struct monitored_session::state {
         self->body->request_stop();
     }
   };
-  // The coordinator's token is another one in each session.
+  // The coordinator has a new stop token in each session.
   void subscribe_to_stop() {
     if (body) on_stop.emplace(sv.coord().get_stop_token(), end_body{this});
   }
 
-  // The group of the body, as long as it lives.
+  // Registers the group of the body during its lifetime.
   class body_scope {
    public:
     body_scope(state& p, task_group& body) : state_(p) {
@@ -75,7 +75,7 @@ struct monitored_session::state {
     state& state_;
   };
 
-  // What a warning has no memory for is not worth an error.
+  // A warning for which memory is exhausted is dropped.
   void warn(const char* what, const std::exception_ptr& error) const noexcept {
     try {
       sv.warn(what + (": " + detail::error_message(error)));
@@ -83,7 +83,7 @@ struct monitored_session::state {
     }
   }
 
-  // The error of what a request to stop does not let begin, with which managed() ends well.
+  // The error of a call that a stop request prevents; managed() treats it as a normal end.
   [[nodiscard]] std::exception_ptr make_stop_request_error(const char* why) {
     if (!stop_request_error) {
       stop_request_error = std::make_exception_ptr(
@@ -92,7 +92,7 @@ struct monitored_session::state {
     return stop_request_error;
   }
 
-  // A wait that ends with the session must not be one for whose end the session waits.
+  // Rejects a task of the coordinator: it would wait for the session, which waits for its end.
   void require_other_task(const char* operation) {
     const task_context* const caller = scheduler::current_task();
     if (!caller || &caller->scope() != &sv.coord()) return;
@@ -101,8 +101,8 @@ struct monitored_session::state {
                                                  "itself: spawn the task in another task_group");
   }
 
-  // False: the run did again what a failure had undone. One that can do just that, over and over,
-  // is not to go on for ever.
+  // Returns false if the run only repeated steps that a failure had undone. Such a run does not
+  // reset the count of failures, so that the job ends.
   bool record_progress() {
     const std::optional<std::int64_t> step = sv.global_step();
     if (!step) return true;
@@ -115,22 +115,22 @@ struct monitored_session::state {
   supervisor sv;
   detail::backoff delays;
   const detail::hook_list hooks;
-  std::stop_source stopping;  // behind the run that is under way
+  std::stop_source stopping;  // takes effect after the current run
   std::atomic<bool> is_open = false;
   std::atomic<bool> recovering = false;  // between two sessions
   std::weak_ptr<const void> scheduler_lifetime;
   bool begun = false;
   bool was_open = false;
   bool running = false;
-  bool closing = false;  // by this session, not by who stops its supervisor
-  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
-  std::exception_ptr stop_request_error;  // of what a request to stop does not let begin
-  bool broken = false;                    // a step was begun and not done
+  bool closing = false;  // by this session, not by a stop of its supervisor
+  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a successful run
+  std::exception_ptr stop_request_error;  // of calls that a stop request prevents
+  bool broken = false;                    // a step was begun and not completed
   bool succeeded = false;
-  std::exception_ptr creation_error;  // for which no other session could be created
+  std::exception_ptr creation_error;  // why no other session could be created
 
   task_group* body = nullptr;  // while it runs
-  // Of one session.
+  // The following belong to one session.
   std::optional<session> opened;
   std::optional<std::stop_callback<end_body>> on_stop;
 };

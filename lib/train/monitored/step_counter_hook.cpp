@@ -20,7 +20,7 @@ task<void> step_counter_hook::begin(supervisor& sv) {
   co_return;
 }
 
-// What was counted is of steps that may come again.
+// The steps counted so far may be repeated.
 task<void> step_counter_hook::after_create_session(run_context&) {
   timer_.reset();
   rate_.reset();

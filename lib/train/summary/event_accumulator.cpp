@@ -8,7 +8,7 @@
 namespace leat {
 namespace {
 
-// The number in "brain.Event:2"; 0 without one.
+// Returns the number in "brain.Event:2", or 0.
 double parse_version(std::string_view version) {
   constexpr std::string_view before = "brain.Event:";
   double number = 0;
@@ -19,7 +19,7 @@ double parse_version(std::string_view version) {
   return number;
 }
 
-// What is kept stays in its order. Gives how many points went.
+// Keeps the order of the remaining points. Returns how many were removed.
 template <class Points>
 std::size_t drop_from_step(Points& points, std::int64_t step) {
   return std::erase_if(points, [step](const auto& p) { return p.step >= step; });

@@ -16,10 +16,10 @@ namespace leat::detail {
 namespace {
 
 constexpr std::size_t min_digits = 10;
-// So many files of one process, all made in one second, are a program that has gone wild.
+// This many files of one process in one second indicate a program that runs away.
 constexpr unsigned max_files_per_second = 10'000;
 
-// The second in the name of an event file; 0: it has none.
+// Returns the second in the name of an event file; 0 if it has none.
 std::int64_t parse_second(std::string_view name) noexcept {
   constexpr std::string_view begin = "events.out.tfevents.";
   if (!name.starts_with(begin)) return 0;
@@ -30,7 +30,7 @@ std::int64_t parse_second(std::string_view name) noexcept {
   return is_time ? second : 0;
 }
 
-// The newest one of a directory, whoever has made the file; 0: there is none.
+// Returns the second of the newest file of a directory, by any program; 0 if there is none.
 task<std::int64_t> find_newest_second(std::string directory) {
   std::int64_t newest = 0;
   const std::vector<std::string> names = co_await list_directory(std::move(directory));
@@ -51,8 +51,8 @@ void event_file::append(byte_view event) { append_tfrecord(pending_, event); }
 
 task<void> event_file::create(wall_time_point now) {
   co_await make_directories(names_.directory);
-  // Readers take the files in the order of their names: behind all that are there, also within one
-  // second, and when the clock was set back.
+  // Readers read files in the order of their names: the new one comes after all existing ones, also
+  // within one second and after the clock was set back.
   const std::int64_t newest = co_await find_newest_second(names_.directory);
   const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::int64_t second = std::max<std::int64_t>({since, last_second_, newest + 1});
@@ -112,7 +112,7 @@ task<void> event_file::write(wall_time_point now, bool durable) {
     error = std::current_exception();
   }
   if (error) {
-    if (!version_.empty()) co_await discard();  // else the file contains events
+    if (!version_.empty()) co_await discard();  // otherwise the file contains events
     std::rethrow_exception(error);
   }
   co_await put(pending_);
@@ -123,7 +123,7 @@ task<void> event_file::write(wall_time_point now, bool durable) {
 }
 
 // Removes a file that does not contain its first record yet, as on a full disk: a program that is
-// started again and again would leave one each time.
+// restarted repeatedly would leave one each time.
 task<void> event_file::discard() {
   version_.clear();
   const std::string path = std::exchange(path_, {});

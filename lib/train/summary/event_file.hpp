@@ -12,7 +12,7 @@
 
 namespace leat::detail {
 
-/// How the files of a writer are called.
+/// The names of a writer's files.
 struct event_file_names {
   std::string directory;
   std::string host;
@@ -23,33 +23,33 @@ struct event_file_names {
   [[nodiscard]] std::string path(std::int64_t seconds, unsigned number) const;
 };
 
-/// Events on their way to a file of their own, which is made when the first ones are written.
+/// Events that wait for a file, which is created when the first ones are written.
 ///
-/// After an error nothing is lost: what the file has not taken is kept for the next write().
+/// After an error nothing is lost: bytes that were not written are kept for the next write().
 /// Thread safety: thread-bound.
 class event_file {
  public:
   explicit event_file(event_file_names names) : names_(std::move(names)) {}
 
-  /// Takes a serialized event. Errors: std::bad_alloc; then it was not taken.
+  /// Adds a serialized event. Errors: std::bad_alloc, without a change.
   void append(byte_view event);
-  /// Bytes that wait to be written.
+  /// Returns the number of bytes that wait to be written.
   [[nodiscard]] std::size_t pending_size() const noexcept { return pending_.size(); }
-  /// True: a file is begun, and not closed.
+  /// Returns true if a file was begun and not closed.
   [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
 
-  /// Writes what is waiting; `durable`, to the device. Makes the file if there is something. A file
-  /// whose first record cannot be written is removed again; the next write() makes another.
-  /// Errors: unknown when somebody has removed the file; of the system.
+  /// Writes the waiting bytes, and syncs them if `durable`. Creates the file if there are any. If
+  /// the first record cannot be written, removes the file; the next write() creates another.
+  /// Errors: unknown if the file was removed; system errors.
   [[nodiscard]] task<void> write(wall_time_point now, bool durable);
 
-  /// Closes the file; the next write() begins another one. Errors: of the system.
+  /// Closes the file; the next write() begins another one. Errors: system errors.
   [[nodiscard]] task<void> close();
 
-  /// Leaves the file as it is; what was not written goes to the next one.
+  /// Leaves the file as it is; bytes that were not written go to the next one.
   void abandon() noexcept;
 
-  /// Of the file that was made last; empty if that one was removed again.
+  /// The path of the last file; empty if it was removed again.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
@@ -59,10 +59,10 @@ class event_file {
   [[nodiscard]] task<void> discard();
 
   const event_file_names names_;
-  std::int64_t last_second_ = 0;  // of the file before
+  std::int64_t last_second_ = 0;  // of the previous file
   file file_;
   std::string path_;
-  std::vector<std::byte> version_;  // what the file begins with, until it is written
+  std::vector<std::byte> version_;  // the first record of the file, until it is written
   std::vector<std::byte> pending_;
   std::uint64_t size_ = 0;  // of the file
   bool name_is_durable_ = false;

@@ -20,7 +20,7 @@ struct directory_content {
   std::vector<std::string> directories;
 };
 
-// What is gone when it is looked at is left out.
+// Ignores files that are deleted meanwhile.
 task<std::optional<file_status>> find_status(std::string path) {
   std::optional<file_status> status;
   try {
@@ -51,7 +51,7 @@ task<directory_content> scan_directory(std::string directory) {
   co_return found;
 }
 
-// A record that is whole, and no event.
+// An intact record that is not an event.
 void handle_malformed_event(const failure& e, const record_position& at,
                             const event_reader_options& options, event_run& run) {
   corruption_report report;

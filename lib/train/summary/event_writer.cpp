@@ -24,18 +24,18 @@
 namespace leat {
 namespace {
 
-// Who waits for a flush: one answer, null when it went well.
+// A queue for the answer to a flush: one error, or null.
 using reply_queue = fifo_queue<std::exception_ptr>;
 
-// An event on its way, or a request to flush.
+// A queued event, or a request to flush.
 struct queued_event {
   std::string bytes = {};
-  std::optional<event_record> with_metadata = {};  // in place of the bytes
-  std::shared_ptr<reply_queue> flushed = {};       // in place of an event
+  std::optional<event_record> with_metadata = {};  // instead of the bytes
+  std::shared_ptr<reply_queue> flushed = {};       // instead of an event
   bool durable = false;
-  std::string run_tag = {};        // of run metadata, which nobody else can have
-  std::size_t values_checked = 0;  // values whose metadata was looked at
-  bool is_retry = false;           // there was no memory for it once
+  std::string run_tag = {};        // of run metadata; must be unique
+  std::size_t values_checked = 0;  // values whose metadata was checked
+  bool is_retry = false;           // an earlier attempt was out of memory
 };
 
 double to_seconds(wall_time_point t) {
@@ -94,7 +94,7 @@ class event_writer::core {
         "use with_event_writer()");
   }
 
-  // At the time of now, when it has none of its own.
+  // Adds the current time if the event has none.
   [[nodiscard]] task<void> add(event_record e, bool now, std::string run_tag = {}) {
     if (now) e.wall_time = to_seconds((co_await this_task::get_scheduler()).wall_time());
     const std::exception_ptr error = last_error();
@@ -102,7 +102,7 @@ class event_writer::core {
     queued_event item{.bytes = e.to_bytes(), .run_tag = std::move(run_tag)};
     if (has_metadata(e)) item.with_metadata = std::move(e);
     const bool taken = co_await queue_->push(std::move(item));
-    // relaxed here and below: counters, which order nothing else.
+    // relaxed here and below: counters, which do not order other data.
     (taken ? added_ : dropped_).fetch_add(1, std::memory_order_relaxed);
     if (taken) co_return;
     throw failure(errc::failed_precondition,
@@ -137,7 +137,7 @@ class event_writer::core {
     if (const std::exception_ptr lost = take_unreported_error()) std::rethrow_exception(lost);
   }
 
-  // The first one was made with the task that it ends: there may be no memory now.
+  // The first one was created with the task that it ends: there may be no memory now.
   [[nodiscard]] task<void> close() { return closing_.valid() ? std::move(closing_) : end(); }
 
   void reopen() {
@@ -155,7 +155,7 @@ class event_writer::core {
   }
   [[nodiscard]] std::uint64_t added() const noexcept {
     const std::uint64_t lost = lost_.load(std::memory_order_relaxed);
-    // One can be lost before who has added it counts it.
+    // An event can be lost before its add() counts it.
     return std::max(added_.load(std::memory_order_relaxed), lost) - lost;
   }
   [[nodiscard]] std::uint64_t dropped() const noexcept {
@@ -163,7 +163,7 @@ class event_writer::core {
   }
 
  private:
-  // Where there is no memory for it nothing has changed.
+  // If memory is exhausted, nothing has changed.
   void begin() {
     auto queue =
         std::make_unique<fifo_queue<queued_event>>(options_.max_queue, "events of " + directory_);
@@ -190,8 +190,8 @@ class event_writer::core {
     if (const std::exception_ptr lost = take_unreported_error()) std::rethrow_exception(lost);
   }
 
-  // Takes what was added until the queue is closed and empty. It waits in its own frame, since
-  // there may be no memory for another, and others wait for its answers.
+  // Processes the events until the queue is closed and empty. It waits in its own frame, since
+  // there may be no memory for another, and other tasks wait for its answers.
   task<void> run() {
     for (;;) {
       const bool stopped = co_await this_task::stop_requested();
@@ -210,7 +210,7 @@ class event_writer::core {
         waited = false;
       }
       if (!waited) {
-        // No memory to wait for a time: the next event sets another, so all are to come in.
+        // No memory for a timed wait: the next event sets a deadline again, so let add() succeed.
         flush_due_ = no_deadline;
         set_error(nullptr);
         continue;
@@ -235,12 +235,12 @@ class event_writer::core {
     }
   }
 
-  // Behind an event that was taken, or was not.
+  // Called after an event was accepted, or was not.
   bool needs_write(bool taken) noexcept {
     if (flush_due_ == no_deadline)
       flush_due_ = deadline_after(scheduler_.now(), options_.flush_interval);
     const bool now = fresh_ || file_.pending_size() >= options_.buffer_size;
-    // While writing fails only the time says when it is tried again. What is written makes room.
+    // While writing fails, only the time determines the next attempt. Written bytes free capacity.
     return !taken || (now && !last_error());
   }
 
@@ -252,8 +252,8 @@ class event_writer::core {
     }
   }
 
-  // To the file's buffer. False: there was no memory, so that it is to be tried once more; then it
-  // is lost.
+  // Adds it to the buffer of the file. Returns false if memory was exhausted; it is then retried
+  // once, and lost after that.
   bool take() noexcept {
     queued_event& item = *current_item_;
     try {
@@ -267,7 +267,7 @@ class event_writer::core {
     return true;
   }
 
-  // An add said that it was taken: the next flush, or the close, says that it was not.
+  // An add() reported success: the next flush() or close() reports the loss.
   void drop(queued_event& item, std::exception_ptr error) noexcept {
     if (item.with_metadata) {
       const std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
@@ -281,7 +281,7 @@ class event_writer::core {
     unreported_error_ = std::move(error);
   }
 
-  // Goes on where there was no memory.
+  // Continues after a lack of memory.
   std::string strip_known_metadata(queued_event& item) {
     std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
     for (; item.values_checked < values.size(); ++item.values_checked) {
@@ -291,14 +291,14 @@ class event_writer::core {
     return item.with_metadata->to_bytes();
   }
 
-  // An error is what every add is told until a write goes well.
+  // Every add() throws this error until a write succeeds.
   void written(const std::exception_ptr& error) noexcept {
     if (!error) fresh_ = !file_.is_open();
     flush_due_ = error ? deadline_after(scheduler_.now(), options_.flush_interval) : no_deadline;
     set_error(error);
   }
 
-  // In a task of the writer's group: a stop of who closes must not keep it from writing.
+  // In a task of the writer's group: a stop of the caller of close() must not prevent the write.
   task<void> finish(std::exception_ptr& error) {
     try {
       co_await file_.write(scheduler_.wall_time(), options_.durable);
@@ -326,7 +326,7 @@ class event_writer::core {
     error_.swap(error);
     try {
       path_ = file_.path();
-    } catch (const std::bad_alloc&) {  // then it is that of the file before
+    } catch (const std::bad_alloc&) {  // then it is the path of the previous file
     }
   }
   [[nodiscard]] std::exception_ptr take_unreported_error() noexcept {
@@ -344,22 +344,22 @@ class event_writer::core {
   detail::event_file file_;
   std::unique_ptr<fifo_queue<queued_event>> queue_;
   task<void> closing_;
-  std::optional<queued_event> current_item_;  // out of the queue, and not yet in the file's buffer
+  std::optional<queued_event> current_item_;  // popped, and not yet in the file's buffer
   std::set<std::string> tags_with_metadata_;  // tags whose metadata is in a file
-  time_point flush_due_ = no_deadline;        // of what is taken and not written
+  time_point flush_due_ = no_deadline;        // of accepted events that are not written
   bool fresh_ = true;                         // no event has reached the file
   bool closed_ = false;
 
-  std::atomic<std::uint64_t> added_{0};  // with those that were lost
-  std::atomic<std::uint64_t> lost_{0};   // for want of memory
+  std::atomic<std::uint64_t> added_{0};  // including lost events
+  std::atomic<std::uint64_t> lost_{0};   // because memory was exhausted
   std::atomic<std::uint64_t> dropped_{0};
   mutable detail::thread_mutex mutex_;
   std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);             // of the last write
-  std::exception_ptr unreported_error_ LEAT_GUARDED_BY(mutex_);  // why one was lost
+  std::exception_ptr unreported_error_ LEAT_GUARDED_BY(mutex_);  // why an event was lost
   std::string path_ LEAT_GUARDED_BY(mutex_);
   std::set<std::string> run_tags_ LEAT_GUARDED_BY(mutex_);
 
-  task_group group_;  // last: its tasks use the others
+  task_group group_;  // last: its tasks use the other members
 };
 
 event_writer::event_writer(std::unique_ptr<core> c) noexcept : core_(std::move(c)) {}

@@ -32,8 +32,8 @@ summary stage_rates::sample(time_point now) {
     const auto rate = [&](std::uint64_t count) {
       return seconds > 0 ? static_cast<double>(count) / seconds : 0;
     };
-    // A wait is counted at its end as well as while it lasts, so that a share can come out a
-    // little above 1 when it is read in between.
+    // A wait is counted at its end and also while it lasts, so that a share can be slightly above 1
+    // if it is read in between.
     const auto share = [&](duration d) {
       const double of_all = seconds * static_cast<double>(one.metrics->tasks());
       const double waited = std::chrono::duration<double>(d).count();

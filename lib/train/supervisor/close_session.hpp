@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// Closes a session, also for a task that was asked to stop. Gives what that failed with.
+/// Closes a session, also for a task that was asked to stop. Returns the error of the close.
 [[nodiscard]] inline task<std::exception_ptr> close_session(session& s) {
   task_group shield(shielded, "session");
   shield.spawn(s.close(), "close");

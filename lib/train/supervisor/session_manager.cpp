@@ -14,7 +14,7 @@
 namespace leat {
 namespace {
 
-// To look means to delete what not all ranks have: not for who waits until another has saved.
+// A restore deletes what not all ranks have, so it must not run while it waits for other ranks.
 void reject_rank_directories(const restore_source& source, const std::string& who) {
   if (!source.from || source.from->options().rank_directories.empty()) return;
   throw failure(errc::invalid_argument, "saver_options::rank_directories is set for " + who +
@@ -41,7 +41,7 @@ task<session> session_manager::open() const {
   co_return session();
 }
 
-// True: the state is that of a checkpoint.
+// Returns true if the state comes from a checkpoint.
 task<bool> session_manager::restore(const restore_source& source) const {
   if (!source.from) co_return false;
   if (source.wait_for_checkpoint)
@@ -64,7 +64,7 @@ task<bool> session_manager::restore(const restore_source& source) const {
   }
 }
 
-// Empty: it is ready.
+// Empty if it is ready.
 task<std::string> session_manager::readiness_error(const check& ready, session& s) const {
   if (!ready) co_return std::string();
   std::string why;
@@ -82,7 +82,7 @@ task<std::string> session_manager::readiness_error(const check& ready, session& 
   co_return why;
 }
 
-// Empty: it ran, or there is nothing to run.
+// Empty if it ran, or if there is nothing to run.
 task<std::string> session_manager::try_local_init(session& s) const {
   if (!options_.local_init) co_return std::string();
   std::string why = co_await readiness_error(options_.ready_for_local_init, s);
@@ -129,7 +129,7 @@ task<session> session_manager::prepare_session(restore_source source) {
     error = std::current_exception();
   }
   if (error) {
-    static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
+    static_cast<void>(co_await detail::close_session(s));  // the first error counts
     std::rethrow_exception(error);
   }
   co_return s;
@@ -179,7 +179,7 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
       error = std::current_exception();
     }
     if (!error && why.empty()) co_return s;
-    static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
+    static_cast<void>(co_await detail::close_session(s));  // the first reason counts
     if (error) std::rethrow_exception(error);
     if (max_wait && deadline_after(sched.now(), options_.recovery_wait) >= end) {
       throw failure(

@@ -27,7 +27,7 @@ namespace {
   throw failure(errc::invalid_argument, o.name + ": " + why);
 }
 
-// Returns why the checkpoint may be lost; empty: it will not be.
+// Returns why the checkpoint may be lost; empty if it is durable.
 task<std::string> try_make_durable(saver& checkpoints, std::string path) {
   std::string why;
   try {
@@ -39,8 +39,8 @@ task<std::string> try_make_durable(saver& checkpoints, std::string path) {
   co_return why;
 }
 
-// True: the state file names this checkpoint as the newest. A state file that cannot be parsed
-// names none.
+// Returns true if the state file names this checkpoint as the newest. An invalid state file names
+// none.
 task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, std::string list) {
   bool is_newest = false;
   try {
@@ -110,7 +110,7 @@ void supervisor::check() const {
 void supervisor::resolve_options() {
   if (!sessions_) {
     session_manager_options s = options_.sessions;
-    if (!s.init && !s.init_fn) {  // the values are what they are
+    if (!s.init && !s.init_fn) {  // the values are ready as they are
       s.init = [](session&) -> task<void> { co_return; };
     }
     sessions_ = std::make_shared<session_manager>(std::move(s));
@@ -194,9 +194,9 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
       if (options_.is_chief && state_->saver && options_.saver.durable) {
         why = co_await try_make_durable(*state_->saver, restored_from_);
       }
-      // Another try may go well over what is lost: see file::sync().
+      // A second sync may succeed although data is lost: see file::sync().
       if (!why.empty()) warn("restored checkpoint may not be durable and is saved again: " + why);
-      // Where the list names another one, this is saved once more, and listed.
+      // If the list names another checkpoint, this one is saved again and listed.
       const bool is_listed =
           options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
       if (is_listed && why.empty()) state_->saved_step = global_step();
@@ -219,7 +219,7 @@ void supervisor::warn_about_skipped() {
   for (const std::string& sentence : warnings) warn(sentence);
 }
 
-// What the saver tells is told here as well.
+// Passes on the warnings of the saver.
 saver_options supervisor::forwarding_saver_options() const {
   saver_options forwarding = options_.saver;
   forwarding.on_skipped = [this, list = forwarding.latest_filename](
@@ -237,11 +237,11 @@ saver_options supervisor::forwarding_saver_options() const {
     if (options_.saver.on_warning) options_.saver.on_warning(sentence);
     warn(sentence);
   };
-  if (!options_.is_chief) forwarding.recover_last_checkpoints = false;  // it deletes none
+  if (!options_.is_chief) forwarding.recover_last_checkpoints = false;  // it deletes no checkpoints
   return forwarding;
 }
 
-// A worker reads checkpoints, and takes nothing.
+// A worker reads checkpoints, and acquires no lock.
 task<void> supervisor::open_resources() {
   if (options_.state) {
     for (const auto& item : options_.state->items()) item->observe_steps(state_->observer);
@@ -270,7 +270,7 @@ task<void> supervisor::open_resources() {
   }
 }
 
-// What stands at the beginning of a file of events.
+// Writes the first events of a file.
 task<void> supervisor::start_events() {
   if (!state_->writer_is_open() || std::exchange(state_->graph_written, true)) co_return;
   if (!options_.graph_def.empty()) co_await state_->writer->add_graph(options_.graph_def);
@@ -290,7 +290,7 @@ std::vector<queue_runner_handle> supervisor::start_queue_runners(
 
 task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
                            stop_options options) {
-  // Whoever is stopped from outside ends well: his body has done what it was given.
+  // A body that was stopped from outside ends normally: it has done its work.
   const bool stopped = co_await this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // A stop request has ended a wait of the start: there is nothing to save yet.
@@ -300,14 +300,14 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   const bool clean = !error || was_cancelled || was_stopped_in_start ||
                      detail::has_any_code(error, options_.clean_stop_errors);
   std::exception_ptr late;
-  if (!clean) state_->is_ready = false;  // nor is it saved
+  if (!clean) state_->is_ready = false;  // and it is not saved
   try {
     coord_.request_stop(was_cancelled || was_stopped_in_start ? nullptr : error);
   } catch (...) {
-    late = std::current_exception();  // all were joined before
+    late = std::current_exception();  // all tasks were joined before
   }
   std::exception_ptr first;
-  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
     if (!state_->prepared) break;
     try {
       co_await stop(options);
@@ -328,7 +328,7 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   if (options_.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
-// Whoever is stopped has his last checkpoint all the same.
+// Saves a final checkpoint also after a stop.
 task<void> supervisor::stop(stop_options options) {
   const task_context* const caller = scheduler::current_task();
   if (caller && (&caller->scope() == &coord_ || &caller->scope() == state_->end)) {
@@ -350,7 +350,7 @@ task<void> supervisor::stop(stop_options options) {
   try {
     co_await shield.join();
   } catch (const stragglers_error& e) {
-    // Nobody sees it where this is destroyed before they end.
+    // The exception is lost if the supervisor is destroyed before they end.
     warn(std::string("tasks are still running after stop(), await coord().join() before you "
                      "destroy the supervisor: ") +
          e.what());
@@ -396,7 +396,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step
   }
   state_->stopping = state_->is_finishing = state_->prepared = false;
   state_->forget_steps();
-  if (!state_->running) {  // else when the body has ended
+  if (!state_->running) {  // otherwise when the body has ended
     state_->stop_wanted = false;
     state_->forget_stop();
   }
@@ -435,19 +435,19 @@ task<void> supervisor::save_at_end() {
   co_await save_snapshot(nullptr);
 }
 
-// Those of its own belong to the scheduler on which they were made: the next run makes others.
+// Resources that it created belong to their scheduler: the next run creates others.
 task<void> supervisor::close_resources(bool close_writer) {
   std::exception_ptr error;
   const bool is_own = state_->own_writer.has_value();
   if ((close_writer || is_own) && state_->writer_is_open()) {
     state_->writer_closed = true;
     try {
-      // A start that was refused leaves no event file: the directory may be another program's.
+      // A rejected start leaves no event file: the directory may belong to another program.
       if (state_->has_started) co_await state_->writer->add_session_log(session_log::stop);
     } catch (...) {
       error = std::current_exception();
     }
-    for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+    for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
       bool again = false;
       try {
         co_await state_->writer->close();

@@ -1,4 +1,4 @@
-// What runs beside the body of a supervisor: services and summaries.
+// Services and summaries that run concurrently with the body of a supervisor.
 
 #include <string>
 #include <utility>
@@ -20,8 +20,8 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
     warn("standard services are not started: logdir is not set");
     co_return started;
   }
-  // Before all that is new: who reads the events forgets this step and the later ones. The steps
-  // that a checkpoint contains are not done again, so they are to stay.
+  // Precedes all new events: readers discard this step and later ones. The steps that a checkpoint
+  // contains are not repeated, so their events remain.
   const std::optional<std::int64_t> now = global_step();
   if (state_->writer_is_open() && now) {
     const std::int64_t first = restored_from_.empty() ? *now : *now + 1;
@@ -76,7 +76,7 @@ task<void> supervisor::measure_input() {
   co_await state_->writer->add_summary(std::move(s), step);
 }
 
-// The first time comes at once: what was just restored is on the device as the newest already.
+// The first time is immediate: a restored checkpoint is already on the device as the newest.
 task<void> supervisor::save_periodically() {
   const bool is_first = !std::exchange(state_->saves_began, true);
   const std::optional<std::int64_t> step = global_step();
@@ -84,7 +84,7 @@ task<void> supervisor::save_periodically() {
   co_await save_snapshot(nullptr);
 }
 
-// Somebody may have removed the lock file, and another chief have taken the directory.
+// The lock file may have been removed, and another chief may have locked the directory.
 task<void> supervisor::renew_lock() {
   const bool was_lost = co_await state_->lock->renew();
   if (!was_lost) co_return;

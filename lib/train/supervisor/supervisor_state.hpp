@@ -35,13 +35,13 @@ task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
 
 }  // namespace detail
 
-// What a supervisor has from prepare_or_wait_for_session() to stop().
+// The state of a supervisor from prepare_or_wait_for_session() to stop().
 struct supervisor::state {
   explicit state(supervisor& owner);
 
   [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements; }
 
-  // The element of which the current task is a part; null: of none.
+  // The element to which the current task belongs, or null.
   [[nodiscard]] detail::step_in_progress* own_element() const noexcept;
   // Returns true if a step must end before a save for a task within `own`, which may be null.
   [[nodiscard]] bool must_end_before_save(const detail::step_in_progress* own) const noexcept;
@@ -54,7 +54,7 @@ struct supervisor::state {
     while (elements) remove_element(*elements);
   }
 
-  // Wakes what waits for their ends.
+  // Wakes the tasks that wait for their ends.
   void forget_steps() noexcept {
     remove_elements();
     overdue_steps = 0;
@@ -66,7 +66,7 @@ struct supervisor::state {
   void forget_stop() noexcept {
     body_requested_stop = stop_pending = step_is_limited = step_is_late = false;
   }
-  // As long as it lives, a stop waits for the end of the start.
+  // During its lifetime, a stop waits for the end of the start.
   class start_in_progress {
    public:
     explicit start_in_progress(state& owner) noexcept : owner_(owner) {
@@ -85,7 +85,7 @@ struct supervisor::state {
     state& owner_;
   };
 
-  // The turn of a stop, as long as it lives.
+  // Holds the turn to stop during its lifetime.
   class stop_in_progress {
    public:
     explicit stop_in_progress(state& owner) noexcept : owner_(owner) {
@@ -102,7 +102,7 @@ struct supervisor::state {
     state& owner_;
   };
 
-  // The group of the body and that of the limit of its last step, as long as they live.
+  // Registers the group of the body and that of the limit of its last step during its lifetime.
   class body_groups {
    public:
     body_groups(state& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {
@@ -117,7 +117,7 @@ struct supervisor::state {
     state& owner_;
   };
 
-  // A stop was requested: no other step begins, before all have ended.
+  // A stop was requested: no step begins before all others have ended.
   [[nodiscard]] bool is_stopping() const noexcept {
     const bool is_over = is_finishing && (stopping || !running);
     return !is_over && (stop_wanted || stop_pending);
@@ -133,7 +133,7 @@ struct supervisor::state {
     static_cast<void>(save_ended.try_pop());
     static_cast<void>(values_copied.try_pop());
   }
-  // Steps that wait for a save begin, as long as those last that are in progress now.
+  // Steps that wait for a save begin, as long as the steps in progress now last.
   void release_steps() noexcept {
     for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
     overdue_steps = steps;
@@ -157,10 +157,10 @@ struct supervisor::state {
   bool prepared = false;
   bool preparing = false;                 // prepare_or_wait_for_session() has not returned
   task_id starter;                        // that awaits it
-  std::uint64_t scopes_before_start = 0;  // made in the process
+  std::uint64_t scopes_before_start = 0;  // created in the process before the start
   bool is_ready = false;                  // the state has its values
-  bool has_started = false;               // it was ready once since it was prepared
-  std::atomic<bool> stopping = false;     // by the body, which continues
+  bool has_started = false;               // it has been ready since it was prepared
+  std::atomic<bool> stopping = false;     // in the body, which continues
   const task_scope* body = nullptr;       // whose task the body is
   task_group* running = nullptr;          // the same while the body runs
   task_group* limit = nullptr;            // of its last step, while the body runs
@@ -171,9 +171,9 @@ struct supervisor::state {
   bool step_is_limited = false;     // limit_last_step() was started
   bool step_is_late = false;        // step_grace is over
   const task_scope* end = nullptr;  // whose task the stop is
-  bool broken = false;              // a step was begun and not done: there is nothing to save
-  std::size_t steps = 0;            // under way
-  std::size_t overdue_steps = 0;    // those that were when a save had waited for too long, about
+  bool broken = false;              // a step was begun and not completed: there is nothing to save
+  std::size_t steps = 0;            // in progress
+  std::size_t overdue_steps = 0;    // in progress when a save had waited too long, about
   detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
   bool body_marks_steps = false;                 // step() was called: elements are no steps
   bool save_pending = false;                     // for the end of all steps: no other one begins
@@ -193,14 +193,14 @@ struct supervisor::state {
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
   bool stop_wanted = false;      // request_stop_after_step() was called and the run has not ended
   bool was_stopped = false;      // the last body was stopped, and did not finish by itself
-  bool saves_began = false;      // those by the clock
+  bool saves_began = false;      // periodic saves
   bool has_saved = false;        // since it was prepared
   bool restored_partly = false;  // the state differs from the checkpoint
   std::stop_source start_stop_source{std::nostopstate};  // ends the waits of the start
-  std::exception_ptr flush_error;                        // of the events, before the save under way
+  std::exception_ptr flush_error;                        // of the events, before the current save
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
-  detail::skipped_checkpoints skipped;  // by the restore under way
+  detail::skipped_checkpoints skipped;  // by the current restore
 };
 
 // The elements that for_each() processes are steps of a body that does not mark its steps.

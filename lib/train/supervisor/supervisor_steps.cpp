@@ -177,7 +177,7 @@ task<std::string> supervisor::save_between_steps() {
 }
 
 // Nothing runs between the end of the last step and the copy of the values. `own`: the element that
-// asks for the save, and is at a point where the state may be saved.
+// requests the save, and at which the state may be saved.
 task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   if (own) {
     own->is_saving = true;
@@ -186,7 +186,7 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   std::string path;
   std::exception_ptr error;
   try {
-    // Before the turn is taken: it must not be lost if there is no memory.
+    // Created before the turn is taken, which must not be lost if memory is exhausted.
     task<std::string> saving = save_exclusively(own);
     static_cast<void>(co_await state_->save_turn.pop());
     path = co_await std::move(saving);
@@ -211,7 +211,7 @@ task<std::string> supervisor::save_exclusively(const detail::step_in_progress* o
   std::optional<std::int64_t> step;
   std::exception_ptr error;
   try {
-    // Each time for longer: others come to an end of their own, or are waited for by a step.
+    // Waits longer each time: the other steps may end, or a step may wait for them.
     duration limit = std::max<duration>(options_.step_grace, std::chrono::seconds(1));
     while (state_->must_end_before_save(own)) {
       state_->hold_steps();

@@ -121,7 +121,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
   {
     group.spawn(std::move(body), "body");
     const state::body_groups here(*state_, group, limit);
-    // Between two waits of the body: an element must not begin in a task that is being stopped.
+    // Between two waits of the body: no element may begin in a task that is being stopped.
     const auto stop = [this, &group, &limit, &sched](bool by_owner) noexcept {
       // The body continues after a stop() of its own, but not after one of its owner.
       if (!by_owner && state_->stopping) return;
@@ -150,7 +150,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
   } catch (...) {
     if (!error) error = std::current_exception();
   }
-  // A body that has a task group of its own may continue after a stop, and return.
+  // A body with its own task group may continue after a stop, and return.
   const bool was_asked = state_->stop_wanted || state_->stop_pending;
   const bool has_ended_badly = error && to_error_code(error) != errc::cancelled;
   const bool by_program = state_->body_requested_stop || coord_.stopped_by_clean_error();

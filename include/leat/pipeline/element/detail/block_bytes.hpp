@@ -22,8 +22,8 @@ concept is_text = std::ranges::contiguous_range<const T> && std::ranges::sized_r
                   sizeof(std::ranges::range_value_t<const T>) == 1 &&
                   std::is_trivially_copyable_v<std::ranges::range_value_t<const T>>;
 
-/// Elements of which it is known at once how many bytes they have: records, lines, texts, rows,
-/// tensors, and what has a bytes() of its own, which may throw.
+/// Elements whose size in bytes is known at once: records, lines, texts, rows, tensors, and types
+/// with a member bytes(), which may throw.
 template <class T>
 concept measured = has_byte_size<T> || is_tensors<T> || is_text<T>;
 
@@ -38,7 +38,7 @@ template <measured T>
   }
 }
 
-/// The bytes of all elements of a block.
+/// Returns the bytes of all elements of a block.
 template <class Block>
   requires measured<typename Block::value_type>
 [[nodiscard]] std::size_t block_bytes(const Block& block) {
@@ -51,7 +51,7 @@ template <class Block>
   }
 }
 
-/// An element that goes through a stage; counts it, and its bytes as far as they are known.
+/// Counts an element that passes through a stage, and its bytes if they are known.
 template <class T>
 [[nodiscard]] T counted(stage_metrics& metrics, T element) {
   if constexpr (measured<T>) {
@@ -62,7 +62,7 @@ template <class T>
   return element;
 }
 
-/// Counts a block that goes through a stage, and its bytes as far as they are known.
+/// Counts a block that passes through a stage, and its bytes if they are known.
 template <class Block>
 void count_block(stage_metrics& metrics, const Block& block) {
   if constexpr (measured<typename Block::value_type>) {

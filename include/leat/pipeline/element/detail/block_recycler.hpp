@@ -8,8 +8,8 @@
 
 namespace leat::detail {
 
-/// Used blocks, kept for their memory: a task that passes a block to another one takes one of these
-/// for the next. So there are no more blocks than were in use at one time.
+/// Keeps used blocks for their memory. A task that passes on a block takes one of these for the
+/// next block, so the number of blocks is the largest number in use at one time.
 ///
 /// Thread safety: thread-safe.
 template <class Block>
@@ -18,7 +18,7 @@ class block_recycler {
   /// Keeps at most `most` blocks. Errors: std::bad_alloc.
   explicit block_recycler(std::size_t most) { blocks_.reserve(most); }
 
-  /// An empty block.
+  /// Returns an empty block.
   [[nodiscard]] Block take() {
     const thread_lock lock(mutex_);
     if (blocks_.empty()) return Block();
@@ -28,7 +28,7 @@ class block_recycler {
   }
 
   void give_back(Block&& block) noexcept {
-    block.clear();  // not under the lock, since elements may do anything as they go
+    block.clear();  // not under the lock, since the destructors of elements may do anything
     const thread_lock lock(mutex_);
     if (blocks_.size() < blocks_.capacity()) blocks_.push_back(std::move(block));
   }

@@ -13,7 +13,7 @@ struct block_position {
   std::uint64_t element = 0;
 };
 
-/// A block of the stage before, and how much of it was taken.
+/// A block of the previous stage, and how many of its elements were taken.
 template <class Block>
 class input_block {
  public:
@@ -32,37 +32,37 @@ class input_block {
 
   /// The block itself.
   [[nodiscard]] const Block& block() const noexcept { return block_; }
-  /// How many elements of the block were taken.
+  /// Returns how many elements of the block were taken.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-  /// The number of the block that comes next, or is coming.
+  /// Returns the number of the next block, which the previous stage may already be filling.
   [[nodiscard]] std::uint64_t next_block_number() const noexcept { return blocks_; }
 
-  /// Where the next block is to be put; none of this one is left then, and none of that yet.
+  /// Returns the block for the previous stage to fill. No element is left until renewed().
   [[nodiscard]] Block& renew() noexcept {
     taken_ = 0;
     renewing_ = true;
     return block_;
   }
 
-  /// The next block is there.
+  /// Call it when the next block has been filled.
   void renewed() noexcept {
     ++blocks_;
     renewing_ = false;
   }
 
-  /// There is none.
+  /// Call it if there is no next block.
   void clear() noexcept {
     renew().clear();
     renewing_ = false;
   }
 
-  /// Where the next element stands in the stage before.
+  /// Returns the position of the next element in the previous stage.
   [[nodiscard]] block_position next() const noexcept {
     if (renewing_ || left() == 0) return {blocks_, 0};
     return {blocks_ - 1, taken_};
   }
 
-  /// Begins anew.
+  /// Starts from the beginning.
   void restart() noexcept {
     clear();
     blocks_ = 0;
@@ -72,7 +72,7 @@ class input_block {
   Block block_;
   std::size_t taken_ = 0;
   bool renewing_ = false;
-  std::uint64_t blocks_ = 0;  // that were there
+  std::uint64_t blocks_ = 0;  // blocks received so far
 };
 
 }  // namespace leat::detail

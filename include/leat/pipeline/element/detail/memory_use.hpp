@@ -21,15 +21,15 @@ namespace leat::detail {
 /// readers, buffers, and one block of each stage that runs ahead. If the minimum exceeds the limit,
 /// the pipeline is rejected, or fails, with an error that states the sum.
 ///
-/// Shared-safe.
+/// Thread safety: thread-safe.
 class memory_use {
  public:
-  /// `owner`: of messages. 0: no limit, and nothing is counted.
+  /// `owner`: the start of messages. `limit` 0: no limit, and nothing is counted.
   memory_use(std::size_t limit, std::string owner);
 
   [[nodiscard]] bool limited() const noexcept { return limit_ > 0; }
 
-  /// So many bytes come, or go.
+  /// Adds bytes to the memory in use; a negative number subtracts.
   void add(std::int64_t bytes) noexcept {
     // relaxed: a stage may see this late, and is one block too fast or too slow
     held_.fetch_add(bytes, std::memory_order_relaxed);
@@ -38,15 +38,15 @@ class memory_use {
     const std::int64_t bytes = held_.load(std::memory_order_relaxed);
     return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
   }
-  /// Whether so many more fit.
+  /// Returns true if as many more bytes fit.
   [[nodiscard]] bool has_space(std::size_t bytes) const noexcept {
     const std::size_t now = held();  // once: others change it meanwhile
     return now <= limit_ && bytes <= limit_ - now;
   }
 
-  /// A stage cannot do with less than so many bytes, from now on; less than before is no news.
-  /// Errors: resource_exhausted where the limit is below what all of them need, with the list; this
-  /// need counts no more then.
+  /// Declares that a stage needs at least this many bytes from now on; a smaller number than before
+  /// has no effect. Errors: resource_exhausted if all stages together need more than the limit; the
+  /// message lists their needs, and this one does not count.
   void require(const std::string& stage, std::size_t bytes);
 
  private:
@@ -62,13 +62,13 @@ class memory_use {
   std::vector<need> needs_ LEAT_GUARDED_BY(mutex_);
 };
 
-/// So many elements of a size; SIZE_MAX where it is more.
+/// Returns the bytes of `count` elements of a size, or SIZE_MAX if that overflows.
 [[nodiscard]] constexpr std::size_t memory_of(std::size_t elements, std::size_t size) noexcept {
   return elements > SIZE_MAX / size ? SIZE_MAX : elements * size;
 }
 
-/// What an element has beside itself, as far as it is known: also of lists of such elements, of
-/// any depth. Errors: those of its bytes().
+/// Returns the bytes that an element refers to, as far as they are known, also for nested lists of
+/// such elements. Errors: those of its bytes().
 template <class T>
 [[nodiscard]] std::size_t indirect_memory(const T& element) {
   std::size_t sum = 0;

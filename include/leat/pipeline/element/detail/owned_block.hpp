@@ -6,7 +6,7 @@
 
 namespace leat::detail {
 
-/// The type of block that owns the elements of a Block: views are copied to memory of their own.
+/// The type of block that owns the elements of a Block: views are copied to separate memory.
 template <class Block>
 struct owned {
   using type = Block;

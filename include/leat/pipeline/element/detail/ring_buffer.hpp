@@ -16,13 +16,13 @@ class ring_buffer {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// The i-th; 0 is the oldest.
+  /// Returns the i-th element; 0 is the oldest.
   [[nodiscard]] T& operator[](std::size_t i) noexcept { return slots_[slot(i)]; }
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return slots_[slot(i)]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size_ - 1]; }
 
-  /// Adds an element, which still has the value that its slot held before. Errors: std::bad_alloc;
-  /// then nothing has changed.
+  /// Adds an element, which still has the earlier value of its slot.
+  /// Errors: std::bad_alloc, without a change.
   T& push() {
     if (size_ == slots_.size()) grow();
     ++size_;
@@ -30,7 +30,7 @@ class ring_buffer {
   }
   void push(const T& value) { push() = value; }
 
-  /// Takes the oldest away. Precondition: there is one.
+  /// Removes the oldest element. Precondition: the buffer is not empty.
   void pop() noexcept {
     head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;

@@ -8,11 +8,11 @@
 
 namespace leat::detail {
 
-/// Memory for many rows at once, in huge pages: a fault for each instead of for 512 small ones.
+/// Memory for many rows at once, in huge pages: one page fault for each instead of 512 small ones.
 ///
-/// Who has a piece gives it back by itself, also behind the end of the one that it is from. The
-/// slab that it stands in is freed when all of its pieces are back: until then a piece that is back
-/// is lost. Thread safety: none, for all pieces of one together.
+/// The owner of a piece returns it, also after the row_memory was destroyed. A slab is freed when
+/// all of its pieces are returned; until then the memory of a returned piece is not reused.
+/// Thread safety: all pieces of one row_memory together are thread-compatible.
 class row_memory {
  public:
   row_memory() noexcept = default;
@@ -22,8 +22,8 @@ class row_memory {
     if (slab_) leave(*slab_);
   }
 
-  /// Null: a row that is to have memory of its own, being large, or one of the first 2 MiB: who
-  /// holds less than that needs no huge page. Errors: std::bad_alloc.
+  /// Returns null for a large row and within the first 2 MiB, which use the heap: less memory needs
+  /// no huge page. Errors: std::bad_alloc.
   [[nodiscard]] char* take(std::size_t size) {
     if (size > largest) return nullptr;
     const std::size_t needed = (sizeof(piece) + size + alignof(piece) - 1) & ~(alignof(piece) - 1);
@@ -44,7 +44,7 @@ class row_memory {
   static constexpr std::size_t largest = heap_bytes_before_slabs / 32;
 
   struct slab {
-    std::size_t pieces = 1;  // that are out, and one for the memory that they are from
+    std::size_t pieces = 1;  // in use, and one for the row_memory itself
   };
   struct piece {  // in front of each row
     slab* from;
@@ -57,13 +57,13 @@ class row_memory {
 
   slab* slab_ = nullptr;
   char* next_ = nullptr;  // in the slab
-  std::size_t left_ = 0;  // of it
+  std::size_t left_ = 0;  // in the slab
   std::size_t size_ =
-      heap_bytes_before_slabs;  // of it; each is twice as large as the one before, up to 32 MiB
-  std::size_t heap_bytes_ = 0;  // bytes, of the first rows
+      heap_bytes_before_slabs;  // bytes; each slab is twice as large as the last, up to 32 MiB
+  std::size_t heap_bytes_ = 0;  // bytes of the first rows, which are on the heap
 };
 
-/// The bytes of a row that comes in the place of others: memory that is large enough is used again.
+/// The bytes of a row that replaces other rows: memory that is large enough is reused.
 class row_bytes {
  public:
   row_bytes() noexcept = default;
@@ -79,8 +79,8 @@ class row_bytes {
   }
   ~row_bytes() { free(); }
 
-  /// What one large row needed is not kept for small ones. New memory is from `memory` where that
-  /// has some. Errors: std::bad_alloc; then the row is as it was, or empty.
+  /// The memory of a large row is not kept for a small one. New memory comes from `memory` if it
+  /// has some. Errors: std::bad_alloc; the row is then unchanged or empty.
   void assign(const char* data, std::size_t size, row_memory* memory = nullptr) {
     if (capacity() / 4 > std::max(size, std::size_t{256})) free();
     if (size > capacity()) reallocate(size, memory);

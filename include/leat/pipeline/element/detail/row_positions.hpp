@@ -16,14 +16,14 @@
 
 namespace leat::detail {
 
-/// Blocks that tell where their elements stand in files.
+/// Blocks that know the positions of their elements in files.
 template <class Block>
 concept positioned = requires(const Block& block) {
   block.position(std::size_t{0});
   block.paths();
 };
 
-/// Where the elements of a stage's input stand, for rows that outlive its blocks.
+/// The positions of the input elements of a stage in files, for rows that outlive its blocks.
 ///
 /// Each block of a file has its own copy of the path, and files may take turns. So one copy of each
 /// path is kept here for all rows, and an object that keeps several paths alive is kept once.
@@ -31,9 +31,9 @@ concept positioned = requires(const Block& block) {
 template <class Block>
 class row_positions {
  public:
-  /// A block of the input is there. Errors: std::bad_alloc.
+  /// Call it for each new block of the input. Errors: std::bad_alloc.
   void begin(const Block&) noexcept {}
-  /// Keeps the paths of all positions so far.
+  /// Returns an object that keeps the paths of all positions so far.
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return nullptr; }
 };
 
@@ -77,13 +77,13 @@ class row_positions<basic_record_batch<View>> {
   [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return all_; }
 
  private:
-  using names = std::set<std::string, std::less<>>;  // which stay where they are
+  using names = std::set<std::string, std::less<>>;  // whose elements do not move
   std::shared_ptr<names> all_ = std::make_shared<names>();
-  const std::string* path_ = nullptr;  // of the present block
+  const std::string* path_ = nullptr;  // of the current block
 };
 
-/// Where the i-th element of a block stands in its file: "a.csv:7 at offset 120". Empty for one
-/// that comes from none. Errors: std::bad_alloc.
+/// Returns the position of the i-th element of a block in its file, "a.csv:7 at offset 120", or an
+/// empty text for an element without a file. Errors: std::bad_alloc.
 template <positioned Block>
 [[nodiscard]] std::string element_position_text(const Block& block, std::size_t i) {
   const record_position p = block.position(i);
@@ -92,14 +92,14 @@ template <positioned Block>
   return is_line ? format_line_position(p) : format_record_position(p);
 }
 
-/// Where the record stands of which an error tells that a function has thrown at the i-th element
-/// of a block; of a batch that was not decoded as a whole, where that begins. Empty where nobody
-/// knows. Errors: std::bad_alloc.
+/// Returns the position of the record at which a function threw an error for the i-th element of a
+/// block. For a batch that was not decoded as a whole, returns the position where it begins.
+/// Returns an empty text if the position is unknown. Errors: std::bad_alloc.
 template <class In>
 [[nodiscard]] std::string error_position_text(const decode_error& e, const In& in, std::size_t i) {
   const auto& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
   if constexpr (positioned<std::remove_cvref_t<decltype(element)>>) {
-    if (element.empty()) return {};  // the function has taken it away
+    if (element.empty()) return {};  // the function has moved from it
     if (e.records() == element.size() && e.record() < element.size()) {
       return element_position_text(element, e.record());
     }
@@ -124,7 +124,7 @@ template <class In>
     if (e.has_position() || typeid(e) != typeid(decode_error)) return error;
     const std::string position = error_position_text(e, in, i);
     if (!position.empty()) return std::make_exception_ptr(e.at(position));
-  } catch (...) {  // is as it is
+  } catch (...) {  // unchanged
   }
   return error;
 }

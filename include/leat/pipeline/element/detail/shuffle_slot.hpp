@@ -15,26 +15,26 @@
 
 namespace leat::detail {
 
-/// Asks for the line of memory at an address, which need not be one. The empty statement is not for
-/// the processor: g++ takes a function that only asks for one without effect, and leaves its calls
-/// out.
+/// Prefetches the cache line at an address, which may be invalid. The empty statement is not for
+/// the processor: g++ treats a function that only prefetches as a function without effect, and
+/// removes its calls.
 inline void prefetch_line(const void* address) noexcept {
   __builtin_prefetch(address);
   asm volatile("");
 }
 
-/// Asks for an object itself, the first lines of a large one.
+/// Prefetches an object itself: the first lines of a large one.
 template <class T>
 void prefetch_object(const T& object) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t size = std::min(sizeof(T), 16 * line);
   const auto* const bytes = reinterpret_cast<const std::byte*>(&object);
   for (std::size_t at = 0; at < size; at += line) prefetch_line(bytes + at);
-  prefetch_line(bytes + size - 1);  // it need not begin with a line
+  prefetch_line(bytes + size - 1);  // it may not begin at the start of a line
 }
 
-/// Asks for the memory that an object refers to. What it is made of is not known here, but an
-/// address is one of its words; the others are asked for in vain.
+/// Prefetches the memory to which an object refers. Its layout is unknown here, but one of its
+/// words is the address; the prefetches for the other words have no effect.
 template <class T>
 void prefetch_target(const T& object) noexcept {
   constexpr std::size_t count = std::min<std::size_t>(sizeof(T) / sizeof(std::uintptr_t), 16);
@@ -55,7 +55,7 @@ struct element_slot {
   Element element{};
 };
 
-/// One that holds the bytes of a row.
+/// A slot that holds the bytes of a row.
 template <class View>
 struct row_slot {
   void put(View v, const record_position& from, row_memory* memory = nullptr) {
@@ -71,7 +71,7 @@ struct row_slot {
     return {path ? std::string_view(path) : std::string_view(), offset, index};
   }
   [[nodiscard]] std::size_t memory() const noexcept { return bytes.capacity(); }
-  // The processor itself goes on where it sees these lines read.
+  // The processor prefetches the next lines when it sees these lines read.
   void prefetch() const noexcept {
     constexpr std::size_t line = 64;
     constexpr std::size_t lines = 8;
@@ -79,12 +79,12 @@ struct row_slot {
     for (std::size_t at = 0; at < size; at += line) prefetch_line(bytes.data() + at);
   }
   row_bytes bytes;
-  const char* path = nullptr;  // where the row stood; kept by row_positions
+  const char* path = nullptr;  // of the row's file; row_positions keeps it
   std::uint64_t offset = 0;
   std::uint64_t index = 0;
 };
 
-/// What holds an element of a block.
+/// The type of slot for an element of a block.
 template <class Block>
 struct slot_for {
   using type = element_slot<typename Block::value_type>;

@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-// Adds up spans of time, which may overlap. Shared-safe.
+// Adds up spans of time, which may overlap. Thread-safe.
 class span_clock {
  public:
   void begin(time_point now) noexcept {
@@ -25,24 +25,24 @@ class span_clock {
     begins_ -= ticks(begin.time_since_epoch());
     ended_ += now - begin;
   }
-  // A span that has ended.
+  // Adds a span that has ended.
   void add(duration d) noexcept {
     const thread_lock lock(mutex_);
     used_ = true;
     ended_ += d;
   }
 
-  // Whether any span has begun, or was added.
+  // Returns true if a span has begun or was added.
   [[nodiscard]] bool used() const noexcept {
     const thread_lock lock(mutex_);
     return used_;
   }
 
-  // The sum of all that have ended and, with `now`, of those that have not, up to then.
+  // Returns the sum of all ended spans and, with `now`, of the open spans up to that time.
   [[nodiscard]] duration total(std::optional<time_point> now) const noexcept;
 
  private:
-  // Sums of points in time are taken modulo 2^64: what counts is their difference.
+  // Sums of time points are computed modulo 2^64, since only their difference matters.
   static std::uint64_t ticks(duration d) noexcept { return static_cast<std::uint64_t>(d.count()); }
 
   mutable thread_mutex mutex_;
@@ -52,7 +52,7 @@ class span_clock {
   duration ended_ LEAT_GUARDED_BY(mutex_){0};
 };
 
-// One span, from its making to its end, or to stop().
+// A span from its construction to its destruction, or to stop().
 class timed_span {
  public:
   timed_span(span_clock& clock, scheduler& sched) noexcept

@@ -16,16 +16,16 @@ namespace leat::detail {
 /// world_size-th of the epoch's order, or those that were assigned to it during the epoch.
 class file_order {
  public:
-  /// The share of an epoch, counted from 1, of so many files.
+  /// Begins an epoch, counted from 1, and selects the rank's share of `files` files.
   void begin(const random_engine& random, bool shuffle, std::uint64_t epoch, std::size_t files,
              world_rank world);
-  /// The assigned files, out of `files`. Errors: failed_precondition, naming the stage, if they are
-  /// not among these.
+  /// Begins an epoch with the assigned files. Errors: failed_precondition, with the stage, if one
+  /// is not among the `files` files.
   void begin_assigned(assigned_files d, std::size_t files, std::string_view stage);
   void clear() noexcept;
 
   [[nodiscard]] bool is_assigned() const noexcept { return assigned_ != nullptr; }
-  /// The assigned files, or null; they do not change.
+  /// Returns the assigned files, or null; they do not change.
   [[nodiscard]] const std::shared_ptr<const assigned_files>& assigned() const noexcept {
     return assigned_;
   }
@@ -33,15 +33,15 @@ class file_order {
   [[nodiscard]] const std::vector<std::size_t>& files() const noexcept { return files_; }
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   [[nodiscard]] bool at_end() const noexcept { return taken_ == files_.size(); }
-  /// Precondition: `taken` is not more than there are.
+  /// Precondition: `taken` is at most the number of files.
   void go_to(std::size_t taken) noexcept { taken_ = taken; }
 
-  /// The i-th file: open where it was begun elsewhere.
+  /// Returns the i-th file. It is open if another rank began it.
   [[nodiscard]] file_position at(std::size_t i) const;
-  /// The next one. Precondition: not at_end().
+  /// Takes the next file. Precondition: not at_end().
   [[nodiscard]] file_position take() { return at(taken_++); }
 
-  /// Adds the files that were not taken.
+  /// Adds the files that were not taken to `to`.
   void add_left(assigned_files& to) const;
 
  private:
@@ -50,8 +50,8 @@ class file_order {
   std::shared_ptr<const assigned_files> assigned_;
 };
 
-/// Returns the share of one rank in the files that others had left: first files that were begun,
-/// taken from the ranks in turn; then the others.
+/// Returns the share of one rank in the files that other ranks had left: first the files that were
+/// begun, taken from the ranks in turn, then the other files.
 [[nodiscard]] assigned_files assign_share(const std::vector<assigned_files>& left,
                                           world_rank world);
 

@@ -13,13 +13,13 @@ namespace leat::detail {
 
 inline constexpr std::size_t most_readers = 1024;
 
-/// The number of reader tasks, or 0 for none: each of the interleaved files has one.
+/// Returns the number of reader tasks, or 0 for none: each interleaved file has one.
 template <class Reader>
 [[nodiscard]] std::size_t readers_of(const file_source<Reader>& source) noexcept {
   return source.readers == 0 ? 0 : std::max(source.readers, source.interleave);
 }
 
-/// Refuses what no files could be read by. Errors: invalid_argument, with the stage.
+/// Rejects invalid options of a source. Errors: invalid_argument, with the stage.
 template <class Reader>
 void check_file_source(const file_source<Reader>& source, const pipeline_context& context) {
   const std::string& name = source.name;
@@ -47,7 +47,7 @@ void check_file_source(const file_source<Reader>& source, const pipeline_context
   Reader::check_options(source.reader, context.title_of(name));
 }
 
-/// What its readers take.
+/// Returns the memory that its readers need at least.
 template <class Reader>
 [[nodiscard]] std::size_t least_memory_of(const file_source<Reader>& source) noexcept {
   const bool ahead = source.readers > 0;

@@ -24,7 +24,7 @@
 
 namespace leat::detail {
 
-/// Reads the records of files, of several in turn; see file_source.
+/// Reads the records of files, and interleaves several files; see file_source.
 template <class Reader>
 class file_stage final : public stage<typename Reader::batch_type> {
  public:
@@ -48,7 +48,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   bool has_tasks() const noexcept override { return source_.readers > 0; }
 
   task<bool> next(batch& block) override {
-    std::optional<stage_work_timer> here;  // else the tasks are
+    std::optional<stage_work_timer> here;  // otherwise the tasks measure it
     if (!has_tasks()) here.emplace(this->metrics(), *scheduler::current());
     begin_block();
     block.clear();
@@ -130,7 +130,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   // The position of the stage at the beginning of a block, and the origins of its elements.
   struct log_entry {
     std::shared_ptr<const round_start> round;
-    std::uint64_t given = 0;  // records since
+    std::uint64_t given = 0;  // records delivered since then
     std::size_t file = 0;
     std::vector<origin> origins = {};
   };
@@ -150,7 +150,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
         throw_state_error(this->metrics().name(), "its position is after the last epoch");
       co_return false;
     }
-    // What was had ends in the epoch after the one that it began in, of those that have records.
+    // A position ends in the epoch after the one in which it began, among epochs that have records.
     if (to_drop_ > 0 && to_drop_ < to_drop_of_epoch_) {
       throw_state_error(this->metrics().name(), "it has read more records than an epoch contains");
     }
@@ -170,8 +170,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
     for (open_file& f : open_) f.ended = false;
   }
 
-  // Files without records would be read again and again: true when there are no others among those
-  // that may be this rank's.
+  // Without records the files would be read again without end: true if all files that can belong to
+  // this rank are empty.
   [[nodiscard]] bool is_exhausted() const {
     if (epoch_ == 0) return false;
     const bool has_files_of_others =
@@ -179,7 +179,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     return has_files_of_others ? open_.all_are_empty() : open_.are_empty(order_.files());
   }
 
-  // Takes some records of a file, or of the one that follows it; none if no file is left.
+  // Takes some records of a file, or of the next one; none if no file is left.
   task<void> take(open_file& f, batch& block, std::size_t most) {
     while (f.taken == f.read.size()) {
       if (!f.is_open() && order_.at_end()) {
@@ -202,13 +202,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
-  // The next one's turn.
+  // Passes the turn to the next file.
   void pass_on() noexcept {
     turn_ = (turn_ + 1) % open_.size();
     left_ = source_.block_length;
   }
 
-  // ---- Where it stands.
+  // ---- Its position.
 
   [[nodiscard]] bool at_round() const noexcept {
     return turn_ == 0 && left_ == source_.block_length;
@@ -217,7 +217,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     return at_round() ? 0 : delivered_;
   }
 
-  // Before all take their turns.
+  // The position before a round of turns.
   [[nodiscard]] std::shared_ptr<const round_start> present_round() const {
     if (!at_round()) return round_;
     files_state s{
@@ -234,7 +234,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     replay_log_.begin({round_, delivered_ + to_drop_});
   }
 
-  // The last turns of a round gave nothing: the block begins with the next one.
+  // The last turns of a round delivered nothing: the block begins in the next round.
   void restart_block_log() {
     round_ = present_round();
     delivered_ = 0;
@@ -259,7 +259,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
-  // Before the first record of the first epoch.
+  // Moves to the position before the first record of the first epoch.
   void leave() noexcept {
     open_.close();
     closed_ = open_.size();
@@ -312,7 +312,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
-  // What ranks had left, with epochs that some had not begun, becomes one epoch, dealt out anew.
+  // The remaining files of all ranks, with epochs that some had not begun, become one epoch, which
+  // is redistributed.
   task<void> redistribute_files(const std::vector<files_state>& rank_files) {
     std::vector<assigned_files> left(rank_files.size());
     std::vector<std::uint64_t> epochs;
@@ -341,7 +342,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     reset_turns();
   }
 
-  // Reads what the next stage has had.
+  // Reads the records that the next stage has already received.
   task<void> drop() {
     batch block;
     while (to_drop_ > 0) {
@@ -378,18 +379,18 @@ class file_stage final : public stage<typename Reader::batch_type> {
   const file_source<Reader> source_;
   const random_engine initial_;
   random_engine random_;
-  world_rank world_ = source_.world;  // of another, while its state is read
-  file_order order_;                  // of this epoch
+  world_rank world_ = source_.world;  // that of another rank while its state is read
+  file_order order_;                  // of the current epoch
   std::uint64_t epoch_ = 0;           // epochs that have begun
   source_files<Reader> open_;
-  std::size_t closed_ = open_.size();        // of these
-  std::size_t turn_ = 0;                     // whose turn it is
-  std::size_t left_ = source_.block_length;  // records that it still has to give in this turn
+  std::size_t closed_ = open_.size();        // how many of these have ended
+  std::size_t turn_ = 0;                     // index of the file whose turn it is
+  std::size_t left_ = source_.block_length;  // records left in this turn
 
-  std::shared_ptr<const round_start> round_;  // when all began to take their turns
-  std::uint64_t delivered_ = 0;               // records since
-  std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
-  std::uint64_t to_drop_of_epoch_ = 0;        // when the epoch began; 0: there were none
+  std::shared_ptr<const round_start> round_;  // the position before the current round
+  std::uint64_t delivered_ = 0;               // records delivered since then
+  std::uint64_t to_drop_ = 0;                 // records that the next stage has already received
+  std::uint64_t to_drop_of_epoch_ = 0;        // at the start of the epoch; 0 if none
   replay_log<log_entry> replay_log_;
   bool origins_enabled_ = false;
 };

@@ -16,10 +16,10 @@
 
 namespace leat::detail {
 
-/// Reads records of one file whose positions are known, in order, each once, and delivers them in
-/// blocks. Where many lie close together, the file is read through; where few do, it is read in
-/// small pieces, from position to position, by a reader of its own. Corruption between them was
-/// reported when it was first read.
+/// Reads records of one file at known positions, in order and each once, and delivers them in
+/// blocks. If many records lie close together, it reads the whole file. If few do, a second reader
+/// reads small pieces from position to position. Corruption between the records was reported when
+/// they were first read.
 template <class Reader>
 class position_reader {
  public:
@@ -27,7 +27,7 @@ class position_reader {
   using options = typename Reader::options_type;
   using sink = std::function<void(batch&, std::span<const origin>)>;
 
-  /// Precondition: there are records.
+  /// Precondition: `records` is not empty.
   position_reader(std::string path, options o, std::span<const origin> records)
       : path_(std::move(path)), options_(silent(std::move(o))), records_(records) {
     choose_piece_size();
@@ -37,7 +37,7 @@ class position_reader {
     while (!records_.empty()) {
       while (!has_first()) co_await read_first();
       deliver(to);
-      // A read ends a turn too: it may have taken as long as all the records of one.
+      // A read ends the loop iteration too: it may have taken as long as all the records of one.
       if (given_ < restore_share_of_turn && !records_.empty() && has_first()) continue;
       given_ = 0;
       co_await yield_if_due();
@@ -45,7 +45,7 @@ class position_reader {
   }
 
  private:
-  // What was left out is left out again, without a word and a limit.
+  // Corrupt records are skipped again, without a report and without a limit.
   [[nodiscard]] static options silent(options o) {
     if constexpr (requires { o.corruption; }) {
       o.corruption.max_reports = UINT64_MAX;
@@ -74,16 +74,16 @@ class position_reader {
     return !read_.empty() && records_.front().index - read_.position(0).index < read_.size();
   }
 
-  // True: what lies between the next records is more than it costs to read each by itself.
+  // Returns true if reading the bytes between the next records costs more than separate reads.
   [[nodiscard]] bool is_sparse() const {
     constexpr std::size_t some = 16;
-    constexpr std::uint64_t read_overhead = std::uint64_t{8} << 10;  // as long as so many bytes
+    constexpr std::uint64_t read_overhead = std::uint64_t{8} << 10;  // of one read, in bytes
     const std::size_t count = std::min(some, records_.size() - 1);
     const std::uint64_t apart = records_[count].offset - records_.front().offset;
     return piece_size_ > 0 && apart >= count * (piece_size_ + read_overhead);
   }
 
-  // Some records more, until the first one is among them.
+  // Reads more records until the first requested one is among them.
   task<void> read_first() {
     const origin& first = records_.front();
     const bool sparse = !may_be_compressed_ && is_sparse();
@@ -110,7 +110,7 @@ class position_reader {
     reader = co_await Reader::open(path_, std::move(o));
   }
 
-  // Those that stand one behind the other, up to what is left of a share of a turn.
+  // Takes consecutive records, up to the rest of this loop iteration's share.
   void deliver(const sink& to) {
     const origin& first = records_.front();
     const auto at = static_cast<std::size_t>(first.index - read_.position(0).index);
@@ -130,10 +130,10 @@ class position_reader {
 
   const std::string path_;
   const options options_;
-  std::span<const origin> records_;  // that are left
-  std::uint64_t piece_size_ = 0;     // 0: there are none
+  std::span<const origin> records_;  // that are still to be read
+  std::uint64_t piece_size_ = 0;     // 0: the file is not read in pieces
   bool may_be_compressed_ = false;   // until the first batch was read
-  std::size_t given_ = 0;            // records, in this turn
+  std::size_t given_ = 0;            // records in this loop iteration
   std::unique_ptr<Reader> sequential_reader_;
   std::unique_ptr<Reader> sparse_reader_;
   batch read_;

@@ -11,8 +11,8 @@
 
 namespace leat::detail {
 
-/// Adds the options of a reader on which it depends which records a file has, and where, and which
-/// of them are left out as corrupt.
+/// Adds the options of a reader that determine which records a file has, their positions, and which
+/// of them are skipped as corrupt.
 template <class Options>
 void add_reader_settings(const Options& o, std::vector<setting>& all) {
   if constexpr (requires { o.compression_type; }) {
@@ -55,8 +55,8 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
 }
 
-/// Memory of so many readers: the chunks of a file, and those of what a compressed one holds, each
-/// made up to whole huge pages where they are more; `ahead`: and two batches that wait to be taken.
+/// Returns the memory of `readers` readers: the chunks of a file, and of a decompressed file, each
+/// rounded up to huge pages if it is larger than one; `ahead`: also two batches that wait.
 template <class Options>
 [[nodiscard]] std::size_t memory_of_readers(const Options& o, std::size_t readers,
                                             bool ahead = false) noexcept {

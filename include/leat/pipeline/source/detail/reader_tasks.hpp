@@ -25,7 +25,7 @@
 
 namespace leat::detail {
 
-/// Where a reader stands, and what it has counted.
+/// The position of a reader, and its counters.
 struct reader_progress {
   std::uint64_t offset = 0;  ///< of the next record
   std::uint64_t index = 0;
@@ -33,7 +33,7 @@ struct reader_progress {
   std::uint64_t left_over = 0;
 };
 
-/// A function that appends reports to the list, which must outlive it.
+/// Returns a function that appends reports to the list, which must outlive it.
 [[nodiscard]] std::function<void(const corruption_report&)> append_to(
     std::vector<corruption_report>& reports);
 
@@ -43,7 +43,7 @@ template <class Reader>
   return {at.offset, at.index, reader.statistics().reports, reader.statistics().left_over};
 }
 
-/// A reader of a file, from where that goes on.
+/// Opens a reader of a file at its saved position.
 template <class Reader>
 [[nodiscard]] task<std::unique_ptr<Reader>> open_at(const std::string& path,
                                                     const typename Reader::options_type& options,
@@ -55,11 +55,11 @@ template <class Reader>
   co_return reader;
 }
 
-/// A file that a task reads ahead of who takes its records.
+/// A file that a task reads ahead of its consumer.
 template <class Reader>
 struct prefetched_file {
   using batch = typename Reader::batch_type;
-  // What one read gave; nothing at the end. What is said of corruption, and an error, come first.
+  // The result of one read, empty at the end. Reports and an error precede the records.
   struct step {
     batch block = {};
     reader_progress after = {};
@@ -72,13 +72,13 @@ struct prefetched_file {
   const std::string path;
   const file_position from;
   file_status status;               ///< known with the first step
-  std::exception_ptr report_error;  ///< where a report could not be written
+  std::exception_ptr report_error;  ///< if a report could not be written
   fifo_queue<step> steps;
 };
 
-/// Tasks that each read one file at a time, in the order of the calls of begin(), up to two steps
-/// ahead of take(). A caller that begins as many files as there are tasks, and takes the oldest
-/// first, gets all of them.
+/// Tasks that each read one file at a time, in the order of the begin() calls, up to two steps
+/// ahead of take(). Begin at most as many files as there are tasks, and take the oldest file
+/// first: then every file is read.
 ///
 /// Corruption is reported by take(), in the order of the records.
 template <class Reader>
@@ -107,8 +107,8 @@ class reader_tasks {
     }
   }
 
-  /// Has a task begin to read the file. Precondition: fewer files than tasks are begun and not
-  /// read.
+  /// Lets a task begin to read the file. Precondition: fewer files than tasks are in progress.
+  ///
   /// Errors: the error of a task that has failed.
   [[nodiscard]] std::shared_ptr<prefetched> begin(const std::string& path,
                                                   const file_position& from) {
@@ -119,7 +119,7 @@ class reader_tasks {
     std::rethrow_exception(cause);
   }
 
-  /// Replaces the contents of `block` by the next records of a file; false at its end.
+  /// Replaces the contents of `block` by the next records of a file. Returns false at its end.
   /// Errors: those of its reader and, after its records, of the quarantine log.
   [[nodiscard]] task<bool> take(prefetched& file, batch& block, reader_progress& after) {
     if (file.report_error) std::rethrow_exception(file.report_error);
@@ -146,7 +146,7 @@ class reader_tasks {
  private:
   using report_list = std::vector<corruption_report>;
 
-  // Who waits for a file that nobody reads any more is told why.
+  // A consumer that waits for a file which no task reads any more receives the reason.
   task<void> work() {
     std::shared_ptr<prefetched> file;
     std::exception_ptr error;
@@ -193,7 +193,7 @@ class reader_tasks {
     }
   }
 
-  // What cannot be told for want of memory is an error, as a log that cannot be written.
+  // A report that is lost for lack of memory is an error, like a log that cannot be written.
   [[nodiscard]] options options_for(report_list& reports) const {
     options o = options_without_report_;
     o.corruption.on_report = append_to(reports);

@@ -12,10 +12,10 @@
 
 namespace leat::detail {
 
-/// How a file differs from what it was when it was read: one or the other does.
+/// Describes how a file differs from the time when it was read. Precondition: it differs.
 [[nodiscard]] std::string describe_change(const saved_file_version& saved, std::uint64_t size);
 
-/// The files of a source, and how they were when they were read, to know them again.
+/// The files of a source, and their versions when they were read, to recognize changes.
 class saved_file_versions {
  public:
   saved_file_versions() = default;
@@ -27,11 +27,11 @@ class saved_file_versions {
     return versions_;
   }
 
-  /// File `i` is read.
+  /// Records that file `i` is read.
   void note(std::size_t i, const file_status& status) noexcept;
 
-  /// Refuses other files than those, and marks them as they were. Errors: failed_precondition,
-  /// naming the first that differs; those of get_status().
+  /// Rejects files other than the saved ones, and records their versions.
+  /// Errors: failed_precondition with the first file that differs; those of get_status().
   [[nodiscard]] task<void> require(const std::vector<saved_file_version>& saved,
                                    std::string_view stage);
 

@@ -19,28 +19,28 @@
 
 namespace leat::detail {
 
-/// The files of a source, and those of them that are read side by side: by their readers where the
-/// records are asked for, or, once that has started, by tasks.
+/// The files of a source, and those of them that are interleaved. Their readers run where the
+/// records are requested or, after start(), in tasks.
 template <class Reader>
 class source_files {
  public:
   using batch = typename Reader::batch_type;
 
-  /// One of those, and what is read of it.
+  /// An interleaved file and its records.
   struct one {
-    std::unique_ptr<Reader> reader;                       // where it is read here
-    std::shared_ptr<prefetched_file<Reader>> prefetched;  // where a task reads it
-    reader_progress at;  // of that task's reader, behind what is here
+    std::unique_ptr<Reader> reader;                       // if it is read here
+    std::shared_ptr<prefetched_file<Reader>> prefetched;  // if a task reads it
+    reader_progress at;  // of the task's reader, after the records that are here
     batch read;
-    std::size_t taken = 0;  // records of it
+    std::size_t taken = 0;  // records taken from it
     std::size_t file = 0;   // index in files()
     bool any = false;       // it has records
-    bool ended = true;      // there is no file any more in this epoch
+    bool ended = true;      // no file is left in this epoch
 
     [[nodiscard]] bool is_open() const noexcept { return reader || prefetched; }
   };
 
-  /// Both outlive this.
+  /// Both must outlive this object.
   source_files(const file_source<Reader>& source, stage_metrics& metrics)
       : source_(source), metrics_(metrics), open_(source.interleave) {}
 
@@ -56,14 +56,14 @@ class source_files {
   }
   [[nodiscard]] saved_file_versions& files() noexcept { return files_; }
   [[nodiscard]] const saved_file_versions& files() const noexcept { return files_; }
-  /// Errors: failed_precondition, for a state with a file that is not there.
+  /// Errors: failed_precondition if the state has a file that does not exist.
   void require(std::uint64_t file) const {
     if (file >= files_.size())
       throw_state_error(metrics_.name(), "it lists a file beyond the " +
                                              std::to_string(files_.size()) + " files of the stage");
   }
 
-  /// Whether all these have been read, and had no records.
+  /// Returns true if all these files were read and had no records.
   [[nodiscard]] bool are_empty(const std::vector<std::size_t>& some) const {
     return std::ranges::all_of(some, [this](std::size_t file) { return is_empty_[file]; });
   }
@@ -71,7 +71,7 @@ class source_files {
     return std::ranges::all_of(is_empty_, std::identity());
   }
 
-  // ---- Those that are read side by side.
+  // ---- Interleaved files.
 
   [[nodiscard]] std::size_t size() const noexcept { return open_.size(); }
   [[nodiscard]] one& operator[](std::size_t i) noexcept { return open_[i]; }
@@ -80,7 +80,7 @@ class source_files {
   [[nodiscard]] auto begin() const noexcept { return open_.begin(); }
   [[nodiscard]] auto end() const noexcept { return open_.end(); }
 
-  /// From now on tasks read: those that were opened for a restore too.
+  /// Lets tasks read from now on, including files that were opened for a restore.
   void start(pipeline_context& context, std::size_t readers) {
     tasks_.emplace(metrics_, source_.reader, readers);
     tasks_->start(context);
@@ -89,7 +89,7 @@ class source_files {
     }
   }
 
-  /// Here, where a file goes on. Before start(). Errors: those of the reader.
+  /// Opens a file here, at its saved position. Call it before start(). Errors: those of the reader.
   [[nodiscard]] task<void> open(one& f, file_position p) {
     f.file = static_cast<std::size_t>(p.file);
     f.any = p.any;
@@ -97,7 +97,7 @@ class source_files {
     files_.note(f.file, f.reader->status());
   }
 
-  /// The next file of an order. Precondition: there is one. Errors: those of the reader.
+  /// Opens the next file of an order. Precondition: not at its end. Errors: those of the reader.
   [[nodiscard]] task<void> open_next(one& f, file_order& order) {
     if (!tasks_) co_return co_await open(f, order.take());
     begin_prefetch(order);
@@ -108,7 +108,7 @@ class source_files {
     prefetched_.pop_front();
   }
 
-  /// Replaces the records of `f.read` by the next ones; at the end by none, and closes the file.
+  /// Replaces the records of `f.read` by the next ones; at the end clears them and closes the file.
   /// Errors: those of the reader.
   [[nodiscard]] task<void> read(one& f) {
     bool more = false;
@@ -126,7 +126,7 @@ class source_files {
     f.prefetched.reset();
   }
 
-  /// Where its next record stands.
+  /// Returns the position of its next record.
   [[nodiscard]] file_position position_of(const one& f) const {
     file_position p{.open = f.is_open(), .ended = f.ended};
     if (!p.open) return p;
@@ -143,13 +143,13 @@ class source_files {
     return p;
   }
 
-  /// None is read any more. Before start().
+  /// Stops reading all files. Call it before start().
   void close() noexcept {
     for (one& f : open_) f = {};
   }
 
  private:
-  // As many are begun as there are tasks: those that are open, and the next ones.
+  // Begins as many files as there are tasks: the open files, and the next ones.
   void begin_prefetch(const file_order& order) {
     auto begun = static_cast<std::size_t>(std::ranges::count_if(open_, &one::is_open));
     for (begun += prefetched_.size(); begun < source_.readers; ++begun) {
@@ -170,7 +170,7 @@ class source_files {
   const file_source<Reader>& source_;
   stage_metrics& metrics_;
   saved_file_versions files_;
-  std::vector<bool> is_empty_;  // of these, as far as is known
+  std::vector<bool> is_empty_;  // which of these are known to be empty
   std::vector<one> open_;
   std::optional<reader_tasks<Reader>> tasks_;
   std::deque<std::shared_ptr<prefetched_file<Reader>>> prefetched_;  // begun, and not open yet

@@ -16,7 +16,7 @@
 
 namespace leat::detail {
 
-/// What becomes of one element: one, none or one, or any number.
+/// The number of results of one element: one, none or one, or any number.
 enum class arity { one, maybe, many };
 
 template <class T>
@@ -50,7 +50,7 @@ constexpr void require_function() {
   }
 }
 
-/// What a range gives that a function has made, or only lent.
+/// True for a range that a function returns by reference or as a view, and does not own.
 template <class Range>
 constexpr bool returns_reference =
     std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
@@ -58,7 +58,7 @@ constexpr bool returns_reference =
 /// How many elements were made of each element of a block; empty if not counted or always one.
 using arity_counts = std::vector<std::size_t>;
 
-/// What a function makes of an element, for a container to construct where it will stand.
+/// Converts to the result of a function, so that a container constructs it in place.
 template <class Function, class Element>
 struct emplace_result {
   operator std::invoke_result_t<const Function&, Element>() && {
@@ -68,11 +68,11 @@ struct emplace_result {
   Element&& element;
 };
 
-/// Applies a function to one element; adds what it makes to `out`.
+/// Applies a function to one element and adds the results to `out`.
 template <arity How, class Function, class Element, class Out>
 void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   if constexpr (How == arity::one) {
-    // An aggregate has no constructor that might take the conversion for something else.
+    // An aggregate has no constructor that could accept the conversion for something else.
     if constexpr (std::is_same_v<std::invoke_result_t<const Function&, Element>, Out> &&
                   std::is_aggregate_v<Out>) {
       out.emplace_back(emplace_result<Function, Element>{f, std::forward<Element>(element)});
@@ -105,7 +105,7 @@ template <arity How, class Function, class In, class Out>
   };
   try {
     out.clear();
-    if (counts) counts->reserve(in.size());  // so that to count cannot fail
+    if (counts) counts->reserve(in.size());  // so that counting cannot fail
     if constexpr (How != arity::many) out.reserve(in.size());
     for (; at < in.size(); ++at) {
       auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
@@ -114,7 +114,7 @@ template <arity How, class Function, class In, class Out>
     }
     return nullptr;
   } catch (...) {
-    // What has failed is the last one; where there was no memory to count, there is none.
+    // The last element has failed. If its count could not be stored, it has no count.
     if (counts && counts->size() < counts->capacity()) count();
     return with_position(in, at);
   }
@@ -130,7 +130,7 @@ class block_function {
   /// See apply().
   [[nodiscard]] virtual std::exception_ptr make(In& in, std::vector<Out>& out,
                                                 arity_counts* counts) const = 0;
-  /// Of one element; adds to `out`, and gives what the function threw. Errors: std::bad_alloc.
+  /// Applies it to one element, adds to `out`, and returns its exception. Errors: std::bad_alloc.
   [[nodiscard]] virtual std::exception_ptr make_one(In& in, std::size_t i,
                                                     std::vector<Out>& out) const = 0;
 };
@@ -159,7 +159,7 @@ class applied_function final : public block_function<In, Out> {
   const Function function_;
 };
 
-/// The origins of what was made of a block.
+/// Returns the origins of the results of a block.
 template <arity How>
 [[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
                                                   const arity_counts& counts) {

@@ -18,7 +18,7 @@
 
 namespace leat::detail {
 
-/// What the stages that apply a function have in common.
+/// The common part of the stages that apply a function.
 ///
 /// A position in their output is one between two elements of the input, even if an element of the
 /// input became none. Between two results of one element in flat_map(), the position names that
@@ -93,12 +93,12 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
   task<void> replay(std::span<const origin> records, sink to) override {
     const typename stage<In>::sink make = [this, &to](In& in, std::span<const origin> of) {
-      // Where the function throws, that comes in the stream too, behind what it has made.
+      // If the function throws, the error follows its earlier results in the stream too.
       std::vector<Out> made;
       arity_counts counts;
       for (std::size_t i = 0; i < of.size(); ++i) {
         const std::size_t before = made.size();
-        static_cast<void>(function_->make_one(in, i, made));  // whoever misses an element says so
+        static_cast<void>(function_->make_one(in, i, made));  // the caller notices a missing one
         counts.push_back(made.size() - before);
       }
       to(made, origins_of_made<How>(of, counts));
@@ -180,7 +180,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   // The outputs of begun elements that were not delivered yet.
   struct unfinished_outputs {
     std::vector<Out> made;
-    arity_counts counts;  // of each, up to the one that has failed
+    arity_counts counts;  // of each element, up to the one that has failed
     std::exception_ptr error;
   };
 

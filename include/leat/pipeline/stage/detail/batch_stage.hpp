@@ -23,8 +23,8 @@ namespace leat::detail {
 
 /// Collects elements in batches of one size.
 ///
-/// A batch is known by its number: first those of the state that was restored are counted, then its
-/// blocks. By the origins of its elements it can be put together again.
+/// Batches are numbered: first those of the restored state, then the blocks of this stage. The
+/// origins of its elements allow a batch to be rebuilt.
 template <class In>
 class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
  public:
@@ -110,7 +110,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   void take_origins(std::uint64_t block, std::vector<origin>& all) override {
     all.assign(1, {.index = restored_count_ + block});
   }
-  // One after the other, so that no more than one is in memory.
+  // One after another, so that at most one is in memory.
   task<void> replay(std::span<const origin> batches, sink to) override {
     for (const origin& b : batches) {
       const std::vector<origin>& made_of = batches_to_replay_[static_cast<std::size_t>(b.index)];
@@ -163,7 +163,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     return b;
   }
 
-  // As many as it takes of the present block.
+  // Takes as many elements of the current block as the batch needs.
   void add_some(batch& b) {
     if constexpr (has_bytes) b.keep_paths(positions_.paths());
     for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
@@ -188,7 +188,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     counted_ = bytes;
   }
 
-  // An empty batch; of elements with the memory of the last one, where nobody has taken that.
+  // Returns an empty batch. It reuses the memory of the last one unless its elements were moved.
   [[nodiscard]] static batch reuse_last(std::vector<batch>& block) noexcept {
     batch b;
     if constexpr (!has_bytes) {
@@ -198,7 +198,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     return b;
   }
 
-  // For as much as the batch before had, and some more.
+  // Reserves the memory of the previous batch, and some more.
   void reserve_batch(batch& b) const {
     const std::size_t count = std::min(size_, std::size_t{1} << 16);
     if constexpr (has_bytes) {
@@ -225,15 +225,15 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   input_block<In> in_;
   row_positions<In> positions_;
   std::size_t bytes_ = 0;           // of the last batch
-  std::size_t indirect_bytes_ = 0;  // the elements of the present one
+  std::size_t indirect_bytes_ = 0;  // of the elements of the current batch
   std::size_t counted_ = 0;         // in the memory_budget
   bool ended_ = false;
   replay_log<log_entry> replay_log_;
 
-  bool origins_enabled_ = false;       // what batches are made of
-  std::vector<origin> input_origins_;  // of the present block of the input
-  // What those of the state were made of. Kept to the end: stages behind may be in the midst of one
-  // when blocks of this stage are forgotten, of which nothing came.
+  bool origins_enabled_ = false;       // of the elements of batches
+  std::vector<origin> input_origins_;  // of the current block of the input
+  // The elements of the batches of the state. They are kept to the end: later stages may have
+  // partly consumed one when blocks of this stage that produced nothing are forgotten.
   std::vector<std::vector<origin>> batches_to_replay_;
   std::uint64_t restored_count_ = 0;  // of these there were so many
 };

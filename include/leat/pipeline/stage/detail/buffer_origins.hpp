@@ -10,13 +10,13 @@
 
 namespace leat::detail {
 
-/// The origins of what a shuffle buffer holds, slot by slot, now and some steps ago.
+/// The origins of the elements in a shuffle buffer, slot by slot, now and some steps ago.
 ///
-/// A buffer is filled; then each step draws an element, and another one takes its slot, or none.
+/// A buffer is filled. Then each step draws an element, and another element may take its slot.
 /// Cost: a few ns and 48 bytes for each step that can be undone.
 class buffer_origins {
  public:
-  /// Between two steps.
+  /// The position between two steps.
   struct mark {
     std::size_t size = 0;
     std::uint64_t steps = 0;
@@ -24,14 +24,14 @@ class buffer_origins {
 
   [[nodiscard]] const origin& operator[](std::size_t slot) const noexcept { return held_[slot]; }
 
-  /// Adds a slot after the others.
+  /// Adds a slot at the end.
   void add(const origin& o) { held_.push_back(o); }
-  /// Replaces the element of a slot, which was drawn.
+  /// Replaces the drawn element of a slot.
   void replace(std::size_t slot, const origin& o) {
     steps_.push({slot, false, held_[slot]});
     held_[slot] = o;
   }
-  /// Moves the last element to a slot, whose own was drawn.
+  /// Moves the last element to the slot of a drawn one.
   void remove(std::size_t slot) {
     steps_.push({slot, true, held_[slot]});
     held_[slot] = held_.back();
@@ -40,14 +40,14 @@ class buffer_origins {
 
   [[nodiscard]] std::uint64_t steps() const noexcept { return first_ + steps_.size(); }
   [[nodiscard]] mark now() const noexcept { return {held_.size(), first_ + steps_.size()}; }
-  /// Returns true if in step n an element was drawn and no other one was added.
-  /// Precondition: that step was made, and is not forgotten.
+  /// Returns true if step n drew an element and added none.
+  /// Precondition: step n has been made and was not forgotten.
   [[nodiscard]] bool removed(std::uint64_t n) const noexcept {
     return steps_[static_cast<std::size_t>(n - first_)].removed;
   }
-  /// What was held then. Precondition: it is not forgotten. Cost: O(what is held and was drawn).
+  /// Returns the elements held then. Precondition: not forgotten. Cost: O(elements held and drawn).
   [[nodiscard]] std::vector<origin> at(const mark& then) const;
-  /// Nobody goes back behind it.
+  /// Forgets all steps before this position.
   void forget(const mark& then) noexcept {
     for (; first_ < then.steps && !steps_.empty(); ++first_) steps_.pop();
   }

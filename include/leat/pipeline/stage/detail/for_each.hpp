@@ -77,7 +77,7 @@ template <class Pipeline, class Body>
   }
 }
 
-/// pipeline::for_each(). `ended`: the pipeline has ended.
+/// Implements pipeline::for_each(). `ended`: the pipeline has ended.
 template <class Pipeline, class Body>
 [[nodiscard]] task<void> for_each(Pipeline& from, Body body, pipeline_context& context,
                                   const bool& ended) {

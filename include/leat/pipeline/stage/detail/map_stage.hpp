@@ -21,7 +21,7 @@
 
 namespace leat::detail {
 
-/// Applies a function to each element where the stage is asked.
+/// Applies a function to each element, in the task that calls next().
 template <arity How, class In, class Out>
 class map_stage final : public applying_stage<How, In, Out> {
  public:
@@ -89,7 +89,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     block.clear();
     this->begin_block();
     if (const auto error = this->take_unfinished(block)) error_ = error;
-    if (!block.empty()) count_block(this->metrics(), block);  // else a worker has
+    if (!block.empty()) count_block(this->metrics(), block);  // otherwise a worker counts it
     while (block.empty()) {
       if (error_) std::rethrow_exception(error_);
       std::optional<work_result> m = co_await lanes_[taken_]->out.pop();
@@ -112,7 +112,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   }
 
  private:
-  // A block of the input, and what it counts as.
+  // A block of the input, and the bytes that count for it.
   struct work_unit {
     In block;
     std::size_t bytes = 0;
@@ -132,7 +132,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     std::atomic<std::size_t> live;  // workers
   };
 
-  // What goes wrong before reaches the consumer behind all that was right.
+  // An error of the input reaches the consumer after all earlier elements.
   task<void> distribute() {
     std::exception_ptr error;
     std::size_t next = 0;
@@ -156,8 +156,8 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     }
   }
 
-  // An error of the function comes behind what it has made; one of the input when all workers of
-  // the lane have ended.
+  // An error of the function follows its results. An error of the input follows after all workers
+  // of the lane have ended.
   task<void> work(lane& l) {
     const stage_work_timer here = this->working();
     try {
@@ -192,7 +192,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   std::vector<std::unique_ptr<lane>> lanes_;
   block_recycler<In> recycler_;
   prefetch_throttle throttle_;
-  std::size_t taken_ = 0;     // the lane that is next
+  std::size_t taken_ = 0;     // index of the next lane
   std::exception_ptr error_;  // for the next call
 };
 

@@ -23,9 +23,9 @@ namespace leat::detail {
 template <class Block>
 class origin_log {
  public:
-  /// From now on origins are recorded; false: there are none.
+  /// Records origins from now on. Returns false if the stage has none.
   [[nodiscard]] virtual bool enable_origins() = 0;
-  /// True: elements are made of batches, and origins are of these.
+  /// Returns true if elements are made of batches, which origins then name.
   [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
 
   /// Moves the origins of the elements of a delivered block to `all`, once for each block.
@@ -35,9 +35,9 @@ class origin_log {
   /// Drops the positions and origins before the beginning of a block.
   virtual void forget(std::uint64_t block) noexcept = 0;
 
-  /// Takes elements that were made again, and their origins.
+  /// Accepts elements that were produced again, and their origins.
   using sink = std::function<void(Block& block, std::span<const origin> origins)>;
-  /// Makes all elements again that come of some records, or batches, which are in order, each once.
+  /// Produces all elements again that depend on some records or batches, given once each, in order.
   [[nodiscard]] virtual task<void> replay(std::span<const origin> records, sink to) = 0;
 
  protected:

@@ -28,18 +28,18 @@
 
 namespace leat::detail {
 
-/// What the patterns match, sorted, each file once. Errors: not_found, with the stage, for a
-/// pattern that matches none; those of match_files().
+/// Returns the files that the patterns match, sorted and without duplicates. Errors: not_found,
+/// with the stage, for a pattern without a match; those of match_files().
 [[nodiscard]] task<std::vector<std::string>> find_files(std::vector<std::string> patterns,
                                                         std::string stage);
-/// The same without the indexes of TFRecord files that are found too.
+/// Like find_files(), but excludes the indexes of TFRecord files.
 [[nodiscard]] task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patterns,
                                                                  std::string stage);
 
-/// Refuses fewer files than ranks: one would have nothing to read. Errors: invalid_argument.
+/// Rejects fewer files than ranks. Errors: invalid_argument.
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage);
 
-/// Records of which a restore makes elements again before others have their turn.
+/// The number of records after which a restore lets other tasks run.
 inline constexpr std::size_t restore_share_of_turn = 16;
 
 /// Lets every other task that is ready run first. Unlike this_task::yield(), it also lets timers
@@ -47,7 +47,7 @@ inline constexpr std::size_t restore_share_of_turn = 16;
 /// Errors: cancelled when the task was asked to stop.
 [[nodiscard]] task<void> yield_if_due();
 
-/// A stage, whatever its elements are.
+/// A stage with elements of any type.
 class any_stage {
  public:
   any_stage() = default;
@@ -66,27 +66,28 @@ class any_stage {
 /// Thread safety: thread-bound, apart from the metrics.
 class pipeline_context {
  public:
-  /// Errors: invalid_argument for options that make no sense.
+  /// Errors: invalid_argument for invalid options.
   explicit pipeline_context(pipeline_options options);
 
   [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
 
-  /// Adds a stage behind those that are there, which takes so many bytes at least. Errors:
-  /// invalid_argument for a name that is empty or that another stage has; resource_exhausted where
-  /// the memory_budget is too small. Precondition: the pipeline has not run.
+  /// Adds a stage after the existing ones that needs at least `least` bytes. Errors:
+  /// invalid_argument if the name is empty or another stage has it; resource_exhausted if
+  /// memory_budget is too small.
+  /// Precondition: the pipeline has not started.
   stage_metrics& add_stage(std::string name, std::size_t least = 0);
-  /// All of them and, as the last one, the consumer.
+  /// Returns all stages and, as the last one, the consumer.
   [[nodiscard]] std::vector<const stage_metrics*> stages() const;
   [[nodiscard]] stage_metrics& consumer() noexcept { return consumer_; }
-  /// Of the stage that is there for patience's sake, and not among these.
+  /// The metrics of the prefetch stage that a patience adds, which is not among these stages.
   [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
 
-  /// What all stages hold, and may.
+  /// The memory of all stages, and its limit.
   [[nodiscard]] memory_use& memory() noexcept { return memory_; }
 
-  /// "pipeline 'train', stage 'shuffle'".
+  /// Returns "pipeline 'train', stage 'shuffle'".
   [[nodiscard]] std::string title_of(std::string_view stage) const;
-  /// Refuses a declaration: that title, and why.
+  /// Throws invalid_argument with the title of the stage and the reason.
   [[noreturn]] void throw_declaration_error(std::string_view stage, std::string_view why) const;
 
   /// Makes a callback for reports of corruption do nothing once the pipeline is destroyed.
@@ -96,22 +97,24 @@ class pipeline_context {
   ///         restore.
   void require_savable(std::string_view save_error) const;
 
-  /// The pipeline begins to run, in the task of its consumer.
+  /// Starts the pipeline in the task of its consumer.
   void start();
   [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }
   /// True between start() and the end of stop().
   [[nodiscard]] bool is_running() const noexcept { return consuming_.has_value(); }
-  /// True each few ms: what need not wait for its input, since all of it is in memory, would leave
-  /// no turn to others, such as the services of a supervisor, and would hear no stop.
-  /// Precondition: it runs.
+  /// Returns true every few ms. A pipeline that never waits for input, since all of it is in
+  /// memory, would let no other task run, such as the services of a supervisor, and would observe
+  /// no stop.
+  /// Precondition: the pipeline runs.
   [[nodiscard]] bool is_turn_over() noexcept;
-  /// Whether it is, asked between two elements of a block: the clock costs as much as a small
-  /// element and is looked at behind several of those.
+  /// Returns true if the loop iteration has lasted too long. Call it between two elements of a
+  /// block. It reads the clock only after several elements, since that costs as much as a small
+  /// element.
   [[nodiscard]] bool should_yield() noexcept { return --elements_to_check_ == 0 && check_clock(); }
   /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
-  /// Elements that were left over, and are not given out.
+  /// Elements that remained and are not delivered.
   void add_dropped(std::uint64_t count) noexcept { dropped_ += count; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -121,7 +124,7 @@ class pipeline_context {
     return stall_error_ ? stall_error_ : error;
   }
 
-  /// Who learns of the elements that for_each() processes; may be null.
+  /// The observer of the elements that for_each() processes; may be null.
   void observe_steps(std::shared_ptr<step_observer> observer) noexcept {
     observer_ = std::move(observer);
   }
@@ -129,7 +132,7 @@ class pipeline_context {
     return observer_;
   }
 
-  /// for_each() gives elements that are steps.
+  /// Declares that the elements of for_each() are steps.
   void set_elements_are_steps(bool are_steps) noexcept { elements_are_steps_ = are_steps; }
 
   /// Returns true if no element may begin: the consumer was asked to stop, or is about to be.
@@ -141,7 +144,7 @@ class pipeline_context {
   /// Waits for the steps of others and throws `cancelled`.
   [[nodiscard]] task<void> stop_before_element() const;
 
-  /// Stops all tasks and waits for their ends. Errors: none of theirs.
+  /// Stops all tasks and waits until they have finished. Does not throw their errors.
   [[nodiscard]] task<void> stop();
 
   /// Ends a pipeline that is destroyed while it runs; see ~pipeline(). `last` is the last stage.
@@ -177,9 +180,9 @@ class pipeline_context {
   std::optional<stage_work_timer> consuming_;
   std::shared_ptr<step_observer> observer_;
   bool elements_are_steps_ = false;
-  std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
+  std::size_t next_worker_ = 0;  // index of the next worker in options_.workers
   std::exception_ptr stall_error_;
-  // Of a pipeline that was destroyed while it ran.
+  // For a pipeline that was destroyed while it ran.
   pimpl<any_stage> last_;
   std::shared_ptr<bool> may_report_;
   std::optional<scope_handover> handover_;

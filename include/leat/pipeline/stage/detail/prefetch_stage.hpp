@@ -18,7 +18,7 @@
 
 namespace leat::detail {
 
-/// How many blocks a stage may be ahead.
+/// The maximum number of blocks that a stage may be ahead.
 inline constexpr std::size_t max_prefetch_blocks = std::size_t{1} << 20;
 inline constexpr const char* block_count_error = "blocks is out of range: set 1 to 1048576";
 
@@ -29,7 +29,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
  public:
   using sink = typename stage<Block>::sink;
 
-  /// Without memory for this one `input` stays where it is.
+  /// If memory for the stage is exhausted, `input` is unchanged.
   prefetch_stage(std::unique_ptr<stage<Block>>&& input, stage_metrics& metrics, std::size_t blocks,
                  bool on_worker = false)
       : inner_stage<Block, Block>(metrics),
@@ -67,7 +67,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
     return "stage '" + this->metrics().name() +
            "' runs on a worker, whose position is not saved; unset on_worker";
   }
-  // Its blocks are those of the stage before, and it changes nothing in the stream.
+  // Its blocks are those of the previous stage, and it does not change the elements.
   void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }
   void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {
@@ -88,7 +88,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
   }
 
  private:
-  // A block, and the bytes that it counts as.
+  // A block, and the bytes that count for it.
   struct held {
     Block block;
     std::size_t bytes = 0;

@@ -21,17 +21,17 @@ namespace leat::detail {
 /// second block until it was made. A result larger than all before is counted when it is made.
 class prefetch_throttle {
  public:
-  /// `makes`: other blocks are made of those that enter.
+  /// `makes`: the blocks that leave are made of those that enter.
   prefetch_throttle(const std::string& stage, bool makes)
       : stage_(stage), makes_(makes), freed_(1, stage + " memory") {}
 
-  /// Before the stage starts.
+  /// Call it before the stage starts.
   void begin(memory_use& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
   [[nodiscard]] bool limited() const noexcept { return memory_ != nullptr; }
 
-  /// Whether the next block may be asked for.
+  /// Returns true if the next block may be requested.
   [[nodiscard]] bool has_space() const noexcept;
-  /// Waits until a block was taken out. Errors: cancelled.
+  /// Waits until a block has left. Errors: cancelled.
   [[nodiscard]] task<void> wait();
 
   /// Counts a block of so many bytes that enters, and the estimated size of its result. Returns the
@@ -39,7 +39,7 @@ class prefetch_throttle {
   [[nodiscard]] std::size_t enter(std::size_t bytes);
   /// Replaces the count `before` of a block, now that its result has `output` bytes.
   [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output);
-  /// Counts a block that is taken out.
+  /// Counts a block that leaves.
   void leave(std::size_t bytes);
 
  private:
@@ -50,8 +50,8 @@ class prefetch_throttle {
   memory_use* memory_ = nullptr;
   // relaxed: figures that make a stage at most one block too fast
   std::atomic<std::size_t> blocks_{0};
-  std::atomic<std::size_t> made_{0};     // the most that was made of one
-  std::atomic<std::size_t> largest_{0};  // of one, with what is made of it
+  std::atomic<std::size_t> made_{0};     // largest result of one block
+  std::atomic<std::size_t> largest_{0};  // largest block, with its result
   fifo_queue<bool> freed_;
 };
 

@@ -16,7 +16,7 @@ namespace leat::detail {
 template <class Entry>
 class replay_log {
  public:
-  /// The next block begins.
+  /// Records the start of the next block.
   void begin(Entry at) {
     Entry& fresh = entries_.push();
     const auto take_memory = [](auto& of, auto& from) {
@@ -31,7 +31,7 @@ class replay_log {
   /// Returns true if the log has no block before the one that began last.
   [[nodiscard]] bool has_one() const noexcept { return entries_.size() == 1; }
 
-  /// The block that began last.
+  /// Returns the entry of the block that began last.
   [[nodiscard]] Entry& last() noexcept { return entries_.back(); }
 
   /// Returns the entry of a block; null if the block has not begun. Precondition: the block was not

@@ -25,8 +25,8 @@
 
 namespace leat::detail {
 
-/// Gives elements drawn at random from a buffer that is kept full while the input lasts. One that
-/// got the elements of several at a restore gives those first of which it has too many.
+/// Delivers elements drawn at random from a buffer that is kept full while the input lasts. If a
+/// restore filled the buffer beyond its capacity, delivers the surplus first.
 template <class In>
 class shuffle_stage final : public inner_stage<In, owned_block<In>> {
  public:
@@ -143,8 +143,9 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     std::uint64_t draws = 0;
     buffer_origins::mark held;
   };
-  // Where the stage stood when it began to draw: so many elements of its block were given by then.
-  // What came for those it drew, if anything did, came from one block of the input.
+  // The position of the stage when it began to draw, as the number of elements of its block
+  // delivered until then. The elements that replaced the drawn ones came from one block of the
+  // input.
   struct drawing {
     std::uint64_t given = 0;
     stream_position at;
@@ -163,7 +164,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     const log_entry* const begin = replay_log_.find(block);
     return begin ? begin->at : now();
   }
-  // Before an element.
+  // The position before an element.
   [[nodiscard]] stream_position position_before(block_position before) const {
     stream_position at = position_at(before.block);
     std::uint64_t left = before.element;
@@ -191,9 +192,9 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
         .kind = "shuffle", .name = this->metrics().name(), .settings = {{"capacity", capacity_}}};
   }
 
-  // What the buffer has taken since the last look, with the block that it gives and the next one.
+  // The memory that the buffer has added since the last look, with the current and the next block.
   void count_memory(std::size_t block_memory) {
-    constexpr std::size_t slot_size = 112 + sizeof(slot);  // where it comes from, and what grows
+    constexpr std::size_t slot_size = 112 + sizeof(slot);  // its origin, and growth
     const std::size_t bytes = slots_.size() * slot_size + 2 * block_memory + indirect_bytes_;
     counts_as(bytes);
     memory_->require(this->metrics().name(), bytes);
@@ -208,7 +209,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     if (memory_) counts_as(least_);
   }
 
-  // What goes wrong is for the call that has nothing to give.
+  // An error is thrown by the call that has no elements to deliver.
   task<void> refill() {
     if (error_) co_return;
     try {
@@ -221,8 +222,8 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     }
   }
 
-  // Prefetches the slot that is drawn some steps later, since it is in no cache, and what the next
-  // slot refers to. At the end of the input another slot may be drawn.
+  // Prefetches the slot that is drawn some steps later, since no cache contains it, and the memory
+  // of the next slot. At the end of the input, another slot may be drawn.
   void prefetch_later() const noexcept {
     constexpr std::uint64_t far = 8;
     const std::size_t later = drawn_after(far);
@@ -235,7 +236,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     return static_cast<std::size_t>(ahead.uniform_below(slots_.size()));
   }
 
-  // As many elements as the present block of the input allows.
+  // Draws as many elements as the current block of the input allows.
   void draw(out& block) {
     while (slots_.size() < capacity_ && !ended_) {
       if (in_.left() == 0) return;
@@ -268,7 +269,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     }
   }
 
-  // Not twice as large where it will never be full.
+  // Does not double the capacity beyond the size that the buffer can reach.
   void grow() {
     if (slots_.size() < slots_.capacity()) return;
     slots_.reserve(std::min(capacity_, std::max(block_size, 2 * slots_.size())));
@@ -288,7 +289,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   task<void> refill_buffer(const std::vector<origin>& held) {
     empty();
     slots_.resize(held.size());
-    // What has to be counted has memory of its own, which is free when it goes.
+    // With a memory budget, rows have separate memory, which is freed with them.
     row_memory rows;
     element_replay<In> elements(slots_, held, positions_, memory_ ? nullptr : &rows);
     const auto count = [this](const slot& p) {
@@ -311,7 +312,7 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   std::vector<slot> slots_;
   input_block<In> in_;
   row_positions<In> positions_;
-  memory_use* const memory_;  // none: without a budget, and nothing is counted
+  memory_use* const memory_;  // null: no memory budget, and nothing is counted
   // Known to memory_ since the declaration.
   const std::size_t least_ = memory_of(capacity_, sizeof(typename In::value_type));
   std::size_t counted_ = least_;    // by memory_
@@ -319,10 +320,10 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   bool ended_ = false;
   std::exception_ptr error_;
 
-  const bool origins_enabled_;  // where the elements come from
+  const bool origins_enabled_;  // origins are recorded
   bool origins_requested_ = false;
   buffer_origins held_;
-  std::vector<origin> input_origins_;  // of the present block of the input
+  std::vector<origin> input_origins_;  // of the current block of the input
   replay_log<log_entry> replay_log_;
 };
 

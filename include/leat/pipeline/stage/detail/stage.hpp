@@ -38,50 +38,52 @@ class stage : public any_stage, public origin_log<Block> {
   /// Starts the tasks of this stage and of those before it. Once, before the first next().
   virtual void start(pipeline_context& context) = 0;
 
-  /// Replaces the contents of `block` by the next elements, at least one; false at the end. Not
-  /// again after the end or an error.
+  /// Replaces the contents of `block` by the next elements, at least one. Returns false at the end.
+  /// Do not call it after the end or an error.
   [[nodiscard]] virtual task<bool> next(Block& block) = 0;
 
-  /// True: this stage, or one before it, has tasks of its own.
+  /// Returns true if this stage, or one before it, has tasks.
   [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
 
-  // ---- To go on elsewhere.
+  // ---- Save and restore.
 
-  /// Why the pipeline cannot be saved; empty where it can.
+  /// Returns the reason why the pipeline cannot be saved; empty if it can.
   [[nodiscard]] virtual std::string save_error() const = 0;
 
-  /// Adds how the stages from the source to this one were declared, those that matter.
+  /// Adds the declarations, as far as they matter, of all stages from the source to this one.
   virtual void describe(std::vector<stage_state>& stages) const = 0;
-  /// Adds their states, as they were before an element. `batches`: those of the last batch() so far
-  /// of which the stages behind need elements again. Precondition: no block of these is forgotten.
+  /// Adds their states before an element. `batches`: the batches of the last batch() so far that
+  /// later stages need again. Precondition: no block of these is forgotten.
   virtual void save(block_position before, batch_numbers& batches,
                     std::vector<stage_state>& stages) const = 0;
 
-  /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
-  /// have changed; those of the source; what functions throw. Then rewind().
+  /// Restores the states of these stages. Call it before start(). Errors: failed_precondition for
+  /// files that have changed; those of the source; exceptions of functions. Call rewind() after an
+  /// error.
   [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
-  /// Back to the beginning, before start().
+  /// Returns to the beginning, before start().
   virtual void rewind() noexcept = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 
  protected:
-  /// What work in this scope takes is the stage's.
+  /// Counts the time of this scope as work of the stage.
   [[nodiscard]] stage_work_timer working() const noexcept {
     return {metrics_, *scheduler::current()};
   }
-  /// In this scope the stage waits for others.
+  /// Counts the time of this scope as waiting.
   [[nodiscard]] stage_wait_timer waits(stage_wait_timer::kind kind) const noexcept {
     return {metrics_, *scheduler::current(), kind};
   }
 
-  /// The next block of the stage before.
+  /// Reads the next block of the previous stage.
   template <class In>
   [[nodiscard]] task<bool> pull(stage<In>& input, In& block) {
     const stage_wait_timer w = waits(stage_wait_timer::for_input);
     co_return co_await input.next(block);
   }
-  /// The same for a stage that takes elements one by one. Their origins go to `origins`, if any.
+  /// Like pull(), for a stage that reads single elements. Appends their origins to `origins`, if
+  /// any.
   template <class In>
   [[nodiscard]] task<bool> pull(stage<In>& input, input_block<In>& in,
                                 std::vector<origin>* origins = nullptr) {
@@ -99,13 +101,13 @@ class stage : public any_stage, public origin_log<Block> {
   stage_metrics& metrics_;
 };
 
-/// A stage with another one before it, where it does nothing but pass on what it is asked.
+/// A stage after another one, to which it passes on all calls by default.
 template <class In, class Block>
 class inner_stage : public stage<Block> {
  public:
   inner_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics)
       : stage<Block>(metrics), input_(std::move(input)) {}
-  /// Until begin_input() there is none before it.
+  /// Null until begin_input().
   explicit inner_stage(stage_metrics& metrics) : stage<Block>(metrics) {}
 
   void start(pipeline_context& context) override {
@@ -123,14 +125,14 @@ class inner_stage : public stage<Block> {
  protected:
   [[nodiscard]] stage<In>& input() const noexcept { return *input_; }
   void begin_input(std::unique_ptr<stage<In>> input) noexcept { input_ = std::move(input); }
-  // It has given all that it will.
+  // Ends the input after its last element.
   void end_input() noexcept { input_.reset(); }
 
  private:
   std::unique_ptr<stage<In>> input_;
 };
 
-/// Ends a queue of the pipeline: with an error, or as its input has ended.
+/// Closes a queue of the pipeline, with an error if there was one.
 inline void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
   if (error) {
     queue.fail(error);

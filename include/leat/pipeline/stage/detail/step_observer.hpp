@@ -13,8 +13,8 @@ struct step_in_progress {
   std::uint64_t scopes_before = 0;   // made in the process before the element was taken
   step_in_progress* next = nullptr;  // in the observer's list
   bool is_counted = false;           // it is in that list
-  bool is_saving = false;            // it waits for a save that it has asked for
-  bool is_overdue = false;           // a save has waited for its end for too long
+  bool is_saving = false;            // it waits for a save that it requested
+  bool is_overdue = false;           // a save has waited too long for its end
 };
 
 /// Learns when pipeline::for_each() processes an element in a coroutine, so that a supervisor saves
@@ -26,8 +26,8 @@ class step_observer {
   step_observer& operator=(const step_observer&) = delete;
   virtual ~step_observer() = default;
 
-  /// Returns true if the current task is a part of a step that is in progress: its own elements are
-  /// no steps then.
+  /// Returns true if the current task belongs to a step in progress: its own elements are not steps
+  /// then.
   [[nodiscard]] virtual bool is_within_step() const noexcept = 0;
 
   /// Returns true if no element may begin any more, except those of the current task's own step:
@@ -40,7 +40,7 @@ class step_observer {
   [[nodiscard]] virtual task<void> wait(bool in_step) = 0;
 
   virtual void begin_step(step_in_progress& s) noexcept = 0;
-  /// `finished`: the coroutine has not thrown, and was not destroyed.
+  /// `finished`: the coroutine did not throw and was not destroyed.
   virtual void end_step(step_in_progress& s, bool finished) noexcept = 0;
 };
 

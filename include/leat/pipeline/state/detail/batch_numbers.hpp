@@ -6,11 +6,11 @@
 
 namespace leat::detail {
 
-/// The batches of a stage of which those behind it need elements again, in the order in which they
-/// ask for them. A state counts them so.
+/// The batches of a stage whose elements later stages need again, in the order in which they
+/// request them. A state numbers them in this order.
 class batch_numbers {
  public:
-  /// Where one stands among them, asked for now or before.
+  /// Returns the index of a batch in this order, and adds it if it is new.
   [[nodiscard]] std::uint64_t index_of(std::uint64_t number);
 
   [[nodiscard]] const std::vector<std::uint64_t>& all() const noexcept { return numbers_; }

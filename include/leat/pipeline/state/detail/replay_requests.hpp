@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// What a stage had of its input and has to get again: by origins, which slot wants which element.
+/// The input elements that a stage needs again, by origin, and the slots that request them.
 ///
 /// Slots have numbers of 32 bits, since a state has a byte or more for each slot in a field whose
 /// length has 32 bits.
@@ -21,18 +21,19 @@ class replay_requests {
 
   [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
 
-  /// The records of which the elements are made, in order, each once. Errors: std::bad_alloc.
+  /// Returns the records of which the elements are made, in order, each once. Errors:
+  /// std::bad_alloc.
   [[nodiscard]] std::vector<origin> records() const;
 
-  /// An element of this origin is there: those that want it, from first to last. They come mostly
-  /// in order: who comes next is asked first.
+  /// Finds the requests for an element of this origin, first and last. Elements mostly arrive in
+  /// order, so the next request is checked first.
   struct range {
     std::size_t first;
     std::size_t last;
   };
   [[nodiscard]] range find_requesters(const origin& what) noexcept;
 
-  /// True: that one has not got it yet.
+  /// Returns true if request i has not been delivered.
   [[nodiscard]] bool wants(std::size_t i) const noexcept { return !delivered_[i]; }
   /// Marks request i as delivered and returns its slot.
   [[nodiscard]] std::size_t give(std::size_t i) noexcept {
@@ -40,12 +41,12 @@ class replay_requests {
     return slots_[i];
   }
 
-  /// Returns the slot of a request that follows the i-th by some steps: it is in no cache.
+  /// Returns the slot of a request some steps after the i-th, to prefetch it.
   [[nodiscard]] std::size_t slot_ahead(std::size_t i) const noexcept {
     return slots_[std::min(i + far, slots_.size() - 1)];
   }
 
-  /// Those that have not got theirs are left.
+  /// Removes the requests that were delivered.
   void drop_delivered() noexcept;
 
  private:
@@ -54,9 +55,9 @@ class replay_requests {
   [[nodiscard]] const origin& what(std::size_t i) const noexcept { return held_[slots_[i]]; }
 
   std::span<const origin> held_;
-  std::vector<std::uint32_t> slots_;  // by what they want
+  std::vector<std::uint32_t> slots_;  // sorted by origin
   std::vector<bool> delivered_;       // for each of these
-  std::size_t next_ = 0;              // behind those who were found last
+  std::size_t next_ = 0;              // index after the last request found
 };
 
 }  // namespace leat::detail

@@ -32,13 +32,13 @@ concept sync_restorable = requires(T& t, std::string_view bytes) {
   { t.restore(bytes) } -> std::same_as<void>;
 };
 
-/// The name of a dtype that describes a C++ type; empty where there is none.
+/// Returns the name of the dtype that describes a C++ type; empty if there is none.
 template <class T>
 [[nodiscard]] std::string_view element_type_of() {
   if constexpr (tensor_value<T>) {
     return leat::to_string(leat::dtype_of<T>);
   } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, std::byte>) {
-    return leat::to_string(dtype::uint8);  // whatever the sign of char is
+    return leat::to_string(dtype::uint8);  // char may be signed or not
   } else if constexpr (std::is_same_v<T, long long>) {
     return leat::to_string(dtype::int64);
   } else if constexpr (std::is_same_v<T, unsigned long long>) {
@@ -48,8 +48,8 @@ template <class T>
   }
 }
 
-/// One thing that is saved: knows how to become bytes, and how to be made of them in two steps, so
-/// that nothing changes before everything was found to be right.
+/// A registered value. It is converted to bytes, and restored from bytes in two steps, so that no
+/// value changes before all are verified.
 class checkpoint_item {
  public:
   checkpoint_item(std::string name, std::string_view type, std::size_t element_size)
@@ -62,26 +62,26 @@ class checkpoint_item {
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
   [[nodiscard]] std::size_t element_size() const noexcept { return element_size_; }
 
-  /// Bytes that it must have; none: any number of elements.
+  /// The required number of bytes; empty: any number of elements.
   [[nodiscard]] virtual std::optional<std::size_t> fixed_size() const noexcept { return {}; }
 
-  /// The value of this moment. `copy`: it may change before the bytes are used.
+  /// Returns the current value. `copy`: it may change before the bytes are used.
   [[nodiscard]] virtual saved_value save(bool copy) = 0;
 
-  /// Memory for the bytes to come. Errors: std::bad_alloc.
+  /// Returns memory for the bytes to restore. Errors: std::bad_alloc.
   [[nodiscard]] virtual std::span<std::byte> stage(std::size_t size) = 0;
-  /// Gives that memory back.
+  /// Frees that memory.
   virtual void drop() noexcept = 0;
 
-  /// True: restore() is to be awaited, and may refuse; else commit() is.
+  /// Returns true if restore() is to be awaited, and may reject the bytes; otherwise use commit().
   [[nodiscard]] virtual bool is_object() const noexcept { return false; }
-  /// Takes over the bytes that were staged.
+  /// Assigns the staged bytes to the value.
   virtual void commit() noexcept {}
   [[nodiscard]] virtual task<void> restore(std::string bytes);
-  /// The bytes that were staged, for restore().
+  /// Returns the staged bytes, for restore().
   [[nodiscard]] virtual std::string take_staged() noexcept { return {}; }
 
-  /// Tells a pipeline who is to learn of the elements that for_each() processes.
+  /// Sets the observer of the elements that for_each() of a pipeline processes.
   virtual void observe_steps(const std::shared_ptr<step_observer>&) {}
 
  private:
@@ -90,7 +90,7 @@ class checkpoint_item {
   const std::size_t element_size_;
 };
 
-/// Values in memory that stays where it is.
+/// Values in memory at a fixed address.
 class memory_item final : public checkpoint_item {
  public:
   memory_item(std::string name, std::string_view type, std::size_t element_size,
@@ -110,7 +110,7 @@ class memory_item final : public checkpoint_item {
   std::vector<std::byte> staged_;
 };
 
-/// A std::vector or std::string, which comes back in the size in which it was saved.
+/// A std::vector or std::string, which is restored with the size that was saved.
 template <class List>
 class list_item final : public checkpoint_item {
  public:
@@ -135,7 +135,7 @@ class list_item final : public checkpoint_item {
   List staged_;
 };
 
-/// What an object_item has, whatever the object.
+/// The common part of all object_items.
 class any_object_item : public checkpoint_item {
  public:
   explicit any_object_item(std::string name) : checkpoint_item(std::move(name), "object", 1) {}

@@ -9,8 +9,8 @@
 
 namespace leat::detail {
 
-/// The bytes of a value as it was when it was saved: a copy, or a view where the caller leaves the
-/// value alone.
+/// The bytes of a value at the time of the save: a copy, or a view if the caller does not change
+/// the value.
 class saved_value {
  public:
   /// Errors: std::bad_alloc.
@@ -20,8 +20,8 @@ class saved_value {
   [[nodiscard]] byte_view bytes() const noexcept { return is_text_ ? as_bytes(text_) : view_; }
 
  private:
-  // A copy is what the program waits for, and most of it is to get memory from the system: large
-  // ones come in huge pages, a fault for each instead of for 512 small ones.
+  // The program waits for the copy, most of whose time the system takes to provide memory. Large
+  // copies use huge pages: one page fault for each instead of 512 small ones.
   std::shared_ptr<const void> copy_;
   byte_view view_;
   std::string text_;
