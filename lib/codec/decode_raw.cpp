@@ -25,18 +25,18 @@ std::size_t size_of_part(dtype type) noexcept {
 }
 
 std::string values_text(dtype type) {
-  return std::to_string(size_of(type)) + "-byte values of " + std::string(to_string(type));
+  return std::to_string(size_of(type)) + ", the size of " + std::string(to_string(type));
 }
 
 // How many bytes of each record become values.
 std::size_t find_record_size(std::span<const byte_view> records, dtype type,
                              const raw_options& options) {
-  if (type == dtype::string) throw_raw_error("strings are no raw bytes");
+  if (type == dtype::string) throw_raw_error("type string is not supported: use a numeric type");
   if (options.fixed_length) {
     const std::size_t length = *options.fixed_length;
     if (length == 0 || length % size_of(type) != 0) {
-      throw_raw_error("the fixed_length is " + std::to_string(length) +
-                      ", must be a multiple of the " + values_text(type));
+      throw_raw_error("raw_options::fixed_length is " + std::to_string(length) +
+                      ", must be a positive multiple of " + values_text(type));
     }
     return length;
   }
@@ -44,11 +44,11 @@ std::size_t find_record_size(std::span<const byte_view> records, dtype type,
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (records[i].size() == length) continue;
     throw decode_error(i, " has " + std::to_string(records[i].size()) + " bytes, must have " +
-                              std::to_string(length) + " as the first one");
+                              std::to_string(length) + " like the first record");
   }
   if (length % size_of(type) != 0) {
-    throw decode_error(
-        0, " has " + std::to_string(length) + " bytes, no multiple of the " + values_text(type));
+    throw decode_error(0, " has " + std::to_string(length) + " bytes, must have a multiple of " +
+                              values_text(type));
   }
   return length;
 }

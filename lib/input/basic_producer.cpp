@@ -17,8 +17,8 @@ producer_order::producer_order(const producer_options& options)
       random_(seed_or_random(options.seed)) {
   if (options.num_epochs || options.capacity != unbounded) return;
   throw failure(errc::invalid_argument, quoted(options.name) +
-                                            ": without num_epochs it would fill all memory; give "
-                                            "it a capacity");
+                                            ": unbounded queue without num_epochs would grow "
+                                            "without limit: set num_epochs or a capacity");
 }
 
 bool producer_order::begin_epoch(std::size_t items) {
@@ -35,17 +35,16 @@ bool producer_order::begin_epoch(std::size_t items) {
 
 failure shared_queue_closed_error(const std::string& producer, std::uint64_t epoch,
                                   std::size_t position, std::size_t items) {
-  return {errc::aborted, quoted(producer) +
-                             ": another user of the shared queue has closed it before item " +
+  return {errc::aborted, quoted(producer) + ": another user closed the shared queue before item " +
                              std::to_string(position) + " of " + std::to_string(items) +
                              " in epoch " + std::to_string(epoch) +
-                             "; give this producer a name of its own, or both no num_epochs"};
+                             ": use another name, or leave num_epochs unset in both producers"};
 }
 
 void require_items(std::size_t count, const std::string& producer, std::string_view what) {
   if (count > 0) return;
-  throw failure(errc::invalid_argument,
-                quoted(producer) + ": " + std::string(what) + " is empty; nothing can be produced");
+  throw failure(errc::invalid_argument, quoted(producer) + ": " + std::string(what) +
+                                            " is empty: at least one is required");
 }
 
 }  // namespace leat::detail

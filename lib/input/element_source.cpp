@@ -12,20 +12,23 @@ namespace {
 }  // namespace
 
 void check_source(const source_options& how, bool filters, std::string_view owner) {
-  if (how.tasks == 0) throw_source_error(owner, "0 tasks; one or more have to call the source");
+  if (how.tasks == 0) throw_source_error(owner, "source_options::tasks is 0, must be 1 or more");
   if (!how.keep.has_rank()) {
     throw_source_error(owner,
-                       "the rank of keep is unknown: it is [], or [?] with one for each row");
+                       "source_options::keep has an unknown rank, must have the shape [], or [?] "
+                       "for one value per row");
   }
   if (how.keep.rank() > 1) {
-    throw_source_error(owner, "keep has the shape " + to_string(how.keep) +
-                                  ": it is [], or [?] with one for each row");
+    throw_source_error(owner, "source_options::keep has the shape " + to_string(how.keep) +
+                                  ", must have [], or [?] for one value per row");
   }
   if (how.keep.rank() == 0) return;
-  if (!filters) throw_source_error(owner, "keep is set, but the source gives no filtered_element");
+  if (!filters)
+    throw_source_error(
+        owner, "source_options::keep is set, but the source does not return filtered_element");
   if (!how.enqueue_many) {
-    throw_source_error(owner, "keep has the shape " + to_string(how.keep) +
-                                  ": one for each row needs enqueue_many");
+    throw_source_error(owner, "source_options::keep has the shape " + to_string(how.keep) +
+                                  ": set enqueue_many for one value per row");
   }
 }
 
@@ -35,12 +38,12 @@ keep_mask to_keep_mask(const filtered_element& got, const source_options& how,
   const tensor* const keep = std::get_if<tensor>(&got.keep);
   const shape given = keep ? keep->shape() : shape();
   if (!how.keep.is_compatible_with(given)) {
-    throw_source_error(owner, "keep was to have the shape " + to_string(how.keep) + ", and has " +
-                                  to_string(given));
+    throw_source_error(
+        owner, "keep has the shape " + to_string(given) + ", must have " + to_string(how.keep));
   }
   if (keep->type() != dtype::boolean) {
-    throw_source_error(owner,
-                       "keep must be of bool, and is of " + std::string(to_string(keep->type())));
+    throw_source_error(
+        owner, "keep has type " + std::string(to_string(keep->type())) + ", must have bool");
   }
   if (how.keep.rank() == 0) return {keep->value<bool>()};
   return {.any = true, .each = keep->values<bool>()};

@@ -11,10 +11,10 @@ in_memory_source::in_memory_source(const batch_spec& spec, tensor_tuple columns,
     : rows_(spec.rows(std::move(columns), std::nullopt, "in_memory_source")),
       epochs_left_(num_epochs) {
   if (rows_.empty())
-    throw failure(errc::invalid_argument, "in_memory_source: the columns have no rows");
+    throw failure(errc::invalid_argument, "in_memory_source: columns have no rows");
   if (num_epochs == std::uint64_t{0}) {
     throw failure(errc::invalid_argument,
-                  "in_memory_source: 0 epochs; std::nullopt is for no limit");
+                  "in_memory_source: num_epochs is 0: pass std::nullopt for no limit");
   }
 }
 

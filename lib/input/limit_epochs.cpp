@@ -10,7 +10,7 @@ std::uint64_t checked(std::optional<std::int64_t> num_epochs, std::string_view o
   if (*num_epochs > 0) return static_cast<std::uint64_t>(*num_epochs);
   throw failure(errc::invalid_argument, std::string(owner) + ": num_epochs is " +
                                             std::to_string(*num_epochs) +
-                                            "; give 1 or more, or leave it out for no limit");
+                                            ", must be 1 or more: leave it unset for no limit");
 }
 
 }  // namespace

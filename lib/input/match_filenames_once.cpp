@@ -18,7 +18,7 @@ struct match_filenames_once::state {
 
   void put(std::optional<paths> p) {
     const bool in = found.try_push(std::move(p));
-    LEAT_ASSERT(in, "what match_filenames_once has found was there already");
+    LEAT_ASSERT(in, "match_filenames_once: the list of paths was stored twice");
   }
 
   const paths patterns;

@@ -30,10 +30,9 @@ std::string unstarted_producers_text() {
   const thread_lock lock(producers_mutex);
   for (const producer_list_entry* p = first_producer; p; p = p->next_) {
     if (p->runner_.last_start()) continue;
-    names += names.empty() ? "; never started: producer '" : ", '";
+    names += names.empty() ? "; call start(coordinator) of producer '" : ", '";
     names += p->runner_.queue_name() + '\'';
   }
-  if (!names.empty()) names += ": call start(coordinator)";
   return names;
 }
 

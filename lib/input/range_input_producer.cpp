@@ -14,9 +14,8 @@ constexpr std::size_t numbers_at_a_time = 1024;
 range_input_producer::range_input_producer(std::int64_t limit, const producer_options& options)
     : basic_producer(options) {
   if (limit < 1 || limit > std::int64_t{INT32_MAX} + 1) {
-    throw failure(errc::invalid_argument, "producer '" + options.name + "': a range of " +
-                                              std::to_string(limit) +
-                                              " numbers; give a limit from 1 to 2147483648");
+    throw failure(errc::invalid_argument, "producer '" + options.name + "': limit is " +
+                                              std::to_string(limit) + ", must be 1 to 2147483648");
   }
   run([this, count = static_cast<std::size_t>(limit)] {
     return run_epoch(count, numbers_at_a_time,

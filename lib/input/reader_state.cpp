@@ -24,12 +24,12 @@ enum field : protozero::pbf_tag_type {
 
 // What is wrong with a state; null when nothing is.
 const char* find_fault(const reader_state& s) noexcept {
-  if (s.work_started < s.work_finished) return "more files are finished than were begun";
+  if (s.work_started < s.work_finished) return "more files were finished than started";
   const std::uint64_t open = s.work_started - s.work_finished;
-  if (open > 1) return "more than one file is being read";
-  if (open == 1 && !s.at) return "a file is being read, and it does not say where";
-  if (open == 0 && s.at) return "a place in a file, and none is being read";
-  if (open == 1 && s.current_work.empty()) return "a file without a name is being read";
+  if (open > 1) return "more than one file is open";
+  if (open == 1 && !s.at) return "open file has no position";
+  if (open == 0 && s.at) return "position without an open file";
+  if (open == 1 && s.current_work.empty()) return "open file has no name";
   return nullptr;
 }
 
@@ -91,12 +91,12 @@ reader_state reader_state::from_bytes(std::string_view bytes, std::string_view r
     while (message.next()) read_field(message, s);
     fault = find_fault(s);
   } catch (const protozero::exception&) {
-    fault = "its bytes are no state of a reader";
+    fault = "bytes are not the state of a reader";
   }
-  if (!fault && s.to_bytes() != bytes) fault = "its bytes are not as a reader writes them";
+  if (!fault && s.to_bytes() != bytes) fault = "bytes differ from those that a reader writes";
   if (!fault) return s;
   throw failure(errc::invalid_argument,
-                std::string(reader) + ": the state cannot be restored: " + fault);
+                std::string(reader) + ": state cannot be restored: " + fault);
 }
 
 }  // namespace leat

@@ -21,17 +21,17 @@ std::string column_name(const tensor_tuple& columns, std::size_t i) {
 
 // What the rows are, if the columns have the same number of them.
 element_spec spec_of_rows(const tensor_tuple& columns, const std::string& producer) {
-  if (columns.empty()) refuse_rows(producer, "no column is given; give one or more");
+  if (columns.empty()) refuse_rows(producer, "no columns: pass one or more");
   std::vector<component_spec> components;
   for (std::size_t i = 0; i < columns.count(); ++i) {
     const shape& s = columns[i].shape();
     if (s.rank() == 0)
-      refuse_rows(producer, column_name(columns, i) + " is a scalar: it has no rows");
+      refuse_rows(producer, column_name(columns, i) + " is a scalar, must have rows");
     if (s[0] != columns[0].shape()[0]) {
       refuse_rows(producer, column_name(columns, 0) + " has " +
                                 std::to_string(columns[0].shape()[0]) + " rows, " +
                                 column_name(columns, i) + " has " + std::to_string(s[0]) +
-                                "; all columns must have the same number");
+                                ": all columns must have the same number of rows");
     }
     components.push_back({.type = columns[i].type(),
                           .shape = partial_shape(s.dimensions().subspan(1)),
@@ -47,7 +47,7 @@ slice_input_producer::slice_input_producer(tensor_tuple columns, const producer_
       columns_(std::move(columns)),
       spec_(spec_of_rows(columns_, options.name)) {
   const auto rows = static_cast<std::size_t>(columns_[0].shape()[0]);
-  require_items(rows, "the list of rows");
+  require_items(rows, "list of rows");
   run([this, rows] {
     return run_epoch(rows, detail::push_chunk_size(queue().capacity()),
                      [this](std::size_t i) { return element(i); });

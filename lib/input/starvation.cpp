@@ -12,15 +12,14 @@ failure starvation_error(const queue_base& queue, std::size_t batch_size, durati
   const queue_statistics s = queue.statistics();
   std::string message = "batcher '" + queue.name() + "': no batch for " +
                         std::to_string(std::chrono::duration<double>(patience).count()) +
-                        " s, and " + std::to_string(s.size) + " of the " +
-                        std::to_string(batch_size + s.min_after_dequeue) +
-                        " elements that it takes: ";
+                        " s, the queue has " + std::to_string(s.size) + " of the " +
+                        std::to_string(batch_size + s.min_after_dequeue) + " required elements: ";
   if (by.operations == 0) {
-    message += "nobody feeds it: push elements, and close() it behind the last";
+    message += "no source was added; call add(), or push elements and call close()";
   } else if (!by.started) {
-    message += "its sources were never started: call start()";
+    message += "start() was never called";
   } else {
-    message += "it waits for its sources" + unstarted_producers_text();
+    message += "sources have not delivered enough" + unstarted_producers_text();
   }
   return {errc::deadline_exceeded, message};
 }
@@ -28,7 +27,8 @@ failure starvation_error(const queue_base& queue, std::size_t batch_size, durati
 void check_patience(const queue_base& queue, duration patience) {
   if (patience > duration::zero()) return;
   throw failure(errc::invalid_argument,
-                "batcher '" + queue.name() + "': give a patience above 0, or none");
+                "batcher '" + queue.name() +
+                    "': patience must be above 0: set a longer time, or leave it unset");
 }
 
 }  // namespace leat::detail

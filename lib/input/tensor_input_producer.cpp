@@ -14,14 +14,13 @@ leat::shape shape_of_rows(const tensor& rows, const std::string& producer) {
   const leat::shape& s = rows.shape();
   if (s.rank() > 0) return leat::shape(s.dimensions().subspan(1));
   throw failure(errc::invalid_argument,
-                "producer '" + producer + "': a scalar has no rows; give it a dimension");
+                "producer '" + producer + "': tensor is a scalar, must have rows");
 }
 
 const leat::shape& required(const std::optional<leat::shape>& s, const std::string& producer) {
   if (s) return *s;
-  throw failure(
-      errc::invalid_argument,
-      "producer '" + producer + "': the shape of the rows is not known; give the element_shape");
+  throw failure(errc::invalid_argument,
+                "producer '" + producer + "': shape of the rows is unknown: set element_shape");
 }
 
 }  // namespace
@@ -51,11 +50,11 @@ tensor_input_producer::tensor_input_producer(std::function<task<tensor>()> find,
 void tensor_input_producer::take(tensor rows) {
   const leat::shape row = shape_of_rows(rows, queue().name());
   if (row != element_shape_) {
-    throw failure(errc::invalid_argument, "producer '" + queue().name() + "': the rows are " +
-                                              to_string(row) + ", and the element_shape is " +
-                                              to_string(element_shape_));
+    throw failure(errc::invalid_argument,
+                  "producer '" + queue().name() + "': rows have the shape " + to_string(row) +
+                      ", but element_shape is " + to_string(element_shape_));
   }
-  require_items(static_cast<std::size_t>(rows.shape()[0]), "the list of rows");
+  require_items(static_cast<std::size_t>(rows.shape()[0]), "list of rows");
   rows_ = std::move(rows);
 }
 

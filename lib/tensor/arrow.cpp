@@ -126,7 +126,7 @@ const char* format_of(dtype type) {
     case dtype::complex128: return "g";
     case dtype::string: return "Z";
   }
-  throw_arrow_error("no such dtype");
+  throw_arrow_error("unknown dtype");
 }
 
 // One bit for each byte, the lowest first.
@@ -160,7 +160,7 @@ column leaf(std::string name, dtype type, std::int64_t length, const tensor& t) 
 
 column make_list(std::string name, std::int64_t size, std::int64_t length, column items) {
   if (size > std::numeric_limits<std::int32_t>::max()) {
-    throw_arrow_error("a list of " + std::to_string(size) + " values, more than 2^31 - 1");
+    throw_arrow_error("list of " + std::to_string(size) + " values exceeds 2^31 - 1");
   }
   column_builder p;
   p.schema->format = "+w:" + std::to_string(size);
@@ -191,7 +191,7 @@ column dense(std::string name, const tensor& t, std::int64_t rows) {
   if (t.shape().rank() == 0) throw_arrow_error("column '" + name + "' is a scalar and has no rows");
   if (t.shape()[0] != rows) {
     throw_arrow_error("column '" + name + "' has " + std::to_string(t.shape()[0]) +
-                      " rows and others " + std::to_string(rows));
+                      " rows, the other columns have " + std::to_string(rows));
   }
   return nested(std::move(name), t, t.shape().dimensions().subspan(1), rows);
 }
@@ -245,7 +245,7 @@ column sparse(std::string name, const sparse_tensor& s, std::int64_t rows) {
 template <class Child>
 void export_struct(std::size_t count, std::int64_t rows, Child child, arrow_schema& schema,
                    arrow_array& array) {
-  if (count == 0) throw_arrow_error("a batch without columns");
+  if (count == 0) throw_arrow_error("batch has no columns");
   column_builder p;
   p.schema->format = "+s";
   for (std::size_t i = 0; i < count; ++i) p.add_child(child(i));

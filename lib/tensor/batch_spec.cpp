@@ -43,9 +43,10 @@ element_spec components(const std::vector<column_spec>& columns, bool batched) {
     }
     if (!c.shape.has_rank()) {
       throw_spec_error(
-          {}, "the rank of sparse column " +
+          {}, "sparse column " +
                   (c.name.empty() ? std::to_string(&c - columns.data()) : "'" + c.name + "'") +
-                  " is unknown: name its dimensions, unknown ones as such");
+                  " has an unknown rank: list its dimensions, with unknown_dimension for unknown "
+                  "sizes");
     }
     const auto part = [&](dtype type, partial_shape shape, const char* suffix) {
       all.push_back({.type = type,
@@ -107,12 +108,13 @@ void batch_spec::check_batchable(bool padded, std::string_view owner) const {
     const partial_shape& shape = columns_[i].shape;
     if (columns_[i].sparse || shape.is_fully_defined()) continue;
     if (!shape.has_rank()) {
-      throw_spec_error(owner, "the rank of " + name_of(i) +
-                                  " is unknown: name its dimensions, unknown ones as such");
+      throw_spec_error(owner, name_of(i) +
+                                  " has an unknown rank: list its dimensions, with "
+                                  "unknown_dimension for unknown sizes");
     }
     if (!padded) {
       throw_spec_error(owner, name_of(i) + " has the shape " + to_string(shape) +
-                                  ": all dimensions must be known, unless dynamic_pad is set");
+                                  ": specify all dimensions, or set dynamic_pad");
     }
   }
 }
@@ -142,9 +144,9 @@ std::size_t batch_spec::count_rows(const tensor_tuple& batch, std::string_view o
   };
   for (std::size_t i = 1; i < count(); ++i) {
     if (rows(i) == rows(0)) continue;
-    throw_spec_error(owner, "the columns of a batch must have as many rows: " + name_of(0) +
-                                " has " + std::to_string(rows(0)) + ", " + name_of(i) + " has " +
-                                std::to_string(rows(i)));
+    throw_spec_error(owner, name_of(0) + " has " + std::to_string(rows(0)) + " rows, " +
+                                name_of(i) + " has " + std::to_string(rows(i)) +
+                                ": all columns of a batch must have the same number of rows");
   }
   return static_cast<std::size_t>(rows(0));
 }
@@ -164,7 +166,7 @@ std::vector<tensor_tuple> batch_spec::rows(tensor_tuple batch,
   const std::size_t all = count_rows(batch, owner);
   if (keep && keep->size() != all) {
     throw_spec_error(owner, "keep has " + std::to_string(keep->size()) + " values for " +
-                                std::to_string(all) + " rows");
+                                std::to_string(all) + " rows: pass one value per row");
   }
   std::vector<shape> shapes(batch.count());
   for (const auto& slot : layout_->slots) {
@@ -200,8 +202,7 @@ void batch_spec::require_components(const tensor_tuple& element) const {
     }
     right = right && element[slot.first].shape()[0] == element[slot.first + 1].shape()[0];
   }
-  if (!right)
-    throw_spec_error({}, "an element to be stacked does not match the spec: " + text(*this));
+  if (!right) throw_spec_error({}, "element to stack does not match the spec: " + text(*this));
 }
 
 column_batch batch_spec::stack(std::span<const tensor_tuple> elements) const {
@@ -225,10 +226,10 @@ namespace {
 
 // How two specs differ that cannot be joined; empty when they can.
 std::string difference(const batch_spec& a, const batch_spec& b) {
-  if (a.count() != b.count()) return "the number of columns";
+  if (a.count() != b.count()) return "their number of columns";
   for (std::size_t i = 0; i < a.count(); ++i) {
     const std::string column = " of column " + std::to_string(i);
-    if (a[i].name != b[i].name) return "the names of the columns";
+    if (a[i].name != b[i].name) return "the names of their columns";
     if (a[i].type != b[i].type) return "the type" + column;
     if (a[i].sparse != b[i].sparse) return "the sparseness" + column;
     if (!a[i].shape.is_compatible_with(b[i].shape)) return "the shape" + column;
@@ -238,15 +239,15 @@ std::string difference(const batch_spec& a, const batch_spec& b) {
 
 template <class Combine>
 batch_spec join(std::span<const batch_spec> joined, Combine combine) {
-  if (joined.empty()) throw_spec_error({}, "there is no spec to join: give that of each source");
+  if (joined.empty()) throw_spec_error({}, "no specs to join: pass the spec of each source");
   std::vector<column_spec> columns(joined[0].begin(), joined[0].end());
   for (std::size_t s = 1; s < joined.size(); ++s) {
     for (std::size_t other = 0; other < s; ++other) {
       const std::string differ = difference(joined[other], joined[s]);
       if (differ.empty()) continue;
-      throw_spec_error({}, "sources to be joined differ in " + differ + ": source " +
-                               std::to_string(other) + " gives " + text(joined[other]) +
-                               "; source " + std::to_string(s) + " gives " + text(joined[s]));
+      throw_spec_error({}, "sources to join differ in " + differ + ": source " +
+                               std::to_string(other) + " has " + text(joined[other]) + "; source " +
+                               std::to_string(s) + " has " + text(joined[s]));
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
       columns[i].shape = combine(columns[i].shape, joined[s][i].shape);

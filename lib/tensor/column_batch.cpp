@@ -12,13 +12,13 @@ std::span<const std::string> column_batch::names() const noexcept {
 
 std::size_t column_batch::dense_slot(std::size_t index) const {
   const auto& slot = layout_->slots[index];
-  if (slot.sparse) throw_column_error(index, " is sparse: sparse() gives it");
+  if (slot.sparse) throw_column_error(index, " is sparse: use sparse() instead of []");
   return slot.first;
 }
 
 sparse_tensor column_batch::sparse(std::size_t index) const {
   const auto& slot = layout_->slots[index];
-  if (!slot.sparse) throw_column_error(index, " is dense: [] gives it");
+  if (!slot.sparse) throw_column_error(index, " is dense: use [] instead of sparse()");
   return {.indices = components_[slot.first],
           .values = components_[slot.first + 1],
           .dense_shape = components_[slot.first + 2]};
@@ -35,8 +35,9 @@ std::size_t column_batch::index_of(std::string_view name) const {
   if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
   std::string list;
   for (const std::string& n : all) list += (list.empty() ? "'" : ", '") + n + "'";
-  throw failure(errc::not_found, "no column has the name '" + std::string(name) +
-                                     "'; the names are " + (list.empty() ? "none" : list));
+  throw failure(errc::not_found,
+                "column '" + std::string(name) + "' not found: " +
+                    (list.empty() ? "the columns have no names" : "the columns are " + list));
 }
 
 }  // namespace leat

@@ -46,16 +46,16 @@ dl_data_type exported(dtype type) {
   for (const type_code& t : types) {
     if (t.type == type) return {.code = t.code, .bits = bits_of(type), .lanes = 1};
   }
-  throw_dlpack_error("it has no strings; hand on numbers made of them");
+  throw_dlpack_error("tensor of type string cannot be exported: convert the strings to numbers");
 }
 
 dtype imported(const dl_data_type& type) {
   for (const type_code& t : types) {
     if (t.code == type.code && bits_of(t.type) == type.bits && type.lanes == 1) return t.type;
   }
-  throw_dlpack_error("no dtype has code " + std::to_string(type.code) + ", " +
+  throw_dlpack_error("type with code " + std::to_string(type.code) + ", " +
                      std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) +
-                     " lanes");
+                     " lanes is not supported: convert the values to a type of dtype");
 }
 
 // ----------------------------------------------------------------------------------------- export
@@ -115,11 +115,12 @@ std::byte* copy_dimension(const dl_tensor& from, const std::byte* at, std::int32
 
 tensor copy_of(const dl_tensor& from) {
   if (from.device.device_type != dl_device().device_type) {
-    throw_dlpack_error("the values are on a device of type " +
-                       std::to_string(from.device.device_type) +
-                       ", and only those of the CPU (1) can be read");
+    throw_dlpack_error("values are on a device of type " + std::to_string(from.device.device_type) +
+                       ", must be on the CPU (type 1): copy them to the CPU");
   }
-  if (from.ndim < 0) throw_dlpack_error("a tensor of " + std::to_string(from.ndim) + " dimensions");
+  if (from.ndim < 0)
+    throw_dlpack_error("tensor has " + std::to_string(from.ndim) +
+                       " dimensions, must have 0 or more");
   const dtype type = imported(from.dtype);
   tensor result = detail::tensor_builder::values(
       type, shape(std::span(from.shape, static_cast<std::size_t>(from.ndim))));
@@ -152,17 +153,17 @@ dl_managed_tensor_versioned* to_dlpack_versioned(tensor t) {
 }
 
 tensor from_dlpack(dl_managed_tensor* managed) {
-  if (!managed) throw_dlpack_error("there is no tensor");
+  if (!managed) throw_dlpack_error("pointer to the tensor is null");
   const std::unique_ptr<dl_managed_tensor, release> taken(managed);
   return copy_of(managed->dl_tensor);
 }
 
 tensor from_dlpack(dl_managed_tensor_versioned* managed) {
-  if (!managed) throw_dlpack_error("there is no tensor");
+  if (!managed) throw_dlpack_error("pointer to the tensor is null");
   const std::unique_ptr<dl_managed_tensor_versioned, release> taken(managed);
   if (managed->version.major != dl_version().major) {
-    throw_dlpack_error("a tensor of version " + std::to_string(managed->version.major) +
-                       " has another layout than those of version 1");
+    throw_dlpack_error("tensor has version " + std::to_string(managed->version.major) +
+                       ", must have version 1");
   }
   return copy_of(managed->dl_tensor);
 }

@@ -17,11 +17,12 @@ std::string list(std::span<const std::string> names) {
 std::vector<std::string> checked_names(std::vector<std::string> names) {
   for (auto n = names.begin(); n != names.end(); ++n) {
     if (n->empty()) {
-      throw failure(errc::invalid_argument,
-                    "components have names, all of them or none; here are " + list(names));
+      throw failure(errc::invalid_argument, "only some components have names (" + list(names) +
+                                                "): name all components or no component");
     }
     if (std::find(names.begin(), n, *n) != n) {
-      throw failure(errc::invalid_argument, "two components have the name '" + *n + "'");
+      throw failure(errc::invalid_argument,
+                    "two components have the name '" + *n + "': names must be unique");
     }
   }
   return names;
@@ -33,17 +34,17 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
 
 [[noreturn]] void throw_shape_error(std::string_view owner, std::size_t index,
                                     const partial_shape& expected, const shape& got) {
-  std::string why = "Shape mismatch in tuple component " + std::to_string(index) + ". Expected " +
-                    to_string(expected) + ", got " + to_string(got);
-  if (expected == partial_shape{}) why += " (must be a scalar)";
+  std::string why = "tuple component " + std::to_string(index) + " has the shape " +
+                    to_string(got) + ", must have " + to_string(expected);
+  if (expected == partial_shape{}) why += " (a scalar)";
   throw_element_error(owner, why);
 }
 
 void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
   if (expected == got) return;
-  throw_element_error(owner, "Type mismatch in tuple component " + std::to_string(index) +
-                                 ". Expected " + std::string(to_string(expected)) + ", got " +
-                                 std::string(to_string(got)));
+  throw_element_error(owner, "tuple component " + std::to_string(index) + " has type " +
+                                 std::string(to_string(got)) + ", must have " +
+                                 std::string(to_string(expected)));
 }
 
 }  // namespace
@@ -75,8 +76,9 @@ std::size_t tensor_tuple::index_of(std::string_view name) const {
   const auto all = names();
   const auto found = std::find(all.begin(), all.end(), name);
   if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
-  throw failure(errc::not_found, "no component has the name '" + std::string(name) +
-                                     "'; the names are " + list(all));
+  throw failure(errc::not_found, "component '" + std::string(name) + "' not found: " +
+                                     (all.empty() ? "the components have no names"
+                                                  : "the components are " + list(all)));
 }
 
 std::size_t tensor_tuple::byte_size() const noexcept {
@@ -90,7 +92,7 @@ std::size_t tensor_tuple::byte_size() const noexcept {
 element_spec::element_spec(std::vector<component_spec> components)
     : components_(std::move(components)) {
   if (components_.empty()) {
-    throw failure(errc::invalid_argument, "an element has one component or more");
+    throw failure(errc::invalid_argument, "element_spec has 0 components, must have 1 or more");
   }
   std::vector<std::string> names;
   bool any = false;
@@ -106,16 +108,16 @@ element_spec::element_spec(std::vector<component_spec> components)
 // The components of an element whose names are not the very ones of this spec.
 tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_view owner) const {
   if (!names_) {
-    throw_element_error(
-        owner, "the components have names, " + list(element.names()) + ", and should have none");
+    throw_element_error(owner, "components have the names " + list(element.names()) +
+                                   ", but the spec has no names");
   }
   std::vector<tensor> components;
   const auto given = element.names();
   for (const std::string& n : *names_) {
     const auto found = std::find(given.begin(), given.end(), n);
     if (found == given.end() || given.size() != count()) {
-      throw_element_error(owner, "the components must have the names " + list(*names_) +
-                                     "; given were " + list(given));
+      throw_element_error(owner, "components must have the names " + list(*names_) + ", but have " +
+                                     (given.empty() ? "no names" : list(given)));
     }
     components.push_back(element[static_cast<std::size_t>(found - given.begin())]);
   }
@@ -131,9 +133,8 @@ void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
   tensor_tuple arranged = is_in_order ? tensor_tuple() : in_order(element, owner);
   const tensor_tuple& checked = is_in_order ? element : arranged;
   if (checked.count() != count()) {
-    throw_element_error(owner, "an element of " + std::to_string(count()) +
-                                   " components was expected, not of " +
-                                   std::to_string(checked.count()));
+    throw_element_error(owner, "element has " + std::to_string(checked.count()) +
+                                   " components, must have " + std::to_string(count()));
   }
   for (std::size_t i = 0; i < count(); ++i) {
     check_type(owner, i, components_[i].type, checked[i].type());
@@ -155,16 +156,16 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
   check_in_order(batch, owner, [&](const tensor_tuple& checked, std::size_t i) {
     const shape& got = checked[i].shape();
     if (got.rank() == 0) {
-      throw_element_error(owner,
-                          "tuple component " + std::to_string(i) +
-                              " of a batch is a scalar: dimension 0 must count the elements");
+      throw_element_error(
+          owner, "tuple component " + std::to_string(i) +
+                     " of a batch is a scalar: dimension 0 must be the number of elements");
     }
     if (i == 0) length = got[0];
     if (got[0] != length) {
-      throw_element_error(
-          owner, "all components of a batch must have the same size in dimension 0. Component " +
-                     std::to_string(i) + " has " + std::to_string(got[0]) + ", component 0 has " +
-                     std::to_string(length));
+      throw_element_error(owner, "tuple component " + std::to_string(i) + " of a batch has " +
+                                     std::to_string(got[0]) + " elements, component 0 has " +
+                                     std::to_string(length) +
+                                     ": dimension 0 must be the same in all components");
     }
     const partial_shape expected = components_[i].shape.batch_of(length);
     if (!expected.is_compatible_with(got)) throw_shape_error(owner, i, expected, got);
@@ -175,9 +176,10 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
 void element_spec::check_stackable(std::string_view owner) const {
   for (std::size_t i = 0; i < count(); ++i) {
     if (components_[i].shape.has_rank()) continue;
-    throw_element_error(owner, "batches need specified shapes, and the shape of component " +
-                                   std::to_string(i) +
-                                   " is not: name its dimensions, unknown ones as such");
+    throw_element_error(
+        owner,
+        "component " + std::to_string(i) +
+            " has an unknown rank: list its dimensions, with unknown_dimension for unknown sizes");
   }
 }
 
@@ -200,7 +202,7 @@ element_spec generalize_specs(const element_spec& a, const element_spec& b) {
                                });
   if (!same) {
     throw failure(errc::invalid_argument,
-                  "the components of the elements differ in number, types or names");
+                  "element specs differ in the number, types or names of their components");
   }
   std::vector<component_spec> common(a.begin(), a.end());
   for (std::size_t i = 0; i < common.size(); ++i) {

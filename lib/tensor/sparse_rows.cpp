@@ -31,22 +31,22 @@ std::string sparse_error(const sparse_view& s, const partial_shape& dense_shape,
   for (std::size_t d = 0; d < rank; ++d) {
     const bool known = dense_shape[d] != unknown_dimension;
     if (sizes[d] < 0 || (known && sizes[d] != dense_shape[d])) {
-      return "expected a dense_shape of " + to_string(dense_shape) + ", got " + text(sizes);
+      return "dense_shape is " + text(sizes) + ", must be " + to_string(dense_shape);
     }
   }
   const auto count = static_cast<std::size_t>(s.indices.shape()[0]);
   if (count != s.values.count()) {
-    return std::to_string(count) + " indices for " + std::to_string(s.values.count()) + " values";
+    return std::to_string(count) + " indices, but " + std::to_string(s.values.count()) + " values";
   }
   const numbers indices = s.indices.values<std::int64_t>();
   for (std::size_t i = 0; i < count; ++i) {
     const numbers index = indices.subspan(i * rank, rank);
     const bool inside = std::equal(index.begin(), index.end(), sizes.begin(),
                                    [](auto at, auto size) { return at >= 0 && at < size; });
-    if (!inside) return "index " + text(index) + " is outside of dense_shape " + text(sizes);
+    if (!inside) return "index " + text(index) + " is outside dense_shape " + text(sizes);
     if (rising && i > 0 && index[0] < indices[(i - 1) * rank]) {
-      return "index " + text(index) + " comes behind row " +
-             std::to_string(indices[(i - 1) * rank]) + ": the rows must rise";
+      return "index " + text(index) + " follows an index of row " +
+             std::to_string(indices[(i - 1) * rank]) + ": sort the indices by row";
     }
   }
   return {};

@@ -135,14 +135,14 @@ void write_padded(Writer& writer, const tensor& t, dimensions large, std::size_t
 
 void check_row(const tensor& row, std::size_t index, const component_spec& spec) {
   if (row.type() != spec.type) {
-    throw failure(errc::invalid_argument, "Type mismatch in row " + std::to_string(index) +
-                                              ". Expected " + std::string(to_string(spec.type)) +
-                                              ", got " + std::string(to_string(row.type())));
+    throw failure(errc::invalid_argument, "row " + std::to_string(index) + " has type " +
+                                              std::string(to_string(row.type())) + ", must have " +
+                                              std::string(to_string(spec.type)));
   }
   if (!spec.shape.is_compatible_with(row.shape())) {
-    throw failure(errc::invalid_argument, "Shape mismatch in row " + std::to_string(index) +
-                                              ". Expected " + to_string(spec.shape) + ", got " +
-                                              to_string(row.shape()));
+    throw failure(errc::invalid_argument, "row " + std::to_string(index) + " has the shape " +
+                                              to_string(row.shape()) + ", must have " +
+                                              to_string(spec.shape));
   }
 }
 
@@ -180,7 +180,7 @@ tensor stack_any_rows(std::size_t count, Row row, const component_spec& spec) {
   if (spec.shape.has_rank()) return stack_rows(count, row, spec);
   if (count > 0) return stack_rows(count, row, {.type = spec.type, .shape = row(0).shape()});
   throw failure(errc::invalid_argument,
-                "nothing to stack, and no shape is known that the batch could have");
+                "no rows to stack and no known shape: pass a spec whose shape has a rank");
 }
 
 }  // namespace
@@ -224,14 +224,15 @@ tensor copy_values(const tensor& from, const shape& row, std::size_t first) {
 
 shape row_shape(const tensor& batch) {
   if (batch.shape().rank() > 0) return shape(batch.shape().dimensions().subspan(1));
-  throw failure(errc::invalid_argument, "a scalar has no rows");
+  throw failure(errc::invalid_argument,
+                "scalar has no rows: dimension 0 must be the number of rows");
 }
 
 }  // namespace detail
 
 tensor stack(std::span<const tensor> rows) {
   if (rows.empty()) {
-    throw failure(errc::invalid_argument, "nothing to stack, and no spec says what it would be");
+    throw failure(errc::invalid_argument, "no rows to stack: pass a component_spec");
   }
   return stack(rows, {.type = rows[0].type(), .shape = rows[0].shape()});
 }
@@ -243,9 +244,9 @@ tensor stack(std::span<const tensor> rows, const component_spec& spec) {
 tensor_tuple stack(std::span<const tensor_tuple> elements, const element_spec& spec) {
   for (const tensor_tuple& e : elements) {
     if (e.count() == spec.count()) continue;
-    throw failure(errc::invalid_argument, "elements of " + std::to_string(spec.count()) +
-                                              " components are to be stacked, and one has " +
-                                              std::to_string(e.count()));
+    throw failure(errc::invalid_argument, "element to stack has " + std::to_string(e.count()) +
+                                              " components, must have " +
+                                              std::to_string(spec.count()));
   }
   std::vector<tensor> batch;
   batch.reserve(spec.count());
@@ -260,7 +261,7 @@ tensor pad(const tensor& t, const shape& to) {
   const dimensions large = to.dimensions();
   if (!std::equal(small.begin(), small.end(), large.begin(), large.end(),
                   [](std::int64_t s, std::int64_t l) { return s <= l; })) {
-    throw failure(errc::invalid_argument, "a tensor of shape " + to_string(t.shape()) +
+    throw failure(errc::invalid_argument, "tensor of shape " + to_string(t.shape()) +
                                               " cannot be padded to " + to_string(to));
   }
   tensor result = make(t.type(), to, string_size(t), true);
@@ -280,8 +281,9 @@ std::vector<tensor> unstack(const tensor& batch) {
 tensor unstack_row(const tensor& batch, std::size_t index) {
   const shape row = detail::row_shape(batch);
   if (index >= static_cast<std::size_t>(batch.shape()[0])) {
-    throw failure(errc::invalid_argument, "row " + std::to_string(index) + " of a batch of shape " +
-                                              to_string(batch.shape()) + " does not exist");
+    throw failure(errc::invalid_argument, "row " + std::to_string(index) +
+                                              " does not exist: the batch has the shape " +
+                                              to_string(batch.shape()));
   }
   return detail::copy_values(batch, row, index * row.count());
 }
@@ -292,8 +294,8 @@ std::vector<tensor_tuple> unstack(const tensor_tuple& batch) {
     rows.push_back(detail::row_shape(t));
     if (t.shape()[0] == batch[0].shape()[0]) continue;
     throw failure(errc::invalid_argument,
-                  "the components of a batch differ in dimension 0: " + to_string(t.shape()) +
-                      " and " + to_string(batch[0].shape()));
+                  "components of the batch differ in dimension 0: their shapes are " +
+                      to_string(batch[0].shape()) + " and " + to_string(t.shape()));
   }
   const std::size_t count = batch.empty() ? 0 : static_cast<std::size_t>(batch[0].shape()[0]);
   auto elements = detail::reserved_vector<tensor_tuple>(count);

@@ -16,8 +16,8 @@ std::string text(dtype type, const shape& s) {
 
 void check_count(dtype type, const shape& s, std::size_t count) {
   if (s.count() == count) return;
-  throw failure(errc::invalid_argument, "a tensor of " + text(type, s) + " has " +
-                                            std::to_string(s.count()) + " values, not " +
+  throw failure(errc::invalid_argument, "tensor of " + text(type, s) + " needs " +
+                                            std::to_string(s.count()) + " values, got " +
                                             std::to_string(count));
 }
 
@@ -74,16 +74,16 @@ string_values tensor::strings() const {
 }
 
 void tensor::throw_type_error(dtype type) const {
-  throw failure(errc::invalid_argument, "values of " + std::string(to_string(type)) +
-                                            " were asked for from a tensor of " +
-                                            text(type_, shape_));
+  throw failure(errc::invalid_argument,
+                "tensor of " + text(type_, shape_) + " has no values of type " +
+                    std::string(to_string(type)) + ": access it with the type of its dtype");
 }
 
 void tensor::require_one() const {
   if (count() == 1) return;
-  throw failure(errc::invalid_argument, "one value was asked for from a tensor of " +
-                                            text(type_, shape_) + ", which has " +
-                                            std::to_string(count()));
+  throw failure(errc::invalid_argument, "tensor of " + text(type_, shape_) + " has " +
+                                            std::to_string(count()) +
+                                            " values: value() needs exactly 1");
 }
 
 void tensor::unshare() {

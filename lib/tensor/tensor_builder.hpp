@@ -58,7 +58,7 @@ struct tensor_builder {
   static void check_size(dtype type, const shape& s) {
     const std::size_t one = type == dtype::string ? sizeof(std::int64_t) : size_of(type);
     if (s.count() < PTRDIFF_MAX / one - aligned_bytes::alignment) return;
-    throw failure(errc::invalid_argument, "a tensor of " + std::string(to_string(type)) + ' ' +
+    throw failure(errc::invalid_argument, "tensor of " + std::string(to_string(type)) + ' ' +
                                               to_string(s) + ": more bytes than 64 bits can count");
   }
 };

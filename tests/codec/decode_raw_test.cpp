@@ -46,10 +46,11 @@ TEST_CASE("J01, J02: bytes", "[codec]") {
 
 TEST_CASE("J03, J05: another size, and no multiple of a value's", "[codec]") {
   CHECK(error_of(strings({"short", "longer"}), dtype::uint8) ==
-        "record 1 has 6 bytes, must have 5 as the first one");
+        "record 1 has 6 bytes, must have 5 like the first record");
   CHECK(error_of(strings({"123", "456"}), dtype::int16) ==
-        "record 0 has 3 bytes, no multiple of the 2-byte values of int16");
-  CHECK(error_of(strings({"a"}), dtype::string) == "decode_raw: strings are no raw bytes");
+        "record 0 has 3 bytes, must have a multiple of 2, the size of int16");
+  CHECK(error_of(strings({"a"}), dtype::string) ==
+        "decode_raw: type string is not supported: use a numeric type");
 }
 
 TEST_CASE("J04, J06: both orders", "[codec]") {
@@ -96,7 +97,8 @@ TEST_CASE("J13, J14: a fixed length cuts, and fills up with zeros", "[codec]") {
                    {.order = std::endian::big, .fixed_length = 4}) ==
         tensor::of<std::int32_t>({1, 1}, {0x01020000}));
   CHECK(error_of(strings({"abc"}), dtype::int16, {.fixed_length = 3}) ==
-        "decode_raw: the fixed_length is 3, must be a multiple of the 2-byte values of int16");
+        "decode_raw: raw_options::fixed_length is 3, must be a positive multiple of 2, the size of "
+        "int16");
   CHECK(error_of(strings({"abc"}), dtype::int16, {.fixed_length = 0}).starts_with("decode_raw: "));
 }
 

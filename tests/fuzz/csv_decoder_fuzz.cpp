@@ -31,7 +31,7 @@ std::size_t fields_of(std::string_view record, const csv_options& options) {
     return 1;
   } catch (const leat::decode_error& e) {
     const std::string_view what = e.what();
-    constexpr std::string_view before = "the number of fields is ";
+    constexpr std::string_view before = "number of fields is ";
     const std::size_t at = what.find(before);
     if (at == std::string_view::npos) return 0;
     return static_cast<std::size_t>(std::atol(what.data() + at + before.size()));

@@ -132,7 +132,7 @@ LEAT_TEST("batcher: a source that waits for a producer that was never started is
   }
   INFO(said);
   CHECK(leat_test::contains(said, "batcher 'pairs': no batch for 60"));
-  CHECK(leat_test::contains(said, "never started: producer 'numbers': call start(coordinator)"));
+  CHECK(leat_test::contains(said, "call start(coordinator) of producer 'numbers'"));
   CHECK(sched.now() - begin == std::chrono::seconds(60));
   numbers.start(coord);
   const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
@@ -163,15 +163,15 @@ TEST_CASE("batcher: a thread that waits for what was never started is told", "[i
   impatient_batch b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
-  CHECK(
-      leat_test::contains(b.starvation(),
-                          "batcher 'pairs': no batch for 0.020000 s, and 0 of the 2 elements that "
-                          "it takes: its sources were never started: call start()"));
+  CHECK(leat_test::contains(
+      b.starvation(),
+      "batcher 'pairs': no batch for 0.020000 s, the queue has 0 of the 2 required "
+      "elements: start() was never called"));
   leat::runtime rt({.threads = 1});
   leat::coordinator coord;
   b.start(coord, rt.get_scheduler());
   while (numbers.queue().statistics().waiting_pops == 0) std::this_thread::yield();
-  CHECK(leat_test::contains(b.starvation(), "never started: producer 'numbers'"));
+  CHECK(leat_test::contains(b.starvation(), "call start(coordinator) of producer 'numbers'"));
   numbers.start(coord, rt.get_scheduler());
   CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
   CHECK((b.wait_next() == std::vector<int>{2, 3}));

@@ -66,12 +66,12 @@ TEST_CASE("in_memory_source: what makes no sense is refused at once", "[input]")
   };
   CHECK(refused(columns()).empty());
   CHECK(contains(refused(tensor_tuple(vector_of({1, 2}), tensor(dtype::string, {3}))),
-                 "in_memory_source: the columns of a batch must have as many rows: column 0 has 2, "
-                 "column 1 has 3"));
-  CHECK(contains(refused(tensor_tuple(vector_of({1}))), "2 components was expected"));
+                 "in_memory_source: column 0 has 2 rows, "
+                 "column 1 has 3: all columns of a batch must have the same number of rows"));
+  CHECK(contains(refused(tensor_tuple(vector_of({1}))), "element has 1 components, must have 2"));
   CHECK(contains(refused(tensor_tuple(vector_of(numbers()), tensor(dtype::string, {0}))),
-                 "the columns have no rows"));
-  CHECK(contains(refused(columns(), 0), "0 epochs"));
+                 "columns have no rows"));
+  CHECK(contains(refused(columns(), 0), "num_epochs is 0"));
 }
 
 }  // namespace in_memory_source_test

@@ -149,11 +149,11 @@ TEST_CASE("string_input_producer: P03, P14 what makes no sense is refused at con
   const auto said = [](names items, const leat::producer_options& options) {
     return refusal([&] { return string_input_producer(std::move(items), options).items(); });
   };
-  CHECK(contains(said({}, {.name = "names"}), "producer 'names': the list of items is empty"));
+  CHECK(contains(said({}, {.name = "names"}), "producer 'names': list of items is empty"));
   CHECK(contains(said({"a"}, {.num_epochs = 0}), "num_epochs is 0"));
   CHECK(contains(said({"a"}, {.num_epochs = -1}), "num_epochs is -1"));
   CHECK(contains(said({"a"}, {.capacity = 0}), "capacity"));
-  CHECK(contains(said({"a"}, {.capacity = leat::unbounded}), "without num_epochs"));
+  CHECK(contains(said({"a"}, {.capacity = leat::unbounded}), "set num_epochs or a capacity"));
 }
 
 LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", "[input]") {
@@ -191,7 +191,7 @@ LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consu
   string_input_producer p(find_none, {.name = "names"});
   const end e = co_await end_of(p);
   CHECK(e.code == errc::invalid_argument);
-  CHECK(contains(e.consumer, "producer 'names': the list of items that was found is empty"));
+  CHECK(contains(e.consumer, "producer 'names': list of found items is empty"));
   CHECK(e.coordinator == e.consumer);
 }
 
@@ -316,7 +316,7 @@ LEAT_TEST("string_input_producer: one that another one's end cuts short says so"
     joined = e.what();
   }
   CHECK(items < 1001);
-  CHECK(contains(consumer, "producer 'names': another user of the shared queue has closed it"));
+  CHECK(contains(consumer, "producer 'names': another user closed the shared queue"));
   CHECK(joined == consumer);
 }
 

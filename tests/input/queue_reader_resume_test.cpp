@@ -161,8 +161,8 @@ TEST_CASE("queue_reader: it does not go on in a file that has changed", "[input]
     second.restore_state(first.serialize_state());
     w.files().write_file("/a", tfrecord_file(11));
     const std::string said = co_await error_of_read(second, errc::failed_precondition);
-    CHECK(said.find("the reader: cannot go on in /a: the file has changed") != std::string::npos);
-    CHECK(said.find("240 bytes then, 265 now") != std::string::npos);
+    CHECK(said.find("the reader: cannot resume in /a: file has changed") != std::string::npos);
+    CHECK(said.find("it had 240 bytes and has 265") != std::string::npos);
   });
 }
 

@@ -217,7 +217,7 @@ LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", 
       CHECK(e.code() == errc::invalid_argument);
       said = e.what();
     }
-    CHECK(said.find("my reader: read_up_to: the count is " + std::to_string(count)) == 0);
+    CHECK(said.find("my reader: count of read_up_to() is " + std::to_string(count)) == 0);
   }
   CHECK(q.size() == 2);
   CHECK(reader.num_records_produced() == 0);

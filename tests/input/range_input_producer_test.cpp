@@ -55,7 +55,7 @@ TEST_CASE("range_input_producer: a limit is from 1 to 2^31", "[input]") {
   for (const std::int64_t limit :
        {std::int64_t{0}, std::int64_t{-5}, (std::int64_t{1} << 31) + 1}) {
     const std::string said = refusal([&] { return range_input_producer(limit).queue().size(); });
-    CHECK(contains(said, "a range of " + std::to_string(limit) + " numbers"));
+    CHECK(contains(said, "limit is " + std::to_string(limit) + ", must be 1 to "));
   }
 }
 

@@ -196,21 +196,23 @@ TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[inpu
   };
   const batch_spec no_rank({{.type = dtype::int64, .name = "x"}});
   CHECK(contains(refused(no_rank, {.batch_size = 2}),
-                 "batcher 'batch': the rank of column 'x' is unknown"));  // B12
-  CHECK(contains(refused(no_rank, {.batch_size = 2, .dynamic_pad = true}), "the rank of"));
+                 "batcher 'batch': column 'x' has an unknown rank"));  // B12
+  CHECK(contains(refused(no_rank, {.batch_size = 2, .dynamic_pad = true}), "has an unknown rank"));
   const batch_spec no_length(
       {{.type = dtype::int64, .shape = {}}, {.type = dtype::int64, .shape = {any, 3}}});
   CHECK(contains(refused(no_length, {.batch_size = 2}),
-                 "batcher 'batch': column 1 has the shape [?,3]: all dimensions must be known, "
-                 "unless dynamic_pad is set"));  // B18
+                 "batcher 'batch': column 1 has the shape [?,3]: specify all dimensions, "
+                 "or set dynamic_pad"));  // B18
   CHECK(refused(no_length, {.batch_size = 2, .dynamic_pad = true}).empty());
-  CHECK(contains(refused(number_spec(), {.batch_size = 0}), "batch_size must be 1 or more, not 0"));
-  CHECK(contains(refused(number_spec(), {.batch_size = static_cast<std::size_t>(-1)}), "not -1"));
+  CHECK(contains(refused(number_spec(), {.batch_size = 0}),
+                 "batcher 'batch': batch_size is 0, must be 1 or more"));
+  CHECK(contains(refused(number_spec(), {.batch_size = static_cast<std::size_t>(-1)}),
+                 "batch_size is -1"));
   CHECK(contains(refused(number_spec(), {.batch_size = 1, .capacity = 0}), "capacity is 0"));
   CHECK(contains(refusal([] {
                    return batch_spec({{.type = dtype::int64, .name = "w", .sparse = true}}).count();
                  }),
-                 "the rank of sparse column 'w' is unknown"));
+                 "sparse column 'w' has an unknown rank"));
 }
 
 LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[input]") {  // B13, B14
@@ -266,8 +268,8 @@ LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[input]") {
     seen = leat_test::without_code_message(e);
   }
   CHECK(seen ==
-        "batcher 'batch', pairs: the columns of a batch must have as many rows: column 0 has 3, "
-        "column 1 has 4");
+        "batcher 'batch', pairs: column 0 has 3 rows, "
+        "column 1 has 4: all columns of a batch must have the same number of rows");
   std::string joined;
   try {
     co_await coord.join();
@@ -338,8 +340,8 @@ LEAT_TEST("tensor_batcher: joined sources with names", "[input]") {  // B20
 
 TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "[input]") {
   CHECK(contains(with_names("a", "b"),
-                 "differ in the names of the columns: source 0 gives int64 [] 'a', int64 [] 'k'; "
-                 "source 1 gives int64 [] 'b', int64 [] 'k'"));  // B23
+                 "differ in the names of their columns: source 0 has int64 [] 'a', int64 [] 'k'; "
+                 "source 1 has int64 [] 'b', int64 [] 'k'"));  // B23
   CHECK(with_names("a", "a").empty());
   const auto joined = [](std::initializer_list<batch_spec> specs) {
     return refusal([&] { return leat::intersect_specs(specs).count(); });
@@ -347,10 +349,10 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   const batch_spec other(
       {{.type = dtype::float32, .shape = {}}, {.type = dtype::string, .shape = {}}});
   CHECK(contains(joined({number_and_text(), other}),
-                 "differ in the type of column 0: source 0 gives int64 [], string []; source 1 "
-                 "gives float32 [], string []"));           // B24
-  CHECK(contains(joined({}), "there is no spec to join"));  // B25
-  CHECK(contains(joined({number_spec(), number_and_text()}), "the number of columns"));
+                 "differ in the type of column 0: source 0 has int64 [], string []; source 1 "
+                 "has float32 [], string []"));     // B24
+  CHECK(contains(joined({}), "no specs to join"));  // B25
+  CHECK(contains(joined({number_spec(), number_and_text()}), "their number of columns"));
   const batch_spec dense({{.type = dtype::int64, .shape = {any}}});
   const batch_spec sparse({{.type = dtype::int64, .shape = {any}, .sparse = true}});
   CHECK(contains(joined({dense, sparse}), "the sparseness of column 0"));  // Q20
@@ -358,7 +360,7 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   // Each with each: what is not known joins everything.
   const batch_spec three_long({{.type = dtype::int64, .shape = {3}}});
   const batch_spec four_long({{.type = dtype::int64, .shape = {4}}});
-  CHECK(contains(joined({three_long, dense, four_long}), "source 0 gives int64 [3]; source 2"));
+  CHECK(contains(joined({three_long, dense, four_long}), "source 0 has int64 [3]; source 2"));
 }
 
 LEAT_TEST("tensor_batcher: D11 joined shapes are intersected, or generalized for padding",
@@ -375,7 +377,7 @@ LEAT_TEST("tensor_batcher: D11 joined shapes are intersected, or generalized for
   } catch (const leat::failure& e) {
     said = leat_test::without_code_message(e);
   }
-  CHECK(said == "batcher 'batch': Shape mismatch in tuple component 0. Expected [3], got [4]");
+  CHECK(said == "batcher 'batch': tuple component 0 has the shape [4], must have [3]");
 
   tensor_batcher padded(leat::generalize_specs({known, unknown}),
                         {.batch_size = 2, .dynamic_pad = true});

@@ -326,11 +326,11 @@ task<std::string> complaint_of(tensor_batcher& b) {
 LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for ever", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
-      "batcher 'samples': no batch for 5.000000 s, and 0 of the 4 elements that it takes: nobody "
-      "feeds it: push elements, and close() it behind the last";
+      "batcher 'samples': no batch for 5.000000 s, the queue has 0 of the 4 required elements: "
+      "no source was added; call add(), or push elements and call close()";
   CHECK(co_await complaint_of(b) == hungry);
   for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));
-  CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 elements"));
+  CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 required elements"));
   // Nothing was taken, and it goes on.
   (void)co_await b.push(one(3));
   b.close();
@@ -348,11 +348,11 @@ LEAT_TEST("tensor_batcher: patience with sources that were not started, or do no
   tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(slow());
   const std::string unstarted = co_await complaint_of(b);
-  CHECK(leat_test::contains(unstarted, "its sources were never started: call start()"));
+  CHECK(leat_test::contains(unstarted, "start() was never called"));
   leat::coordinator coord;
   b.start(coord);
   const std::string waiting = co_await complaint_of(b);
-  CHECK(leat_test::contains(waiting, "it waits for its sources"));
+  CHECK(leat_test::contains(waiting, "sources have not delivered enough"));
   coord.request_stop();
   co_await coord.join();
 }
@@ -374,8 +374,8 @@ LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[
   b.start(coord);
   started.start(coord);
   CHECK(leat_test::contains(co_await complaint_of(b),
-                            "it waits for its sources; never started: "
-                            "producer 'count'"));
+                            "sources have not delivered enough; "
+                            "call start(coordinator) of producer 'count'"));
   count.start(coord);
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
   coord.request_stop();
@@ -409,7 +409,7 @@ TEST_CASE("tensor_batcher: a patience of 0 is refused", "[input]") {
                                                {.batch_size = 4, .name = "b", .patience = 0s});
                               return b.batch_size();
                             }),
-                            "batcher 'b': give a patience above 0, or none"));
+                            "batcher 'b': patience must be above 0"));
 }
 
 }  // namespace tensor_batcher_test

@@ -49,7 +49,7 @@ LEAT_TEST("tensor_input_producer: P06 a tensor found at run time, of rows of a k
 TEST_CASE("tensor_input_producer: P07 without a shape of the rows it is refused", "[input]") {
   const std::string said =
       refusal([] { return tensor_input_producer(find_numbers, std::nullopt).queue().size(); });
-  CHECK(contains(said, "give the element_shape"));
+  CHECK(contains(said, "set element_shape"));
 }
 
 TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[input]") {
@@ -57,9 +57,9 @@ TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[in
     return refusal([&] { return tensor_input_producer(std::move(rows), row).queue().size(); });
   };
   CHECK(contains(refusal([] { return tensor_input_producer(tensor::scalar(1.0F)).queue().size(); }),
-                 "a scalar has no rows"));
+                 "tensor is a scalar, must have rows"));
   CHECK(contains(refused(tensor(leat::dtype::int32, {0, 4}), {4}), "rows is empty"));
-  CHECK(contains(refused(numbers(), {5}), "the rows are [4], and the element_shape is [5]"));
+  CHECK(contains(refused(numbers(), {5}), "rows have the shape [4], but element_shape is [5]"));
   CHECK(refused(numbers(), {4}).empty());
 }
 
@@ -70,7 +70,7 @@ LEAT_TEST(
   tensor_input_producer other(find_numbers, shape{5});
   const end wrong = co_await end_of(other);
   CHECK(wrong.code == errc::invalid_argument);
-  CHECK(contains(wrong.consumer, "the rows are [4], and the element_shape is [5]"));
+  CHECK(contains(wrong.consumer, "rows have the shape [4], but element_shape is [5]"));
   CHECK(wrong.coordinator == wrong.consumer);
   tensor_input_producer none(find_no_rows, shape{4});
   const end empty = co_await end_of(none);

@@ -289,20 +289,20 @@ TEST_CASE("filtered_element: wishes that could never be right are refused at onc
     return by_batch;
   };
   CHECK(contains(refused({.keep = {any}}),
-                 "batcher 'batch', source 0: keep has the shape [?]: one for each row needs "
+                 "batcher 'batch', source 0: source_options::keep has the shape [?]: set "
                  "enqueue_many"));  // Q14
   CHECK(contains(refused({.enqueue_many = true, .keep = {any, any}}),
-                 "keep has the shape [?,?]: it is [], or [?]"));  // Q15
+                 "keep has the shape [?,?], must have [], or [?]"));  // Q15
   CHECK(contains(refused({.enqueue_many = true, .keep = leat::partial_shape::unknown_rank()}),
-                 "the rank of keep is unknown"));  // Q16
-  CHECK(contains(refused({.tasks = 0}), "0 tasks"));
+                 "keep has an unknown rank"));  // Q16
+  CHECK(contains(refused({.tasks = 0}), "source_options::tasks is 0"));
   CHECK(refused({.enqueue_many = true, .keep = {any}}).empty());
   CHECK(contains(refusal([] {
                    tensor_batcher b(number_spec(), five());
                    b.add(count_to(1, one), {.enqueue_many = true, .keep = {any}});
                    return 0;
                  }),
-                 "the source gives no filtered_element"));
+                 "the source does not return filtered_element"));
 }
 
 // What comes of a wish that does not fit.
@@ -331,15 +331,15 @@ LEAT_TEST("filtered_element: wishes that do not fit", "[input]") {
     return filtered_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
   };
   std::string said = co_await error_of(too_many, rows);  // Q19
-  CHECK(said == "batcher 'batch', source 0: keep has 3 values for 2 rows");
+  CHECK(said == "batcher 'batch', source 0: keep has 3 values for 2 rows: pass one value per row");
   auto one_for_all = [](std::int64_t) {
     return filtered_element{tensor_tuple(vector_of({1, 2})), true};
   };
   said = co_await error_of(one_for_all, rows);
-  CHECK(said == "batcher 'batch', source 0: keep was to have the shape [?], and has []");
+  CHECK(said == "batcher 'batch', source 0: keep has the shape [], must have [?]");
   auto no_bool = [](std::int64_t) { return filtered_element{one(1), number(1)}; };
   said = co_await error_of(no_bool, leat::source_options());
-  CHECK(said == "batcher 'batch', source 0: keep must be of bool, and is of int64");
+  CHECK(said == "batcher 'batch', source 0: keep has type int64, must have bool");
 }
 
 // ------------------------------------------------------------------------------------------ sparse

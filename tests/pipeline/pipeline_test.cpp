@@ -451,7 +451,7 @@ TEST_CASE("pipeline: rejects invalid declarations before it opens a file", "[pip
                  "the same seed"));
   CHECK(contains(refused({.files = {"x"}, .name = ""}), "stage has no name: set a name"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.max_line_size = 0}}),
-                 "pipeline 'train', stage 'files': max_line_size must be 1 or more"));
+                 "pipeline 'train', stage 'files': max_line_size is 0, must be 1 or more"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.read = {.depth = 1'000'000}}}),
                  "stage 'files': read_options::depth is 1000000, must be 1 to 1024"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.inflate = {.max_ratio = 0}}}),
@@ -465,7 +465,7 @@ TEST_CASE("pipeline: rejects invalid declarations before it opens a file", "[pip
   CHECK(contains(refused_index({.num_epochs = 0}), "num_epochs is 0"));
   CHECK(contains(refused_index({.seed = 1, .world = {.rank = 5, .world_size = 2}}), "rank is 5"));
   CHECK(contains(refused_index({.world = {.rank = 1, .world_size = 2}}),
-                 "give all ranks the same seed, else records are read twice or never"));
+                 "set the same seed in all ranks"));
   const auto stage = [](auto add) {
     return leat_test::refusal([&] {
       static_cast<void>(add(lines_of({.files = {"x"}})));

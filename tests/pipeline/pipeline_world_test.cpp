@@ -120,7 +120,8 @@ TEST_CASE("pipeline: after its patience, names a producer that was never started
       error = e.what();
     }
   });
-  CHECK(contains(error, "stage 'numbers' receives no input; never started: producer 'numbers'"));
+  CHECK(contains(
+      error, "stage 'numbers' receives no input; call start(coordinator) of producer 'numbers'"));
 }
 
 // What next() says when it fails with deadline_exceeded.
@@ -148,14 +149,14 @@ TEST_CASE("pipeline: without patience, names a producer that was never started a
       const std::string said = co_await starvation_of(p);
       INFO(said);
       CHECK(contains(said,
-                     "pipeline 'serve', stage 'numbers': no element for 60 s: producer 'numbers' "
+                     "pipeline 'serve', stage 'numbers': no element for 60 s, producer 'numbers' "
                      "was never started: call its start(coordinator)"));
       CHECK(here.now() - begin == std::chrono::seconds(60));
     }
     // `patience` replaces the 60 s.
     {
       auto p = leat::read_queue(numbers.queue(), {.patience = std::chrono::minutes(5)});
-      CHECK(contains(co_await starvation_of(p), "never started: producer 'numbers'"));
+      CHECK(contains(co_await starvation_of(p), "call start(coordinator) of producer 'numbers'"));
       CHECK(here.now() - begin >= std::chrono::seconds(60) + std::chrono::minutes(5));
     }
     // Nothing was taken from the queue.

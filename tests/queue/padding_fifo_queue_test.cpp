@@ -98,7 +98,7 @@ TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") 
   // A component has one shape or none; to give too few of them cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
-                 "queue 'pad': batches need specified shapes, and the shape of component 1"));
+                 "queue 'pad': component 1 has an unknown rank"));
   CHECK(contains(refusal([] { return padding_fifo_queue(0, scalars(), "pad").size(); }),
                  "capacity is 0"));  // E79
 }
@@ -109,10 +109,10 @@ TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]")
   padding_fifo_queue q(10, spec, "q");
   CHECK(
       contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
-               "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
+               "queue 'q': tuple component 1 has the shape [3,4], must have [?,3]"));
   CHECK(contains(run_refused(q, tensor_tuple(tensor(dtype::int32, {2, 2, 2}),
                                              tensor(dtype::int32, {2, 3, 4}))),
-                 "queue 'q': Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
+                 "queue 'q': tuple component 1 has the shape [2,3,4], must have [2,?,3]"));
   CHECK(q.size() == 0);
   CHECK(q.statistics().pushed == 0);
 }
@@ -275,7 +275,7 @@ TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue
   const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
   padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
   CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
-                 "same size in dimension 0. Component 1 has 2, component 0 has 3"));
+                 "tuple component 1 of a batch has 2 elements, component 0 has 3"));
   CHECK(q.size() == 0);
 }
 
@@ -284,9 +284,9 @@ TEST_CASE("padding_fifo_queue: rejects another number or type of components",
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
-  CHECK(contains(refused(q, one(1)), "2 components was expected, not of 1"));
+  CHECK(contains(refused(q, one(1)), "element has 1 components, must have 2"));
   CHECK(contains(refused(q, tensor_tuple(tensor::scalar(1), tensor::scalar(1))),
-                 "component 1. Expected float32, got int32"));
+                 "component 1 has type int32, must have float32"));
 }
 
 // ---- By weight.
@@ -335,12 +335,12 @@ TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]
   const tensor i = tensor::scalar(1);
   const tensor s = tensor::scalar("a");
   const tensor f = tensor::scalar(1.0F);
-  CHECK(contains(refused(q, tensor_tuple(f, i, s)), "given were none"));
-  CHECK(contains(refused(q, tensor_tuple::named({})), "given were none"));
-  CHECK(contains(refused(q, tensor_tuple::named({{"x", i}})), "given were 'x'"));
-  CHECK(contains(refused(q, tensor_tuple::named({{"i", i}, {"s", s}})), "given were 'i', 's'"));
+  CHECK(contains(refused(q, tensor_tuple(f, i, s)), "but have no names"));
+  CHECK(contains(refused(q, tensor_tuple::named({})), "but have no names"));
+  CHECK(contains(refused(q, tensor_tuple::named({{"x", i}})), "but have 'x'"));
+  CHECK(contains(refused(q, tensor_tuple::named({{"i", i}, {"s", s}})), "but have 'i', 's'"));
   CHECK(contains(refused(q, tensor_tuple::named({{"f", f}, {"i", i}, {"s", s}, {"x", i}})),
-                 "must have the names 'f', 'i', 's'; given were 'f', 'i', 's', 'x'"));
+                 "must have the names 'f', 'i', 's', but have 'f', 'i', 's', 'x'"));
   CHECK(q.size() == 0);
 }
 
@@ -372,7 +372,7 @@ LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[
 TEST_CASE("padding_fifo_queue: rejects names if the spec has none", "[queue]") {  // E18
   padding_fifo_queue q(10, scalars());
   CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
-                 "the components have names, 'a', and should have none"));
+                 "components have the names 'a', but the spec has no names"));
 }
 
 TEST_CASE("padding_fifo_queue: rejects a negative count", "[queue]") {  // E80

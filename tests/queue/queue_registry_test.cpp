@@ -268,7 +268,7 @@ TEST_CASE("queue_registry: an unknown dimension matches any other [G15]", "[queu
              "component shapes are ([?]), not ([2,2])"));
   CHECK(q->spec() == floats({any}));
   CHECK(says(refusal<padding_fifo_queue>(shared, floats(no_rank), {.capacity = 10, .name = "r"}),
-             "queue 'r': batches need specified shapes"));
+             "queue 'r': component 0 has an unknown rank"));
   CHECK(shared.size() == 1);
 }
 

@@ -80,14 +80,14 @@ LEAT_TEST("tensor_queue: without shapes it accepts elements and empty batches", 
 TEST_CASE("tensor_queue: a batch needs shapes, even if it is empty", "[queue]") {  // E7
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U, "q");
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }),
-                 "queue 'q': batches need specified shapes"));
-  CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "batches need specified shapes"));
+                 "queue 'q': component 0 has an unknown rank"));
+  CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "has an unknown rank"));
 }
 
 TEST_CASE("tensor_queue: compares lengths even without shapes", "[queue]") {  // E14
   without_shapes q(element_spec({{.type = dtype::int32}, {.type = dtype::int32}}), 10U);
   CHECK(contains(refusal([&] { return q.wait_push_many(tensor_tuple(ints(1, 2), ints(1))); }),
-                 "same size in dimension 0"));
+                 "dimension 0 must be the same in all components"));
   CHECK(q.size() == 0);
 }
 

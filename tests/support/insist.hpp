@@ -17,7 +17,8 @@ leat::task<> retry_until_success(Operation operation, int& failures) {
       done = true;
     } catch (const leat::failure& e) {
       ++failures;
-      if (std::string(e.what()).find("sync, which has failed before") != std::string::npos) throw;
+      if (std::string(e.what()).find("sync after an earlier sync failed") != std::string::npos)
+        throw;
     }
   }
 }

@@ -221,12 +221,12 @@ TEST_CASE("to_arrow: what is no batch is refused, and nothing is written", "[ten
     for (const tensor& t : columns) CHECK_FALSE(t.is_shared());
     return said;
   };
-  CHECK(contains(refused(tensor_tuple()), "Arrow: a batch without columns"));
+  CHECK(contains(refused(tensor_tuple()), "Arrow: batch has no columns"));
   CHECK(contains(refused(tensor_tuple(tensor::scalar(1))), "column '0' is a scalar"));
   CHECK(contains(refused(tensor_tuple(tensor(dtype::int8, {2}), tensor(dtype::int8, {3}))),
-                 "column '1' has 3 rows and others 2"));
+                 "column '1' has 3 rows, the other columns have 2"));
   const std::int64_t many = std::int64_t{1} << 31;
-  CHECK(contains(refused(tensor_tuple(tensor(dtype::int8, {0, many}))), "more than 2^31 - 1"));
+  CHECK(contains(refused(tensor_tuple(tensor(dtype::int8, {0, many}))), "values exceeds 2^31 - 1"));
   const std::int64_t most = std::int64_t{1} << 40;
   CHECK(contains(refused(tensor_tuple(tensor(dtype::int8, {most, most, 0}))), "64 bits"));
 }

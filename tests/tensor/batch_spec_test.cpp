@@ -91,20 +91,21 @@ TEST_CASE("batch_spec: what an element must be", "[tensor]") {
   const tensor word = tensor::of({1}, {"leat"});
   CHECK(wrong_element(one_index, word, vector_of({3})).empty());
   CHECK(contains(wrong_element(one_index, word, vector_of({2})),
-                 "x: sparse column 'words': index [2] is outside of dense_shape [2]"));
+                 "x: sparse column 'words': index [2] is outside dense_shape [2]"));
   CHECK(contains(wrong_element(one_index, tensor::of({2}, {"a", "b"}), vector_of({3})),
-                 "1 indices for 2 values"));
+                 "1 indices, but 2 values"));
   CHECK(contains(wrong_element(one_index, word, vector_of({-1})),
-                 "expected a dense_shape of [?], got [-1]"));
-  CHECK(contains(wrong_element(one_index, word, vector_of({3, 3})), "Shape mismatch"));
-  CHECK(contains(wrong_element(one_index, vector_of({1}), vector_of({3})), "Type mismatch"));
+                 "dense_shape is [-1], must be [?]"));
+  CHECK(contains(wrong_element(one_index, word, vector_of({3, 3})),
+                 "has the shape [2], must have [1]"));
+  CHECK(contains(wrong_element(one_index, vector_of({1}), vector_of({3})), "has type "));
   const batch_spec known({{.type = dtype::string, .shape = {4}, .sparse = true}});
   tensor_tuple element(one_index, word, vector_of({3}));
   CHECK(contains(refusal([&] {
                    known.check(element);
                    return 0;
                  }),
-                 "sparse column 0: expected a dense_shape of [4], got [3]"));
+                 "sparse column 0: dense_shape is [3], must be [4]"));
 }
 
 TEST_CASE("batch_spec: what a batch must be", "[tensor]") {
@@ -117,17 +118,17 @@ TEST_CASE("batch_spec: what a batch must be", "[tensor]") {
   };
   CHECK(wrong_rows(batch({0, 2, 1, 0}, 2, 2)).empty());
   CHECK(contains(wrong_rows(batch({0, 2, 1, 0}, 2, 3)),
-                 "x: the columns of a batch must have as many rows: column 'label' has 3, column "
-                 "'words' has 2"));
+                 "x: column 'label' has 3 rows, column "
+                 "'words' has 2: all columns of a batch must have the same number of rows"));
   CHECK(contains(wrong_rows(batch({1, 0, 0, 2}, 2, 2)),
-                 "index [0,2] comes behind row 1: the rows must rise"));
+                 "index [0,2] follows an index of row 1: sort the indices by row"));
   CHECK(contains(wrong_rows(batch({0, 2, 2, 0}, 2, 2)), "index [2,0] is outside"));
   const bool keep[] = {true};
   CHECK(contains(
       refusal([&] {
         return labels_and_words().rows(batch({}, 2, 2), std::span<const bool>(keep)).size();
       }),
-      "keep has 1 values for 2 rows"));
+      "keep has 1 values for 2 rows: pass one value per row"));
 }
 
 TEST_CASE("batch_spec: rows that are stacked again are the batch", "[tensor]") {
@@ -178,7 +179,8 @@ TEST_CASE("column_batch: dense and sparse columns, by index and by name", "[tens
   CHECK(batch["label"] == vector_of({1}));
   CHECK(batch.is_sparse(1));
   CHECK(batch.sparse("words").dense_shape == vector_of({1, 3}));
-  CHECK(contains(refusal([&] { return batch["words"].count(); }), "column 'words' is sparse"));
+  CHECK(contains(refusal([&] { return batch["words"].count(); }),
+                 "column 'words' is sparse: use sparse() instead of []"));
   CHECK(contains(refusal([&] { return batch.sparse("label").values.count(); }),
                  "column 'label' is dense"));
   try {
@@ -186,7 +188,7 @@ TEST_CASE("column_batch: dense and sparse columns, by index and by name", "[tens
     FAIL("there is no such column");
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::not_found);
-    CHECK(contains(e.what(), "no column has the name 'word'; the names are 'label', 'words'"));
+    CHECK(contains(e.what(), "column 'word' not found: the columns are 'label', 'words'"));
   }
   // Taken over it shares nothing with anybody.
   const column_batch copy = batch;

@@ -62,7 +62,7 @@ TEST_CASE("tensor_tuple: components by index and by name", "[tensor]") {
     FAIL("it has no z");
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::not_found);
-    CHECK(contains(e.what(), "no component has the name 'z'; the names are 'x', 'y'"));
+    CHECK(contains(e.what(), "component 'z' not found: the components are 'x', 'y'"));
   }
   CHECK(tensor_tuple(std::move(named).take()) == pair);
 }
@@ -73,14 +73,14 @@ TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[tensor]") {
                  }),
                  "two components have the name 'x'"));
   CHECK(contains(refusal([] { return tensor_tuple::named({{"", tensor::scalar(1)}}); }),
-                 "all of them or none"));
+                 "name all components or no component"));
 }
 
 TEST_CASE("element_spec: what is none is refused", "[tensor]") {
   CHECK(contains(refusal([] { return element_spec(std::vector<leat::component_spec>()); }),
-                 "one component or more"));
+                 "element_spec has 0 components"));
   CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.shape = {}}}); }),
-                 "all of them or none"));
+                 "name all components or no component"));
   CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.name = "a"}}); }),
                  "two components have the name 'a'"));
 }
@@ -92,16 +92,16 @@ TEST_CASE("element_spec: an element that matches", "[tensor]") {
 
 TEST_CASE("element_spec: number, types and shapes of the components are checked", "[tensor]") {
   CHECK(contains(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}))),
-                 "queue 'q': an element of 2 components was expected, not of 1"));
+                 "queue 'q': element has 1 components, must have 2"));
   CHECK(contains(
       checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int64, {1, 3}))),
-      "queue 'q': Type mismatch in tuple component 1. Expected int32, got int64"));
+      "queue 'q': tuple component 1 has type int64, must have int32"));
   CHECK(contains(
       checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {3, 4}))),
-      "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
+      "queue 'q': tuple component 1 has the shape [3,4], must have [?,3]"));
   const element_spec scalar({{.type = dtype::int64, .shape = {}}});
   CHECK(contains(checked(scalar, tensor_tuple(zeros(dtype::int64, {2}))),
-                 "component 0. Expected [], got [2] (must be a scalar)"));
+                 "component 0 has the shape [2], must have [] (a scalar)"));
 }
 
 TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]") {
@@ -109,10 +109,10 @@ TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]
   CHECK(plain().check_batch(good) == 4);
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2, 2}),
                                                      zeros(dtype::int32, {2, 3, 4}))),
-                 "Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
+                 "tuple component 1 has the shape [2,3,4], must have [2,?,3]"));
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {3, 2, 2}),
                                                      zeros(dtype::int32, {2, 3, 3}))),
-                 "same size in dimension 0. Component 1 has 2, component 0 has 3"));
+                 "tuple component 1 of a batch has 2 elements, component 0 has 3"));
   CHECK(contains(batch_checked(with_names(), tensor_tuple::named({{"f", tensor::scalar(1.0F)},
                                                                   {"i", tensor::scalar(1)}})),
                  "component 0 of a batch is a scalar"));
@@ -133,7 +133,7 @@ TEST_CASE("element_spec: an element that is refused is as it was", "[tensor]") {
                    with_names().check(element);
                    return 0;
                  }),
-                 "component 0. Expected float32, got int32"));
+                 "component 0 has type int32, must have float32"));
   CHECK(element == before);
 }
 
@@ -144,11 +144,11 @@ TEST_CASE("element_spec: names must be exactly the spec's", "[tensor]") {
     return tensor_tuple::named(std::move(components));
   };
   CHECK(contains(checked(with_names(), tensor_tuple(tensor::scalar(1.0F), tensor::scalar(1))),
-                 "must have the names 'f', 'i'; given were none"));
-  CHECK(contains(checked(with_names(), named({})), "given were none"));
-  CHECK(contains(checked(with_names(), named({"i"})), "given were 'i'"));
-  CHECK(contains(checked(with_names(), named({"i", "f", "x"})), "given were 'i', 'f', 'x'"));
-  CHECK(contains(checked(plain(), named({"a", "b"})), "and should have none"));
+                 "must have the names 'f', 'i', but have no names"));
+  CHECK(contains(checked(with_names(), named({})), "but have no names"));
+  CHECK(contains(checked(with_names(), named({"i"})), "but have 'i'"));
+  CHECK(contains(checked(with_names(), named({"i", "f", "x"})), "but have 'i', 'f', 'x'"));
+  CHECK(contains(checked(plain(), named({"a", "b"})), "but the spec has no names"));
 }
 
 TEST_CASE("element_spec: is_compatible_with() and generalize_specs()", "[tensor]") {
@@ -162,7 +162,7 @@ TEST_CASE("element_spec: is_compatible_with() and generalize_specs()", "[tensor]
   CHECK(generalize_specs(spec({1, 1}), spec({1, 2})) == spec({1, unknown_dimension}));
   for (const element_spec& other : {spec({}, dtype::int64), spec({}, dtype::int32, "a"), plain()}) {
     CHECK(contains(refusal([&] { return generalize_specs(spec({}), other); }),
-                   "differ in number, types"));
+                   "differ in the number, types"));
   }
 }
 

@@ -113,19 +113,21 @@ TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[tenso
 TEST_CASE("tensor: values of another type are refused", "[tensor]") {
   auto t = tensor::of({2}, {1, 2});
   CHECK(contains(refusal([&] { return t.values<float>(); }),
-                 "values of float32 were asked for from a tensor of int32 [2]"));
-  CHECK(contains(refusal([&] { return t.mutable_values<std::int64_t>(); }), "values of int64"));
-  CHECK(contains(refusal([&] { return t.strings(); }), "values of string"));
+                 "tensor of int32 [2] has no values of type float32"));
+  CHECK(contains(refusal([&] { return t.mutable_values<std::int64_t>(); }),
+                 "no values of type int64"));
+  CHECK(contains(refusal([&] { return t.strings(); }), "no values of type string"));
   CHECK(contains(refusal([] { return tensor::scalar("a").values<std::uint8_t>(); }),
-                 "from a tensor of string []"));
-  CHECK(contains(refusal([&] { return t.value<int>(); }), "int32 [2], which has 2"));
+                 "tensor of string [] has no values of type "));
+  CHECK(contains(refusal([&] { return t.value<int>(); }),
+                 "tensor of int32 [2] has 2 values: value() needs exactly 1"));
 }
 
 TEST_CASE("tensor: a shape that does not fit the values is refused", "[tensor]") {
   CHECK(contains(refusal([] { return tensor::of({2, 2}, {1, 2, 3}); }),
-                 "a tensor of int32 [2,2] has 4 values, not 3"));
+                 "tensor of int32 [2,2] needs 4 values, got 3"));
   CHECK(contains(refusal([] { return tensor::of({1}, {"a", "b"}); }),
-                 "a tensor of string [1] has 1 values, not 2"));
+                 "tensor of string [1] needs 1 values, got 2"));
 }
 
 TEST_CASE("tensor: one too large for 64 bits is refused", "[tensor]") {

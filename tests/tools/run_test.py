@@ -590,8 +590,8 @@ class Errors(RunTest):
             self.run_it(PEOPLE + f'delimiter = "{delimiter}"\n', status=2)
             self.assertIn('delimiter: give one character, such as ";"', self.errors)
         for select, message in (('-1, 0, 1', 'select: give field numbers of 0 or more'),
-                                ('0', 'select names 1 fields for 3 columns'),
-                                ('1, 0, 2', 'select has to rise')):
+                                ('0', 'select has 1 fields for 3 columns'),
+                                ('1, 0, 2', 'select must be in strictly ascending order')):
             self.run_it(PEOPLE + f'select = [{select}]\n', status=2)
             self.assertIn(message, self.errors)
 
@@ -640,7 +640,7 @@ class Errors(RunTest):
         self.refused(source + shuffle + shuffle,
                      "6:1: pipeline 'pipeline', stage 'shuffle': another stage has the same name")
         self.refused('[source]\nfiles = ["a"]\nshuffle = true\nworld_size = 2\n',
-                     "1:1: pipeline 'pipeline', stage 'files': give all ranks the same seed")
+                     "1:1: pipeline 'pipeline', stage 'files': shuffle with 2 ranks needs a seed")
         parse = source + BATCH + '[[stage]]\nkind = "parse_csv"\n'
         self.refused(parse + 'columns = []\n', "6:1: stage 2 of kind 'parse_csv': ")
         self.refused(parse + 'columns = [{ name = "a", dtype = "int64" }, '
@@ -716,7 +716,7 @@ class Failures(RunTest):
         self.write('a', bytes(whole))
         text = '[source]\nfiles = ["a"]\n'
         self.run_it(text, '-o', 'b.txt', status=1)
-        self.assertIn('a, record 1 at offset 19: the checksum', self.errors)
+        self.assertIn('a, record 1 at offset 19: checksum', self.errors)
         self.assertNotIn('b.txt', os.listdir(self.folder))
         text += 'on_damage = "resync"\nquarantine = "bad.jsonl"\n'
         self.assertEqual(self.run_it(text, '--print', status=1), 'one\nthree\n')
@@ -746,7 +746,7 @@ class Failures(RunTest):
         self.write('a', records_file('one'))
         text = '[source]\nfiles = ["-", "a"]\nregular_only = true\n'
         self.run_it(text, input=records_file('two'), status=1)
-        self.assertIn('this is no regular file, and regular_only is set', self.errors)
+        self.assertIn('not a regular file, but regular_only is set', self.errors)
         self.assertEqual(self.run_it(text.replace('"-", ', ''), '--print'), 'one\n')
         text = text.replace('regular_only = true\n', '')
         self.assertEqual(self.run_it(text, '--print', input=records_file('two')), 'two\none\n')

@@ -167,8 +167,9 @@ class basic_batcher {
   static std::size_t checked(std::size_t batch_size, const std::string& name) {
     if (batch_size > 0 && batch_size <= PTRDIFF_MAX) return batch_size;
     throw failure(errc::invalid_argument,
-                  "'" + name + "': batch_size must be 1 or more, not " +
-                      std::to_string(static_cast<std::ptrdiff_t>(batch_size)));
+                  "batcher '" + name + "': batch_size is " +
+                      std::to_string(static_cast<std::ptrdiff_t>(batch_size)) +
+                      ", must be 1 or more");
   }
 
   template <class... Where>

@@ -36,7 +36,7 @@ class input_producer final : public basic_producer<T> {
   ///         capacity of 0, an unbounded queue without num_epochs, a shared queue that differs.
   explicit input_producer(std::vector<T> items, const producer_options& options = {})
       : basic_producer<T>(options), items_(std::move(items)) {
-    this->require_items(items_.size(), "the list of items");
+    this->require_items(items_.size(), "list of items");
     this->run([this] { return epoch(); });
   }
 
@@ -59,7 +59,7 @@ class input_producer final : public basic_producer<T> {
   task<bool> epoch() {
     if (items_.empty()) {
       items_ = co_await find_();
-      this->require_items(items_.size(), "the list of items that was found");
+      this->require_items(items_.size(), "list of found items");
     }
     const auto item = [this](std::size_t i) { return items_[i]; };
     co_return co_await this->run_epoch(items_.size(), items_.size(), item);

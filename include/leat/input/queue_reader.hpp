@@ -230,7 +230,7 @@ class queue_reader {
 
   void check_count(std::size_t count) const {
     if (count <= PTRDIFF_MAX) return;
-    throw failure(errc::invalid_argument, name_ + ": read_up_to: the count is " +
+    throw failure(errc::invalid_argument, name_ + ": count of read_up_to() is " +
                                               std::to_string(static_cast<std::ptrdiff_t>(count)) +
                                               ", must be 0 or more");
   }
@@ -313,12 +313,13 @@ class queue_reader {
     const bool was_open = position.file_size != 0 || position.modified_ns != 0;
     if (!was_open) return;
     if (now.size != position.file_size || now.modified_ns != position.modified_ns) {
-      throw failure(errc::failed_precondition,
-                    name_ + ": cannot go on in " + current_work_ +
-                        ": the file has changed since the state was saved: " +
-                        std::to_string(position.file_size) + " bytes then, " +
-                        std::to_string(now.size) + " now" +
-                        (now.size == position.file_size ? ", and another time" : ""));
+      throw failure(
+          errc::failed_precondition,
+          name_ + ": cannot resume in " + current_work_ +
+              ": file has changed since the state was saved, " +
+              (now.size == position.file_size ? "its modification time differs"
+                                              : "it had " + std::to_string(position.file_size) +
+                                                    " bytes and has " + std::to_string(now.size)));
     }
     reader.seek(position.offset, position.index);
   }

@@ -89,8 +89,8 @@ class tensor {
     requires(!tensor_value<T>)
   auto values() const {
     static_assert(tensor_value<T>,
-                  "strings have no values<T>(): write strings(); other values have the type of "
-                  "their dtype, such as std::int64_t or float");
+                  "values<T>() needs the type of the dtype, such as std::int64_t or float: call "
+                  "strings() for strings");
   }
   /// Returns the only value. Errors: invalid_argument if it has another type, or if the number of
   /// values is not 1.

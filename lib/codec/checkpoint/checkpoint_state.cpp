@@ -98,9 +98,11 @@ class parser {
     checkpoint_state state;
     for (skip_space(); !at_end(); skip_space()) {
       const std::string_view field = take_while(is_word);
-      if (field.empty()) throw_error("a field should begin here, not " + next_text());
+      if (field.empty()) throw_error("expected the name of a field, found " + next_text());
       skip_space();
-      if (!take(':')) throw_error("behind " + detail::excerpt(field) + " there is no ':'");
+      if (!take(':'))
+        throw_error("expected ':' after the field " + detail::excerpt(field) + ", found " +
+                    next_text());
       read_field(state, field);
       skip_space();
       if (!take(',')) take(';');
@@ -119,7 +121,7 @@ class parser {
     } else if (field == timestamps_field) {
       take_values([&] { state.all_model_checkpoint_timestamps.push_back(take_number()); });
     } else {
-      throw_error("there is no field " + detail::excerpt(field));
+      throw_error("unknown field " + detail::excerpt(field));
     }
   }
 
@@ -134,7 +136,7 @@ class parser {
       take_one();
       skip_space();
     } while (take(','));
-    if (!take(']')) throw_error("a list should go on or end here, not with " + next_text());
+    if (!take(']')) throw_error("expected ',' or ']' in a list, found " + next_text());
   }
 
   double take_number() {
@@ -149,8 +151,7 @@ class parser {
     double value = 0;
     if (digits.empty() || is_hex || detail::parse_number(digits, value) != detail::parsed::ok ||
         !std::isfinite(value)) {  // no time is that
-      throw_error("a number should stand here, not " +
-                  (all.empty() ? next_text() : detail::excerpt(all)));
+      throw_error("expected a number, found " + (all.empty() ? next_text() : detail::excerpt(all)));
     }
     return value;
   }
@@ -160,7 +161,7 @@ class parser {
     std::string value;
     skip_space();
     if (at_end() || (text_[at_] != '"' && text_[at_] != '\'')) {
-      throw_error("a string should stand here, not " + next_text());
+      throw_error("expected a quoted string, found " + next_text());
     }
     while (!at_end() && (text_[at_] == '"' || text_[at_] == '\'')) {
       take_part(value);
@@ -172,7 +173,8 @@ class parser {
   void take_part(std::string& value) {
     const char quote = text_[at_++];
     for (;;) {
-      if (at_end() || text_[at_] == '\n') throw_error("a string has no end in its line");
+      if (at_end() || text_[at_] == '\n')
+        throw_error("string is not closed at the end of its line");
       const char c = text_[at_++];
       if (c == quote) return;
       if (c == '\\') {
@@ -198,10 +200,10 @@ class parser {
       const std::size_t digits = c == 'u' ? 4 : 8;
       const std::uint32_t code = take_digits(16, digits, digits);
       if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-        throw_error("there is no such character");
+        throw_error("escape sequence in a string is not a valid character");
       append_utf8(value, code);
     } else {
-      throw_error("in a string a backslash stands before what means nothing");
+      throw_error("unknown escape sequence in a string");
     }
   }
 
@@ -211,7 +213,7 @@ class parser {
     for (; count < most && !at_end() && hex_digit(text_[at_]) < base; ++count) {
       value = value * base + hex_digit(text_[at_++]);
     }
-    if (count < fewest) throw_error("in a string digits are missing behind a backslash");
+    if (count < fewest) throw_error("escape sequence in a string has too few digits");
     return value;
   }
 
@@ -243,14 +245,14 @@ class parser {
   [[nodiscard]] bool at_end() const noexcept { return at_ == text_.size(); }
 
   [[nodiscard]] std::string next_text() const {
-    return at_end() ? "the end" : detail::excerpt(text_.substr(at_, 1));
+    return at_end() ? "the end of the text" : detail::excerpt(text_.substr(at_, 1));
   }
 
   [[noreturn]] void throw_error(const std::string& why) const {
     const auto line =
         1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
     throw failure(errc::invalid_argument,
-                  "a checkpoint state, line " + std::to_string(line) + ": " + why);
+                  "checkpoint state, line " + std::to_string(line) + ": " + why);
   }
 
   std::string_view text_;

@@ -39,7 +39,7 @@ constexpr std::size_t entry_size = 2 + 2 + 4 + 8 + 8 + 4;
 constexpr std::size_t identity_size = 2;
 
 [[noreturn]] void throw_malformed_checkpoint(const std::string& what) {
-  throw failure(errc::data_loss, "the checkpoint is corrupt: " + what);
+  throw failure(errc::data_loss, "checkpoint is corrupt: " + what);
 }
 
 [[noreturn]] void throw_checkpoint_error(const std::string& what) {
@@ -71,8 +71,8 @@ class writer {
 
 void check_text(std::string_view what, const std::string& text) {
   if (text.size() <= checkpoint_table::max_text_size) return;
-  throw_checkpoint_error("a checkpoint: " + std::string(what) + " of " +
-                         std::to_string(text.size()) + " bytes is too long, the most is " +
+  throw_checkpoint_error("checkpoint: " + std::string(what) + " has " +
+                         std::to_string(text.size()) + " bytes, must have at most " +
                          std::to_string(checkpoint_table::max_text_size));
 }
 
@@ -100,7 +100,7 @@ class reader {
 
  private:
   byte_view take(std::size_t size) {
-    if (rest_.size() < size) throw_malformed_checkpoint("its table ends within an entry");
+    if (rest_.size() < size) throw_malformed_checkpoint("table ends within an entry");
     const byte_view taken = rest_.first(size);
     rest_ = rest_.subspan(size);
     return taken;
@@ -113,34 +113,38 @@ void check_entry(const checkpoint_entry& e, std::uint64_t offset, std::uint64_t 
   const auto fault = [&](const std::string& what) {
     throw_malformed_checkpoint("entry '" + e.name + "' " + what);
   };
-  if (e.offset != offset) fault("is not where it should be");
-  if (e.size > file_size - offset) fault("goes on behind the end of the file");
+  if (e.offset != offset)
+    fault("has offset " + std::to_string(e.offset) + ", must have " + std::to_string(offset));
+  if (e.size > file_size - offset)
+    fault("of " + std::to_string(e.size) + " bytes at offset " + std::to_string(offset) +
+          " exceeds the file size of " + std::to_string(file_size));
   if (e.element_size == 0 || e.size % e.element_size != 0) {
-    fault("has no whole number of elements");
+    fault("has " + std::to_string(e.size) + " bytes, must have a multiple of its element size " +
+          std::to_string(e.element_size));
   }
 }
 
 }  // namespace
 
 void checkpoint_table::assign_offsets() {
-  check_text("an identity", identity);
+  check_text("identity", identity);
   for (const checkpoint_entry& e : entries) {
-    check_text("a name", e.name);
-    check_text("a type", e.type);
+    check_text("name of a value", e.name);
+    check_text("type of a value", e.type);
     LEAT_ASSERT(e.element_size > 0 && e.size % e.element_size == 0,
-                "an entry of a checkpoint has no whole number of elements");
+                "checkpoint entry: size must be a multiple of element_size");
   }
   std::uint64_t offset = size_of_table(*this);
   if (offset > max_size || entries.size() > UINT32_MAX) {
-    throw_checkpoint_error("a checkpoint of " + std::to_string(entries.size()) +
-                           " values has a table of " + std::to_string(offset) +
-                           " bytes, the most is " + std::to_string(max_size) +
-                           ": put several values into one");
+    throw_checkpoint_error("checkpoint of " + std::to_string(entries.size()) +
+                           " values needs a table of " + std::to_string(offset) +
+                           " bytes, must be at most " + std::to_string(max_size) +
+                           ": combine several values into one");
   }
   for (checkpoint_entry& e : entries) {
     e.offset = offset;
     if (e.size > max_file_size - offset)
-      throw_checkpoint_error("a checkpoint cannot be larger than 2^63 bytes");
+      throw_checkpoint_error("checkpoint is larger than 2^63 bytes");
     offset += e.size;
   }
 }
@@ -164,7 +168,8 @@ std::vector<std::byte> checkpoint_table::encode() const {
     table.put_text(e.name);
     table.put_text(e.type);
   }
-  LEAT_ASSERT(table.here() == bytes.data() + bytes.size(), "a checkpoint's table has another size");
+  LEAT_ASSERT(table.here() == bytes.data() + bytes.size(),
+              "checkpoint table: encoded size differs from the computed size");
   writer header(bytes.data());
   header.put_text(checkpoint_magic);
   header.put(version);
@@ -179,35 +184,36 @@ std::vector<std::byte> checkpoint_table::encode() const {
 checkpoint_table::extent checkpoint_table::decode_extent(byte_view bytes) {
   const std::size_t known = std::min(bytes.size(), checkpoint_magic.size());
   if (as_text(bytes.first(known)) != checkpoint_magic.substr(0, known))
-    throw_checkpoint_error("this is no checkpoint");
-  if (bytes.size() < header_size) throw_malformed_checkpoint("it ends within its header");
+    throw_checkpoint_error("file is not a checkpoint");
+  if (bytes.size() < header_size) throw_malformed_checkpoint("file ends within the header");
   if (load_at<std::uint32_t>(bytes, header_offset::header_crc_at) !=
       crc32c(bytes.first(header_offset::header_crc_at))) {
-    throw_malformed_checkpoint("the checksum of its header is wrong");
+    throw_malformed_checkpoint("checksum of the header is wrong");
   }
   if (const auto v = load_at<std::uint32_t>(bytes, header_offset::version_at); v != version) {
-    throw failure(errc::unimplemented, "the checkpoint is of version " + std::to_string(v) +
-                                           ", this leat knows version " + std::to_string(version));
+    throw failure(errc::unimplemented, "checkpoint has version " + std::to_string(v) +
+                                           ", but this program reads version " +
+                                           std::to_string(version) + ": update leat");
   }
   const extent e{load_at<std::uint64_t>(bytes, header_offset::table_size_at),
                  load_at<std::uint64_t>(bytes, header_offset::file_size_at)};
   if (e.table_size < header_size + identity_size || e.table_size > max_size ||
       e.file_size < e.table_size || e.file_size > max_file_size) {
-    throw_malformed_checkpoint("its numbers contradict each other");
+    throw_malformed_checkpoint("sizes in the header contradict each other");
   }
   return e;
 }
 
 checkpoint_table checkpoint_table::decode(byte_view bytes) {
   const extent all = decode_extent(bytes.first(std::min(bytes.size(), header_size)));
-  if (bytes.size() != all.table_size) throw_malformed_checkpoint("it ends within its table");
+  if (bytes.size() != all.table_size) throw_malformed_checkpoint("file ends within the table");
   const byte_view rest = bytes.subspan(header_size);
   if (load_at<std::uint32_t>(bytes, header_offset::table_crc_at) != crc32c(rest)) {
-    throw_malformed_checkpoint("the checksum of its table is wrong");
+    throw_malformed_checkpoint("checksum of the table is wrong");
   }
   const auto count = load_at<std::uint32_t>(bytes, header_offset::count_at);
   if (count > rest.size() / entry_size)
-    throw_malformed_checkpoint("it has more entries than its table");
+    throw_malformed_checkpoint("number of entries exceeds the size of the table");
   checkpoint_table table;
   reader from(rest);
   const auto size = from.take<std::uint16_t>();
@@ -228,10 +234,10 @@ checkpoint_table checkpoint_table::decode(byte_view bytes) {
     check_entry(e, offset, all.file_size);
     offset += e.size;
     if (!names.insert(e.name).second)
-      throw_malformed_checkpoint("entry '" + e.name + "' is there twice");
+      throw_malformed_checkpoint("entry '" + e.name + "' occurs twice");
   }
   if (!from.empty() || offset != all.file_size)
-    throw_malformed_checkpoint("its entries do not fill the file");
+    throw_malformed_checkpoint("entries do not fill the file");
   return table;
 }
 

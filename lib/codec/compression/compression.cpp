@@ -72,9 +72,8 @@ compression parse_compression(std::string_view text) {
   for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
     if (text == to_string(c)) return c;
   }
-  throw failure(errc::invalid_argument, "'" + std::string(text) +
-                                            "' is no compression: it must be empty, none, ZLIB "
-                                            "or GZIP");
+  throw failure(errc::invalid_argument, "unknown compression '" + std::string(text) +
+                                            "': use none, ZLIB, GZIP or an empty string");
 }
 
 compression detect_compression(byte_view beginning) {

@@ -48,7 +48,8 @@ void check(int value, int least, int most, std::string_view option) {
 
 void check_options(compression format, const deflate_options& options) {
   if (format != compression::zlib && format != compression::gzip) {
-    throw failure(errc::invalid_argument, "a deflater is for ZLIB or GZIP");
+    throw failure(errc::invalid_argument,
+                  "deflater: format must be compression::zlib or compression::gzip");
   }
   check(options.level, -1, 9, "level");
   check(options.window_bits, 9, 15, "window_bits");
@@ -66,7 +67,7 @@ struct deflater::state {
     const int result = ::deflateInit2(&stream, o.level, Z_DEFLATED, o.window_bits + header,
                                       o.mem_level, to_zlib_strategy(o.strategy));
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    LEAT_ASSERT(result == Z_OK, "zlib refuses options that were checked");
+    LEAT_ASSERT(result == Z_OK, "deflateInit2() of zlib failed with valid options");
   }
   state(const state&) = delete;
   state& operator=(const state&) = delete;
@@ -88,16 +89,18 @@ deflater& deflater::operator=(deflater&&) noexcept = default;
 deflater::~deflater() = default;
 
 deflater::state& deflater::self() const noexcept {
-  LEAT_ASSERT(state_, "a deflater is used that was moved to another place: use that one");
+  LEAT_ASSERT(state_, "deflater was moved from: use the deflater that it was moved to");
   return *state_;
 }
 
 deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
                                  deflate_flush flush) noexcept {
   state& s = self();
-  LEAT_ASSERT(out.size() >= smallest_output, "the output of a deflater is too small");
+  LEAT_ASSERT(out.size() >= smallest_output,
+              "deflater: the output must have at least smallest_output bytes");
   if (s.finished) {
-    LEAT_ASSERT(in.empty(), "a deflater that has finished gets more input: reset() begins anew");
+    LEAT_ASSERT(in.empty(),
+                "deflater: input after the end of the stream: call reset() to start a new one");
     return {.done = true};
   }
   const byte_view part = in.first(std::min(in.size(), largest_span));
@@ -109,7 +112,7 @@ deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
   s.stream.next_out = reinterpret_cast<Bytef*>(out.data());
   s.stream.avail_out = room;
   const int result = ::deflate(&s.stream, is_last ? to_zlib_flush(flush) : Z_NO_FLUSH);
-  LEAT_ASSERT(result != Z_STREAM_ERROR, "zlib lost its state");
+  LEAT_ASSERT(result != Z_STREAM_ERROR, "deflate() of zlib reported an invalid state");
   s.finished = result == Z_STREAM_END;
   deflate_result r;
   r.consumed = part.size() - s.stream.avail_in;

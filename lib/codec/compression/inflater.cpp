@@ -28,29 +28,29 @@ std::string expected_and_actual(const inflate_result& r) {
 
 std::string describe(const inflate_result& r) {
   switch (r.status) {
-    case inflate_status::need_input: return "there is more to come";
-    case inflate_status::output_full: return "the output is full";
-    case inflate_status::complete: return "the compressed stream is complete";
-    case inflate_status::truncated: return "the compressed stream is cut off";
+    case inflate_status::need_input: return "more input is needed";
+    case inflate_status::output_full: return "output is full";
+    case inflate_status::complete: return "compressed stream is complete";
+    case inflate_status::truncated: return "compressed stream is truncated";
     case inflate_status::bad_header:
-      return "the header of the compressed stream is corrupt, or of "
-             "another compression";
-    case inflate_status::dictionary: return "the compressed stream needs a dictionary";
-    case inflate_status::bad_data: return "the compressed data is corrupt";
+      return "header of the compressed stream is corrupt, or of another compression";
+    case inflate_status::dictionary:
+      return "compressed stream needs a dictionary, which is not supported";
+    case inflate_status::bad_data: return "compressed data is corrupt";
     case inflate_status::bad_checksum:
-      return "the checksum of the inflated data is wrong" + expected_and_actual(r);
+      return "checksum of the inflated data is wrong" + expected_and_actual(r);
     case inflate_status::bad_size:
-      return "the size of the inflated data (modulo 2^32) is wrong: expected " +
+      return "size of the inflated data (modulo 2^32) is wrong: expected " +
              std::to_string(r.expected) + ", actual " + std::to_string(r.actual);
     case inflate_status::trailing_data:
       return "other data follows the end of the compressed stream";
     case inflate_status::too_large:
-      return "the inflated data is above the limit inflate_options::max_output";
+      return "inflated data is above the limit inflate_options::max_output";
     case inflate_status::too_dense:
-      return "the inflated data is more than inflate_options::max_ratio times as large as the "
+      return "inflated data is more than inflate_options::max_ratio times as large as the "
              "compressed data";
     case inflate_status::too_many_empty:
-      return "more consecutive gzip members without data than the limit "
+      return "number of consecutive gzip members without data is above the limit "
              "inflate_options::max_empty_members";
   }
   return "?";
@@ -287,7 +287,7 @@ inflater& inflater::operator=(inflater&&) noexcept = default;
 inflater::~inflater() = default;
 
 inflater::state& inflater::self() const noexcept {
-  LEAT_ASSERT(state_, "an inflater is used that was moved to another place: use that one");
+  LEAT_ASSERT(state_, "inflater was moved from: use the inflater that it was moved to");
   return *state_;
 }
 
@@ -306,7 +306,8 @@ inflate_result inflater::finish() const noexcept {
 
 void inflater::reset(compression format) {
   if (format != compression::zlib && format != compression::gzip) {
-    throw failure(errc::invalid_argument, "an inflater is for ZLIB or GZIP");
+    throw failure(errc::invalid_argument,
+                  "inflater: format must be compression::zlib or compression::gzip");
   }
   self().begin(format);
 }

@@ -31,29 +31,30 @@ void check_column(const csv_column& column, std::size_t index) {
   const tensor& value = column.default_value;
   const std::string which = "column " + std::to_string(index);
   if (!can_be_decoded(value.type())) {
-    throw_csv_error(which + " is of " + std::string(to_string(value.type())) +
-                    ": int32, int64, float32, float64 and string can be decoded");
+    throw_csv_error(which + " has type " + std::string(to_string(value.type())) +
+                    ", must have int32, int64, float32, float64 or string");
   }
   if (value.shape().rank() > 1 || value.count() > 1) {
     throw_csv_error(which + " has a default_value of shape " + to_string(value.shape()) +
-                    ": give a scalar, or a vector of none for a field that must be there");
+                    ": use a scalar, or an empty vector for a required field");
   }
 }
 
 void check_options(const csv_options& o, std::size_t columns) {
   if (o.delimiter == '"' || o.delimiter == '\n' || o.delimiter == '\r') {
-    throw_csv_error("the delimiter cannot be a quote or a line end");
+    throw_csv_error("csv_options::delimiter must not be a quote or a line end");
   }
   if (o.select.empty()) return;
   if (o.select.size() != columns) {
-    throw_csv_error("select names " + std::to_string(o.select.size()) + " fields for " +
+    throw_csv_error("csv_options::select has " + std::to_string(o.select.size()) + " fields for " +
                     std::to_string(columns) + " columns");
   }
-  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) throw_csv_error("select has to rise");
+  if (!std::ranges::is_sorted(o.select, std::less_equal<>()))
+    throw_csv_error("csv_options::select must be in strictly ascending order");
 }
 
 element_spec make_spec(const std::vector<csv_column>& columns) {
-  if (columns.empty()) throw_csv_error("no column");
+  if (columns.empty()) throw_csv_error("no columns: pass one or more");
   std::vector<component_spec> components;
   for (const csv_column& c : columns) {
     check_column(c, components.size());
@@ -87,22 +88,23 @@ std::vector<std::size_t> find_fields(std::string_view header,
   try {
     names = splitter.split(without_mark_and_line_end(header), 0);
   } catch (const decode_error& e) {
-    throw_csv_error("the header cannot be split into names: " + std::string(e.what()));
+    throw_csv_error("header cannot be split into names: " + std::string(e.what()));
   }
   std::vector<std::size_t> fields;
   for (const csv_column& c : columns) {
     if (c.name.empty()) {
       throw_csv_error("column " + std::to_string(fields.size()) +
-                      " has no name: for_header() finds columns by their names");
+                      " has no name: for_header() needs a name for each column");
     }
     const auto found = std::ranges::find(names, std::string_view(c.name));
     if (found == names.end()) {
-      throw_csv_error("the header has no field '" + c.name + "': " +
-                      (names.empty() ? "it is empty" : "its fields are " + join_names(names)));
+      throw_csv_error(
+          "header has no field '" + c.name +
+          "': " + (names.empty() ? "the header is empty" : "its fields are " + join_names(names)));
     }
     if (std::ranges::count(names, std::string_view(c.name)) > 1) {
-      throw_csv_error("the header has the field '" + c.name +
-                      "' twice: select the columns by number, with csv_options::select");
+      throw_csv_error("header has the field '" + c.name +
+                      "' twice: select columns by index with csv_options::select");
     }
     fields.push_back(static_cast<std::size_t>(found - names.begin()));
   }
@@ -122,7 +124,8 @@ struct csv_decoder::plan {
   plan(std::string_view header, std::vector<csv_column> c, csv_options o)
       : spec(make_spec(c)), columns(std::move(c)), options(std::move(o)) {
     if (!options.select.empty())
-      throw_csv_error("for_header() and csv_options::select are exclusive");
+      throw_csv_error(
+          "csv_options::select must be empty for for_header(), which finds columns by name");
     check_options(options, columns.size());
     options.select = find_fields(header, columns, options);
     find_last();
@@ -174,7 +177,9 @@ class csv_decoder::decode_call {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::string_view text = fields[plan_.field_of(i)];
       if (values_[i].is_missing(text)) {
-        if (!values_[i].add_default()) throw_field_error(record, i, "required, and missing");
+        if (!values_[i].add_default())
+          throw_field_error(record, i,
+                            "required value is missing: set a default_value if it is optional");
       } else if (const parsed result = values_[i].add(text); result != parsed::ok) {
         throw_number_error(record, i, text, result);
       }
@@ -218,7 +223,7 @@ class csv_decoder::decode_call {
       found = static_cast<std::size_t>(
           std::ranges::count_if(select, [found](std::size_t field) { return field < found; }));
     }
-    throw decode_error(number_, ", byte " + std::to_string(at + 1) + ": the number of fields is " +
+    throw decode_error(number_, ", byte " + std::to_string(at + 1) + ": number of fields is " +
                                     std::to_string(found) + ", must be " +
                                     std::to_string(values_.size()));
   }
@@ -236,7 +241,8 @@ class csv_decoder::decode_call {
   [[noreturn]] void throw_number_error(std::string_view record, std::size_t column,
                                        std::string_view text, parsed result) const {
     const std::string type(to_string(values_[column].type()));
-    const char* const why = result == parsed::out_of_range ? " is out of the range of " : " is no ";
+    const char* const why =
+        result == parsed::out_of_range ? " is out of range for " : " is not a valid ";
     throw_field_error(record, column, detail::excerpt(text) + why + type);
   }
 

@@ -124,13 +124,12 @@ std::size_t csv_splitter::plain_field(std::string_view record, std::size_t at, s
   std::size_t end = at;
   for (; end < record.size() && record[end] != delimiter_; ++end) {
     if (is_line_end(record[end])) {
-      throw_error(number, end, "a line end in a field without quotes around it");
+      throw_error(number, end, "line end in an unquoted field: enclose the field in quotes");
     }
     if (quotes_ && record[end] == '"') {
       throw_error(
           number, end,
-          "a quote in a field that does not begin with one: put quotes around the field and "
-          "double those inside");
+          "quote in an unquoted field: enclose the field in quotes and double the quotes inside");
     }
   }
   add(record.substr(at, end - at));
@@ -145,7 +144,8 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
   std::size_t from = first;  // what is not in `unquoted_` yet
   for (;;) {
     const std::size_t quote = record.find('"', from);
-    if (quote == std::string_view::npos) throw_error(number, at, "a quote that is never closed");
+    if (quote == std::string_view::npos)
+      throw_error(number, at, "quoted field has no closing quote");
     const std::size_t next = quote + 1;
     if (next == record.size() || record[next] == delimiter_) {
       if (doubled) {
@@ -157,10 +157,8 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
       return next;
     }
     if (record[next] != '"') {
-      throw_error(
-          number, quote,
-          "a quote inside a quoted field: double it; or what follows the last one is neither "
-          "the delimiter nor the end");
+      throw_error(number, quote,
+                  "quote in a quoted field: double it, or end the field or the record after it");
     }
     doubled = true;
     unquoted_.append(record, from, next - from);

@@ -59,7 +59,7 @@ enum : std::uint32_t { first = 1, second = 2, third = 3 };
 
 const std::string& checked(const std::string& text) {
   if (detail::is_utf8(text)) return text;
-  throw failure(errc::invalid_argument, "a text in an event is not UTF-8: '" + text + "'");
+  throw failure(errc::invalid_argument, "event: text is not UTF-8: '" + text + "'");
 }
 
 // What protobuf leaves out is what all bits are zero of: -0 is written.
@@ -101,9 +101,8 @@ struct value_writer {
   }
   void operator()(const unparsed_value& v) const {
     if (!is_unparsed(v.field)) {
-      throw failure(
-          errc::invalid_argument,
-          "a value of a summary in field " + std::to_string(v.field) + ": it can be 3, 4, 6 or 8");
+      throw failure(errc::invalid_argument, "unparsed_value::field is " + std::to_string(v.field) +
+                                                ", must be 3, 4, 6 or 8");
     }
     out.add_bytes(v.field, v.bytes);
   }
@@ -172,7 +171,7 @@ T& member(Variant& v) {
 
 std::string read_text(protobuf_reader& in) {
   const std::string_view text = in.bytes();
-  if (!detail::is_utf8(text)) throw malformed_message{"a text that is not UTF-8"};
+  if (!detail::is_utf8(text)) throw malformed_message{"text that is not UTF-8"};
   return std::string(text);
 }
 
@@ -187,7 +186,7 @@ Enum read_enum(protobuf_reader& in) {
 void read_packed(protobuf_reader& in, std::vector<double>& to) {
   const std::string_view bytes = in.bytes();
   if (bytes.size() % sizeof(double) != 0)
-    throw malformed_message{"a list whose last number is cut short"};
+    throw malformed_message{"list whose last number is truncated"};
   protobuf_reader list(bytes);
   to.reserve(to.size() + bytes.size() / sizeof(double));
   while (!list.done()) to.push_back(read_double(list));
@@ -265,8 +264,8 @@ void read_into(summary& s, std::string_view bytes, const event_limits& limits) {
     const std::string_view value = in.bytes();
     if (s.values.size() >= limits.max_values) {
       throw failure(errc::resource_exhausted,
-                    "a summary with more than " + std::to_string(limits.max_values) +
-                        " values: raise event_limits::max_values if it is to be read");
+                    "summary has more than " + std::to_string(limits.max_values) +
+                        " values: raise event_limits::max_values to read it");
     }
     read_into(s.values.emplace_back(), value);
     return true;
@@ -348,8 +347,8 @@ void read_all(std::string_view bytes, const char* what, Read&& read) {
       read(in);
     } catch (const malformed_message& d) {
       throw failure(errc::data_loss, std::string(what) + " of " + std::to_string(bytes.size()) +
-                                         " bytes is corrupt: in the field at offset " +
-                                         std::to_string(offset) + " stands " + d.what);
+                                         " bytes is corrupt in the field at offset " +
+                                         std::to_string(offset) + ": " + d.what);
     }
   }
 }
@@ -398,7 +397,7 @@ std::string summary::to_bytes() const {
 
 summary summary::from_bytes(std::string_view bytes, const event_limits& limits) {
   summary s;
-  read_all(bytes, "a summary", [&](protobuf_reader& in) {
+  read_all(bytes, "summary", [&](protobuf_reader& in) {
     const char* const begin = in.at();
     in.skip(in.tag());
     read_into(s, {begin, static_cast<std::size_t>(in.at() - begin)}, limits);
@@ -413,7 +412,7 @@ summary merge_summaries(std::span<const summary> parts) {
     for (const summary_value& v : part.values) {
       if (!v.tag.empty() && !tags.insert(v.tag).second) {
         throw failure(errc::invalid_argument,
-                      "duplicate tag '" + v.tag + "' in the summaries to be merged");
+                      "tag '" + v.tag + "' occurs twice in the summaries to merge");
       }
       all.values.push_back(v);
     }
@@ -434,7 +433,7 @@ std::string event_record::to_bytes() const {
 
 event_record event_record::from_bytes(std::string_view bytes, const event_limits& limits) {
   event_record e;
-  read_all(bytes, "an event", [&](protobuf_reader& in) { read_field(in, e, limits); });
+  read_all(bytes, "event", [&](protobuf_reader& in) { read_field(in, e, limits); });
   return e;
 }
 

@@ -24,26 +24,25 @@ std::vector<double> make_default_limits() {
 }
 
 [[noreturn]] void throw_histogram_error(const std::string& why) {
-  throw failure(errc::invalid_argument, "a histogram " + why);
+  throw failure(errc::invalid_argument, "histogram: " + why);
 }
 
 const std::vector<double>& checked(const std::vector<double>& limits) {
-  if (limits.empty()) throw_histogram_error("without limits of its buckets");
+  if (limits.empty()) throw_histogram_error("no bucket limits: pass one or more");
   // Not >, so that what is not a number is refused too. Equal ones make a bucket that stays empty.
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const bool in_order = i == 0 ? !std::isnan(limits[0]) : limits[i - 1] <= limits[i];
-    if (!in_order)
-      throw_histogram_error("whose limits do not ascend, at bucket " + std::to_string(i));
+    if (!in_order) throw_histogram_error("limits do not ascend at bucket " + std::to_string(i));
   }
   return limits;
 }
 
 void check(double value, std::string_view tag) {
   if (std::isfinite(value)) return;
-  throw failure(errc::invalid_argument, std::string(std::isnan(value) ? "NaN" : "infinity") +
-                                            " in a histogram" +
-                                            (tag.empty() ? "" : " for '" + std::string(tag) + "'") +
-                                            ": only numbers can be counted");
+  throw failure(errc::invalid_argument, "histogram" +
+                                            (tag.empty() ? "" : " '" + std::string(tag) + "'") +
+                                            ": " + (std::isnan(value) ? "NaN" : "infinity") +
+                                            " cannot be counted: add finite values only");
 }
 
 }  // namespace
@@ -68,13 +67,12 @@ histogram::histogram(std::span<const double> limits)
 
 histogram::histogram(const histogram_data& data) : histogram(std::span(data.bucket_limit)) {
   if (data.bucket.size() != data.bucket_limit.size()) {
-    throw_histogram_error("with " + std::to_string(data.bucket_limit.size()) + " limits and " +
-                          std::to_string(data.bucket.size()) +
-                          " counts: there must be one for each bucket");
+    throw_histogram_error("bucket_limit has " + std::to_string(data.bucket_limit.size()) +
+                          " values, but bucket has " + std::to_string(data.bucket.size()));
   }
   const auto is_count = [](double c) { return std::isfinite(c) && c >= 0; };
   if (!std::all_of(data.bucket.begin(), data.bucket.end(), is_count) || !is_count(data.num)) {
-    throw_histogram_error("with a count that is negative, or no number");
+    throw_histogram_error("a count is negative or not finite");
   }
   counts_ = data.bucket;
   min_ = data.min;
@@ -120,7 +118,8 @@ void histogram::merge(const histogram& other) {
     const bool same = at >= 0 && own[static_cast<std::size_t>(at)] == theirs[i] &&
                       (at == 0) == (i == 0) &&
                       (i == 0 || own[static_cast<std::size_t>(at - 1)] == theirs[i - 1]);
-    if (!same) throw_histogram_error("has other buckets than the one it is to be merged into");
+    if (!same)
+      throw_histogram_error("bucket limits differ from those of the histogram to merge into");
     counts[static_cast<std::size_t>(at)] += other.counts_[i];
   }
   counts_ = std::move(counts);

@@ -60,7 +60,7 @@ void add_lists(std::string_view map, decoded_example& to, joined_bytes& joined) 
 
 decoded_example decode_example(byte_view record) {
   constexpr auto throw_error = [](std::string_view why) {
-    throw decode_error(0, " is no tf.train.Example: " + std::string(why));
+    throw decode_error(0, " is not a tf.train.Example: " + std::string(why));
   };
   decoded_example all;
   joined_bytes joined;
@@ -75,9 +75,9 @@ decoded_example decode_example(byte_view record) {
       add_lists(lists, all, joined);
     });
   } catch (const detail::malformed_message& error) {
-    throw_error("there is " + std::string(error.what));
+    throw_error(error.what);
   }
-  if (!any) throw_error("it has neither features nor lists of them");
+  if (!any) throw_error("neither features nor feature lists found");
   return all;
 }
 

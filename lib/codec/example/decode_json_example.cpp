@@ -42,10 +42,10 @@ class json_example {
     throw decode_error(record_, ": " + why);
   }
   [[noreturn]] void throw_field_error(const std::string& name, const char* where) const {
-    throw_error("the field " + detail::excerpt(name) + " is none of " + where);
+    throw_error("unknown field " + detail::excerpt(name) + " in " + where);
   }
   [[noreturn]] void throw_value_error(const char* type) const {
-    throw_error("feature " + detail::excerpt(key_) + ": a value that is no " + type);
+    throw_error("feature " + detail::excerpt(key_) + ": value is not a valid " + type);
   }
 
   json parse(std::string_view text) const {
@@ -54,23 +54,23 @@ class json_example {
       if (event == json::parse_event_t::object_start) names.emplace_back();
       if (event == json::parse_event_t::object_end) names.pop_back();
       if (event == json::parse_event_t::key && !names.back().insert(name.get<std::string>()).second)
-        throw_error("the name " + detail::excerpt(name.get<std::string>()) +
-                    " stands twice in an object");
+        throw_error("name " + detail::excerpt(name.get<std::string>()) +
+                    " occurs twice in an object");
       return true;
     };
     try {
       return json::parse(text, check_name);
     } catch (const json::parse_error& e) {
-      throw_error("the text is no JSON at byte " + std::to_string(e.byte));
+      throw_error("text is not valid JSON at byte " + std::to_string(e.byte));
     } catch (const json::out_of_range&) {
-      throw_error("a number in the text is beyond the range of float64");
+      throw_error("number is out of range for float64");
     }
   }
 
   // Fields that are null are not there.
   template <class Use>
   void for_each_field(const json& object, const char* what, Use use) const {
-    if (!object.is_object()) throw_error(std::string(what) + " is an object in JSON");
+    if (!object.is_object()) throw_error("expected a JSON object for " + std::string(what));
     for (const auto& [name, value] : object.items()) {
       if (!value.is_null()) use(name, value);
     }
@@ -79,7 +79,7 @@ class json_example {
   void add_features(const json& features) {
     for_each_field(features, "Features", [this](const std::string& name, const json& map) {
       if (name != "feature") throw_field_error(name, "Features");
-      if (!map.is_object()) throw_error("the map 'feature' is an object in JSON");
+      if (!map.is_object()) throw_error("expected a JSON object for 'feature'");
       for (const auto& [key, feature] : map.items()) {
         key_ = key;
         add_feature(feature);
@@ -91,7 +91,7 @@ class json_example {
     bool found = false;
     for_each_field(feature, "a Feature", [&](const std::string& name, const json& list) {
       if (std::exchange(found, true)) {
-        throw_error("feature " + detail::excerpt(key_) + " has more than one kind");
+        throw_error("feature " + detail::excerpt(key_) + " has more than one list");
       }
       if (name == "bytesList" || name == "bytes_list") {
         add_bytes(list);
@@ -110,7 +110,7 @@ class json_example {
   void for_each_value(const json& list, Use use) const {
     for_each_field(list, "a list", [&](const std::string& name, const json& values) {
       if (name != "value") throw_field_error(name, "a list");
-      if (!values.is_array()) throw_error("'value' is an array in JSON");
+      if (!values.is_array()) throw_error("expected a JSON array for 'value'");
       for (const json& value : values) use(value);
     });
   }
@@ -149,7 +149,7 @@ class json_example {
       throw_value_error("number");
     }
     const auto narrow = static_cast<float>(number);
-    if (std::isinf(narrow) && std::isfinite(number)) throw_value_error("number a float can hold");
+    if (std::isinf(narrow) && std::isfinite(number)) throw_value_error("float32");
     return narrow;
   }
 

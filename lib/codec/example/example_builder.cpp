@@ -35,7 +35,7 @@ std::int64_t to_int64(Integer value) {
   if (!std::in_range<std::int64_t>(value)) {
     throw failure(errc::invalid_argument,
                   "feature_values: " + std::to_string(value) +
-                      " is above the largest integer of a feature, 9223372036854775807");
+                      " is above the maximum of int64, 9223372036854775807");
   }
   return static_cast<std::int64_t>(value);
 }
@@ -121,7 +121,8 @@ sequence_example_builder& sequence_example_builder::list(std::string_view key) {
 
 sequence_example_builder& sequence_example_builder::step(const feature_values& values) {
   if (!in_list_) {
-    throw failure(errc::failed_precondition, "sequence_example_builder: step() before list()");
+    throw failure(errc::failed_precondition,
+                  "sequence_example_builder: step() without a list: call list() first");
   }
   pbf_writer(steps_).add_message(only, values.serialized());
   return *this;

@@ -52,7 +52,7 @@ std::size_t read_texts(const example_target& to, std::string_view list, void* ob
 void read_target(const example_target& to, const feature_list& list, void* object) {
   if (list.kind == feature_kind::none) {
     if (!to.otherwise) {
-      throw_missing_error(this_record, to.key, to.type, "make it an optional_field");
+      throw_missing_error(this_record, to.key, to.type, "use optional_field()");
     }
     to.otherwise(object);
     return;
@@ -68,12 +68,13 @@ void read_target(const example_target& to, const feature_list& list, void* objec
 }  // namespace
 
 example_reader::example_reader(std::vector<example_target> targets) : targets_(std::move(targets)) {
-  if (targets_.empty()) throw failure(errc::invalid_argument, "example_fields: no field");
+  if (targets_.empty())
+    throw failure(errc::invalid_argument, "example_fields: no fields: pass one or more");
   std::ranges::sort(targets_, {}, &example_target::key);
   const auto twice = std::ranges::adjacent_find(targets_, {}, &example_target::key);
   if (twice == targets_.end()) return;
   throw failure(errc::invalid_argument,
-                "example_fields: feature '" + twice->key + "': wanted by two fields");
+                "example_fields: feature '" + twice->key + "' has two fields: pass one");
 }
 
 // Where the values of a key belong; targets_.size(): nowhere.

@@ -36,7 +36,8 @@ struct example_parser::plan : detail::feature_layout {
 };
 
 example_parser::example_parser(feature_map features) {
-  if (features.empty()) throw failure(errc::invalid_argument, "example_parser: no feature");
+  if (features.empty())
+    throw failure(errc::invalid_argument, "example_parser: no features: pass one or more");
   plan_ = std::make_unique<const plan>(std::move(features), "example_parser");
 }
 

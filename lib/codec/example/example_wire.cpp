@@ -35,7 +35,7 @@ feature_list read_feature(std::string_view feature, joined_bytes& joined) {
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     const std::uint32_t number = tag >> 3;
-    if (number > 3) throw malformed_message{"a feature of a kind that is none of an Example's"};
+    if (number > 3) throw malformed_message{"feature of an unknown kind"};
     if (tag != make_tag(number, wire_type::bytes)) {
       in.skip(tag);
       continue;

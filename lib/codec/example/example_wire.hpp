@@ -170,7 +170,7 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
 template <class Allocate>
 void read_packed_floats(std::string_view packed, Allocate& allocate) {
   if (packed.size() % sizeof(float) != 0)
-    throw malformed_message{"a list of floats that is cut short"};
+    throw malformed_message{"list of floats that is truncated"};
   if (packed.empty()) return;
   std::memcpy(allocate(packed.size() / sizeof(float)), packed.data(), packed.size());
 }

@@ -28,7 +28,7 @@ void record_id::throw_error(std::string_view key, const std::string& why) const 
 }
 
 void record_id::throw_error(const malformed_message& error, std::string_view message) const {
-  throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + error.what);
+  throw decode_error(index, who() + " is not a " + std::string(message) + ": " + error.what);
 }
 
 std::string value_count_text(std::string_view type, std::size_t count) {
@@ -38,14 +38,14 @@ std::string value_count_text(std::string_view type, std::size_t count) {
 std::size_t count_values(const partial_shape& s) { return shape(s.dimensions()).count(); }
 
 void throw_kind_error(const record_id& id, std::string_view key, feature_kind kind, dtype type) {
-  id.throw_error(key, "is of " + std::string(to_string(kind)) + ", must be of " +
+  id.throw_error(key, "has type " + std::string(to_string(kind)) + ", must have " +
                           std::string(to_string(type)));
 }
 
 void throw_missing_error(const record_id& id, std::string_view key, dtype type,
                          std::string_view advice) {
-  id.throw_error(key, "required, of " + std::string(to_string(type)) +
-                          ", and missing: " + std::string(advice) + " if it may be");
+  id.throw_error(key, "required feature of type " + std::string(to_string(type)) +
+                          " is missing: " + std::string(advice) + " if it is optional");
 }
 
 void throw_count_error(const record_id& id, std::string_view key, dtype type, std::size_t count,
@@ -87,7 +87,7 @@ void dense_column::add(const record_id& id, record_lists lists) {
 
 void dense_column::add_default(const record_id& id) {
   if (!feature_.default_value) {
-    throw_missing_error(id, key_.text, feature_.type, "give it a default_value");
+    throw_missing_error(id, key_.text, feature_.type, "set a default_value");
   }
   values_.add(*feature_.default_value);
 }
@@ -144,8 +144,8 @@ void sparse_column::add(const record_id& id, record_lists lists) {
     indices_of_record_[d].clear();
     const std::size_t found = add_list(indices_of_record_[d], lists[key.slot], id, key.text);
     if (found == count) continue;
-    id.throw_error(key.text, "has " + value_count_text("int64", found) + " as indices of the " +
-                                 std::to_string(count) + " of '" + value_key_.text + "'");
+    id.throw_error(key.text, "has " + value_count_text("int64", found) + " as indices, but '" +
+                                 value_key_.text + "' has " + std::to_string(count) + " values");
   }
   check_indices(id, count);
   add_in_order(id, count);
@@ -155,8 +155,8 @@ void sparse_column::check_indices(const record_id& id, std::size_t count) const 
   for (std::size_t d = 0; d < index_keys_.size(); ++d) {
     for (std::size_t i = 0; i < count; ++i) {
       if (index(i, d) >= 0 && index(i, d) < feature_.size[d]) continue;
-      id.throw_error(index_keys_[d].text, "the index " + std::to_string(index(i, d)) +
-                                              " is out of the size " +
+      id.throw_error(index_keys_[d].text, "index " + std::to_string(index(i, d)) +
+                                              " is out of range for size " +
                                               std::to_string(feature_.size[d]));
     }
   }

@@ -17,7 +17,7 @@ feature_layout::feature_layout(feature_map features, std::string_view owner, boo
 }
 
 void feature_layout::throw_error(const std::string& key, const std::string& why) const {
-  throw failure(errc::invalid_argument, owner_ + ": feature '" + key + "': " + why);
+  throw failure(errc::invalid_argument, owner_ + ", feature '" + key + "': " + why);
 }
 
 void feature_layout::request_key(const std::string& key, dtype type, bool dense) {
@@ -28,23 +28,23 @@ void feature_layout::request_key(const std::string& key, dtype type, bool dense)
   }
   const use& before = uses_[at->second];
   if (before.type != type) {
-    throw_error(key, "wanted as " + std::string(leat::to_string(before.type)) + " and as " +
+    throw_error(key, "requested as " + std::string(leat::to_string(before.type)) + " and as " +
                          std::string(leat::to_string(type)));
   }
-  if (before.dense || dense) throw_error(key, "wanted both dense and sparse");
+  if (before.dense || dense) throw_error(key, "requested both dense and sparse");
 }
 
 void feature_layout::check_type(const std::string& key, dtype type) const {
   if (kind_of(type) != feature_kind::none) return;
-  throw_error(key, "its type is " + std::string(leat::to_string(type)) +
-                       ", must be float32, int64 or string");
+  throw_error(
+      key, "type is " + std::string(leat::to_string(type)) + ", must be float32, int64 or string");
 }
 
 void feature_layout::check_shape(const std::string& key, const partial_shape& s) const {
   if (s.is_fully_defined()) return;
-  std::string why = "its shape is " + to_string(s) + ", must be known";
+  std::string why = "shape is " + to_string(s) + ", must be fully defined";
   if (s.has_rank() && s[0] == unknown_dimension) {
-    why += ": a first dimension of any length is what fixed_len_sequence_feature has";
+    why += ": use fixed_len_sequence_feature for a first dimension of any size";
   }
   throw_error(key, why);
 }
@@ -52,18 +52,18 @@ void feature_layout::check_shape(const std::string& key, const partial_shape& s)
 void feature_layout::check_default(const std::string& key, const tensor& value, dtype type,
                                    std::size_t count) const {
   if (value.type() != type) {
-    throw_error(key, "its default_value is of " + std::string(leat::to_string(value.type())) +
-                         ", must be of " + std::string(leat::to_string(type)));
+    throw_error(key, "default_value has type " + std::string(leat::to_string(value.type())) +
+                         ", must have " + std::string(leat::to_string(type)));
   }
   if (value.count() == count) return;
-  throw_error(key, "its default_value has " + std::to_string(value.count()) +
-                       " values, must have " + std::to_string(count));
+  throw_error(key, "default_value has " + std::to_string(value.count()) + " values, must have " +
+                       std::to_string(count));
 }
 
 void feature_layout::check(const std::string& key, const fixed_len_feature& f) {
   if (sequences_) {
     throw_error(key,
-                "a fixed_len_feature cannot be read of a sequence: fixed_len_sequence_feature can");
+                "fixed_len_feature is not supported in a sequence: use fixed_len_sequence_feature");
   }
   check_type(key, f.type);
   check_shape(key, f.shape);
@@ -79,16 +79,16 @@ void feature_layout::check(const std::string& key, const var_len_feature& f) {
 }
 
 void feature_layout::check(const std::string& key, const sparse_feature& f) {
-  if (sequences_) throw_error(key, "a sparse_feature cannot be read of a sequence");
+  if (sequences_) throw_error(key, "sparse_feature is not supported in a sequence");
   check_type(key, f.type);
-  if (f.value_key.empty()) throw_error(key, "no value_key");
-  if (f.index_keys.empty()) throw_error(key, "no index_keys");
+  if (f.value_key.empty()) throw_error(key, "value_key is empty");
+  if (f.index_keys.empty()) throw_error(key, "index_keys is empty");
   if (f.size.size() != f.index_keys.size()) {
-    throw_error(key, std::to_string(f.size.size()) + " sizes for " +
+    throw_error(key, "size has " + std::to_string(f.size.size()) + " values for " +
                          std::to_string(f.index_keys.size()) + " index_keys");
   }
   if (std::ranges::any_of(f.size, [](std::int64_t s) { return s < 0; })) {
-    throw_error(key, "a negative size");
+    throw_error(key, "size has a negative value");
   }
   request_key(f.value_key, f.type, false);
   for (const std::string& index : f.index_keys) request_key(index, dtype::int64, false);
@@ -98,38 +98,39 @@ void feature_layout::check(const std::string& key, const fixed_len_sequence_feat
   check_type(key, f.type);
   check_shape(key, f.shape);
   if (count_values(f.shape) == 0) {
-    throw_error(key, "rows of the shape " + to_string(f.shape) +
-                         " have no values: none could be told "
-                         "from many");
+    throw_error(
+        key, "shape " + to_string(f.shape) + " has no values: the number of rows would be unknown");
   }
   if (!f.allow_missing && !sequences_) {
-    throw_error(key,
-                "allow_missing must be true: a sequence of no rows is written by leaving it out");
+    throw_error(
+        key,
+        "allow_missing must be true, because a sequence without rows is omitted from an Example");
   }
   if (f.default_value) check_default(key, *f.default_value, f.type, 1);
   request_key(key, f.type, true);
 }
 
 void feature_layout::check(const std::string& key, const ragged_feature& f) {
-  if (sequences_) throw_error(key, "a ragged_feature cannot be read of a sequence");
+  if (sequences_) throw_error(key, "ragged_feature is not supported in a sequence");
   check_type(key, f.type);
   if (f.row_splits_type != dtype::int32 && f.row_splits_type != dtype::int64) {
-    throw_error(key, "its row_splits_type is " + std::string(leat::to_string(f.row_splits_type)) +
+    throw_error(key, "row_splits_type is " + std::string(leat::to_string(f.row_splits_type)) +
                          ", must be int32 or int64");
   }
   if (f.value_key && f.value_key->empty()) {
-    throw_error(key, "its value_key is empty; leave it out for the feature's own name");
+    throw_error(key, "value_key is empty: leave it unset to use the name of the feature");
   }
   request_key(f.value_key.value_or(key), f.type, false);
   std::int64_t product = 1;
   for (const ragged_partition& p : f.partitions) {
     if (p.how == ragged_partition::uniform_row_length) {
       if (p.length < 1 || p.length > INT64_MAX / product) {
-        throw_error(key, "a uniform_row_length of " + std::to_string(p.length));
+        throw_error(key, "uniform_row_length is " + std::to_string(p.length) + ", must be 1 to " +
+                             std::to_string(INT64_MAX / product));
       }
       product *= p.length;
     } else {
-      if (p.key.empty()) throw_error(key, "a partition without a key");
+      if (p.key.empty()) throw_error(key, "partition has no key");
       request_key(p.key, dtype::int64, false);
     }
   }

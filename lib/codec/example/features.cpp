@@ -15,14 +15,15 @@ const Value& find(const parsed_features::value_map& values, std::string_view nam
   const auto found = values.find(name);
   if (found != values.end()) {
     if (const auto* value = std::get_if<Value>(&found->second)) return *value;
-    throw failure(errc::not_found, "the feature '" + std::string(name) + "' gives a " +
-                                       kinds[found->second.index()] + ", no " +
+    throw failure(errc::not_found, "feature '" + std::string(name) + "' is a " +
+                                       kinds[found->second.index()] + ", not a " +
                                        kinds[parsed_features::value(Value()).index()]);
   }
   std::string all;
   for (const auto& [other, value] : values) all += (all.empty() ? "'" : ", '") + other + "'";
-  throw failure(errc::not_found, "there is no feature '" + std::string(name) + "' among " +
-                                     (all.empty() ? "none" : all));
+  throw failure(errc::not_found,
+                "feature '" + std::string(name) + "' not found: " +
+                    (all.empty() ? "no features were parsed" : "the features are " + all));
 }
 
 // Adds what a value has as components.

@@ -40,7 +40,7 @@ class partitioned_column::row_writer {
 
   void add(std::int64_t end_of_row) {
     if (end_of_row < end() || end_of_row > items_) {
-      throw_error("a row ends at " + std::to_string(end_of_row) + ", must end at " +
+      throw_error("row ends at " + std::to_string(end_of_row) + ", must end at " +
                   std::to_string(end()) + " to " + std::to_string(items_));
     }
     splits_.push_back(base_ + end_of_row);
@@ -48,11 +48,11 @@ class partitioned_column::row_writer {
   }
   void finish() const {
     if (end() == items_) return;
-    throw_error("the rows end at " + std::to_string(end()) + ", and there are " +
-                std::to_string(items_) + " items for them");
+    throw_error("rows end at " + std::to_string(end()) + ", but there are " +
+                std::to_string(items_) + " items");
   }
   [[noreturn]] void throw_error(const std::string& why) const {
-    id_.throw_error(key_, "does not fit as " + std::string(how_) + ": " + why);
+    id_.throw_error(key_, "invalid " + std::string(how_) + ": " + why);
   }
 
  private:
@@ -124,7 +124,7 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
   if (numbers.empty()) return;
   const bool begins = how == ragged_partition::row_splits || how == ragged_partition::row_starts;
   if (begins && numbers[0] != 0) {
-    rows.throw_error("the first row begins at " + std::to_string(numbers[0]) + ", must begin at 0");
+    rows.throw_error("first row begins at " + std::to_string(numbers[0]) + ", must begin at 0");
   }
   switch (how) {
     case ragged_partition::row_splits:
@@ -138,8 +138,8 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
     case ragged_partition::row_lengths:
       for (const std::int64_t length : numbers) {
         if (length < 0 || length > rows.items() - rows.end()) {
-          rows.throw_error("a row of " + std::to_string(length) + " items, where " +
-                           std::to_string(rows.items() - rows.end()) + " are left");
+          rows.throw_error("row has " + std::to_string(length) + " items, must have 0 to " +
+                           std::to_string(rows.items() - rows.end()));
         }
         rows.add(rows.end() + length);
       }
@@ -154,7 +154,7 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
         // The row of the item before is not ended yet: its index is rows().
         const std::int64_t most = rows.items() + max_empty_rows;
         if (row < rows.rows() || row > most) {
-          rows.throw_error("the index of a row is " + std::to_string(row) + ", must be from " +
+          rows.throw_error("row index is " + std::to_string(row) + ", must be " +
                            std::to_string(rows.rows()) + " to " + std::to_string(most));
         }
         while (rows.rows() < row) rows.add(item);
@@ -182,9 +182,10 @@ parsed_features::value partitioned_column::take(std::size_t) {
 tensor partitioned_column::make_splits(std::span<const std::int64_t> splits) const {
   if (feature_.row_splits_type == dtype::int64) return int_vector(splits);
   if (splits.back() > INT32_MAX) {
-    throw failure(errc::invalid_argument, "feature '" + value_key_.text + "': row_splits of " +
-                                              std::to_string(splits.back()) +
-                                              " items: take int64 as row_splits_type");
+    throw failure(errc::invalid_argument,
+                  "feature '" + value_key_.text + "': row_splits of " +
+                      std::to_string(splits.back()) +
+                      " items do not fit into int32: set row_splits_type to dtype::int64");
   }
   tensor narrow(dtype::int32, {static_cast<std::int64_t>(splits.size())});
   std::ranges::transform(splits, narrow.mutable_values<std::int32_t>().begin(),

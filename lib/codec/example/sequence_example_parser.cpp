@@ -103,7 +103,7 @@ void add_record(byte_view record, const record_id& id, record_reader& reader,
 
 sequence_example_parser::sequence_example_parser(feature_map context, feature_map sequences) {
   if (context.empty() && sequences.empty()) {
-    throw failure(errc::invalid_argument, std::string(owner) + ": no feature");
+    throw failure(errc::invalid_argument, std::string(owner) + ": no features: pass one or more");
   }
   plan_ = std::make_unique<const plan>(std::move(context), std::move(sequences));
 }

@@ -33,7 +33,7 @@ row_column::row_column(std::string key, const fixed_len_sequence_feature& featur
 
 void row_column::add(const record_id& id, const std::string_view* steps, joined_bytes& joined) {
   if (!steps && !feature_.allow_missing) {
-    id.throw_error(key_, "the list is required, and missing: set allow_missing if it may be");
+    id.throw_error(key_, "required list is missing: set allow_missing if it is optional");
   }
   rows_.push_back(0);
   if (!steps) return;

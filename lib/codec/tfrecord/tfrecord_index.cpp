@@ -39,22 +39,23 @@ constexpr std::size_t index_block_size = 24;
 constexpr std::size_t word_size = 8;
 
 [[noreturn]] void throw_malformed_index(const std::string& what) {
-  throw failure(errc::data_loss, "the index is corrupt: " + what);
+  throw failure(errc::data_loss, "index is corrupt: " + what);
 }
 
 void check_header(byte_view bytes) {
   if (bytes.size() < tfrecord_index_signature.size() ||
       as_text(bytes.first(tfrecord_index_signature.size())) != tfrecord_index_signature) {
-    throw failure(errc::invalid_argument, "this is no index of a TFRecord file");
+    throw failure(errc::invalid_argument, "file is not an index of a TFRecord file");
   }
-  if (bytes.size() < sample_at) throw_malformed_index("it ends within its header");
+  if (bytes.size() < sample_at) throw_malformed_index("file ends within the header");
   if (const auto v = load_at<std::uint32_t>(bytes, version_at); v != version) {
-    throw failure(errc::unimplemented, "the index is of version " + std::to_string(v) +
-                                           ", this leat knows version " + std::to_string(version));
+    throw failure(errc::unimplemented, "index has version " + std::to_string(v) +
+                                           ", but this program reads version " +
+                                           std::to_string(version) + ": update leat");
   }
-  if (bytes.size() < header_size) throw_malformed_index("it ends within its header");
+  if (bytes.size() < header_size) throw_malformed_index("file ends within the header");
   if (load_at<std::uint32_t>(bytes, header_crc_at) != crc32c(bytes.first(header_crc_at))) {
-    throw_malformed_index("the checksum of its header is wrong");
+    throw_malformed_index("checksum of the header is wrong");
   }
 }
 
@@ -95,7 +96,7 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
   const std::uint64_t size = index.fingerprint_.size;
   if (size > max_file_size || index.count_ > size / tfrecord_overhead ||
       index.payload_size() != load_at<std::uint64_t>(bytes, payload_at)) {
-    throw_malformed_index("its numbers contradict each other");
+    throw_malformed_index("sizes in the header contradict each other");
   }
   // Neither overflows: there are less than 2^60 records.
   const std::uint64_t blocks = (index.count_ + block_records - 1) / block_records;
@@ -104,10 +105,10 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
   if (body.size() < blocks * index_block_size ||
       (body.size() - blocks * index_block_size) / word_size != words ||
       (body.size() - blocks * index_block_size) % word_size != 0) {
-    throw_malformed_index("it has another length than it should");
+    throw_malformed_index("size of the file does not match the sizes in the header");
   }
   if (load_at<std::uint32_t>(bytes, body_crc_at) != crc32c(body)) {
-    throw_malformed_index("the checksum of its offsets is wrong");
+    throw_malformed_index("checksum of the offsets is wrong");
   }
   index.blocks_.reserve(static_cast<std::size_t>(blocks));
   for (std::size_t at = 0; at < blocks * index_block_size; at += index_block_size) {
@@ -129,10 +130,11 @@ void tfrecord_index::check_positions() const {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const block& b = blocks_[i];
     if (b.width() > 63 || b.position() != bits)
-      throw_malformed_index("a block is not where it should be");
+      throw_malformed_index("block " + std::to_string(i) + " has a wrong position or width");
     bits += b.width() * std::min<std::uint64_t>(count_ - i * block_records, block_records);
   }
-  if ((bits + 63) / 64 != used_words()) throw_malformed_index("it has more offsets than records");
+  if ((bits + 63) / 64 != used_words())
+    throw_malformed_index("number of offsets does not match the number of records");
 }
 
 // The records fill the file.
@@ -142,11 +144,11 @@ void tfrecord_index::check_offsets() const {
     const std::uint64_t next = i + 1 == count_ ? fingerprint_.size : offset_of(i + 1);
     const bool begins = i > 0 || offset_of(0) == 0;
     if (!begins || next < offset || next - offset < tfrecord_overhead || next > fingerprint_.size) {
-      throw_malformed_index("record " + std::to_string(i) + " is not where it can be");
+      throw_malformed_index("record " + std::to_string(i) + " has an impossible offset");
     }
     offset = next;
   }
-  if (offset != fingerprint_.size) throw_malformed_index("its records do not fill the file");
+  if (offset != fingerprint_.size) throw_malformed_index("records do not fill the file");
 }
 
 // ------------------------------------------------------------------------------------- the builder
@@ -154,7 +156,7 @@ void tfrecord_index::check_offsets() const {
 void tfrecord_index_builder::add(std::uint64_t payload_size) {
   if (payload_size > max_file_size - tfrecord_overhead ||
       end_ > max_file_size - tfrecord_overhead - payload_size) {
-    throw failure(errc::invalid_argument, "a TFRecord file cannot be larger than 2^63 bytes");
+    throw failure(errc::invalid_argument, "TFRecord file is larger than 2^63 bytes");
   }
   if (pending_.size() == tfrecord_index::block_records) pack();
   pending_.push_back(end_);
@@ -196,8 +198,9 @@ void tfrecord_index_builder::pack() {
 
 tfrecord_index tfrecord_index_builder::finish(const tfrecord_fingerprint& fingerprint) && {
   if (fingerprint.size != end_) {
-    throw failure(errc::failed_precondition, "the file has " + std::to_string(fingerprint.size) +
-                                                 " bytes, its records " + std::to_string(end_));
+    throw failure(errc::failed_precondition, "file has " + std::to_string(fingerprint.size) +
+                                                 " bytes, but its records have " +
+                                                 std::to_string(end_));
   }
   if (!pending_.empty()) pack();
   index_.fingerprint_ = fingerprint;

@@ -39,7 +39,7 @@ file_backend_choice resolve(file_backend_choice choice) {
   if (text == "uring" || text == "io_uring") return file_backend_choice::io_uring;
   if (text == "threads") return file_backend_choice::threads;
   throw failure(errc::invalid_argument,
-                "LEAT_IO=" + std::string(text) + ": not a file backend; use uring or threads");
+                "LEAT_IO=" + std::string(text) + " is not a file backend: use uring or threads");
 }
 
 std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
@@ -59,7 +59,7 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& sched,
   }
   const std::string why = std::generic_category().message(refusal);
   if (choice == file_backend_choice::io_uring) {
-    throw failure(errc::unavailable, "io_uring was asked for and is refused: " + why +
+    throw failure(errc::unavailable, "io_uring was requested, but is refused: " + why +
                                          "; use LEAT_IO=threads or lift the restriction");
   }
   auto threads = detail::make_thread_backend();
@@ -104,7 +104,7 @@ file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
   auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(&s);
   if (!loop) {
     throw failure(errc::failed_precondition,
-                  "this scheduler has no files: give it a file backend with set_service()");
+                  "scheduler has no file backend: pass one to its set_service()");
   }
   loop->own_service<[](file_backend& files, scheduler& sched) noexcept {
     files.complete_without_loop(sched);
@@ -124,7 +124,7 @@ std::string file_backend_reason() {
     return text;
   }
   if (all.rings > 0) return "io_uring";
-  return all.threads > 0 ? "threads: asked for" : "not chosen yet";
+  return all.threads > 0 ? "threads: requested" : "not chosen yet";
 }
 
 }  // namespace leat

@@ -27,7 +27,7 @@ void complete_request(file_request& request, std::int64_t result) noexcept {
 
 stream_poller::stream_poller(worker_pool& workers)
     : workers_(workers),
-      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "streams: cannot make an eventfd") {
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "streams: cannot create an eventfd") {
   polled_.reserve(usual_count);
   next_polled_.reserve(usual_count);
   thread_ = std::thread([this] { work(); });
@@ -66,7 +66,7 @@ void stream_poller::cancel_all(const scheduler& sched) noexcept {
 void stream_poller::signal() noexcept {
   const std::uint64_t one = 1;
   const bool written = ::write(event_.get(), &one, sizeof one) == sizeof one;
-  LEAT_ASSERT(written, "a write to an eventfd failed: a stream would wait for ever");
+  LEAT_ASSERT(written, "write to an eventfd failed: a stream would wait forever");
 }
 
 // Ends what was cancelled, hands out what is ready and keeps the rest, in order, to be polled next.

@@ -100,7 +100,8 @@ class uring_backend final : public file_backend {
   }
 
   void submit(file_request& request) noexcept override {
-    LEAT_ASSERT(is_in_its_process(), "a child of fork() must not use its parent's files");
+    LEAT_ASSERT(is_in_its_process(),
+                "file of the parent used in a child of fork(): open files in the child");
     if (!requests_.begin(request)) {
       workers_.submit(request);
       return;
@@ -179,7 +180,7 @@ class uring_backend final : public file_backend {
       fill();
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
       const bool retry = is_transient_error(submitted);
-      LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
+      LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed with an unexpected error");
       if (reap() == 0 && waiting_.empty() && !retry) break;
     }
     // What has completed runs after this, in the same turn, and may submit more.

@@ -36,7 +36,8 @@ worker_pool::worker_pool() : generation_(fork_generation()) { threads_.reserve(m
 bool worker_pool::is_in_its_process() const noexcept { return generation_ == fork_generation(); }
 
 void worker_pool::submit(file_request& request) noexcept {
-  LEAT_ASSERT(is_in_its_process(), "a child of fork() must not use its parent's files");
+  LEAT_ASSERT(is_in_its_process(),
+              "file of the parent used in a child of fork(): open files in the child");
   mark_kernel_owned(request);
   if (is_stream_transfer(request)) {
     block_for_stream(request);

@@ -21,14 +21,14 @@ task<void> require_replaceable(std::string path) {
   }
   if (there.is_regular) co_return;
   throw failure(errc::invalid_argument,
-                path + ": what has this name is no regular file, and is not replaced by one");
+                path + ": not a regular file, and therefore not replaced: use another path");
 }
 
 }  // namespace
 
 task<atomic_file> atomic_file::create(std::string path) {
   if (path.empty()) {
-    throw failure(errc::invalid_argument, "'': cannot write a file: the path is empty");
+    throw failure(errc::invalid_argument, "'': cannot write a file with an empty path");
   }
   co_await require_replaceable(path);
   path += ".partial";
@@ -64,7 +64,7 @@ task<void> atomic_file::finish(bool on_device) {
 }
 
 task<void> atomic_file::commit(std::string path) {
-  LEAT_ASSERT(finished_, "a file is given its name before it is finished");
+  LEAT_ASSERT(finished_, "atomic_file: commit() before finish(): await finish() first");
   if (!committed_path_.empty()) co_return;
   co_await rename_file(partial_path_, path);
   committed_path_ = std::move(path);

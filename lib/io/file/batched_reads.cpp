@@ -24,7 +24,7 @@ batched_reads::batched_reads(std::shared_ptr<open_file_cache> files, std::size_t
 
 void batched_reads::check_home() const noexcept {
   LEAT_ASSERT(files_->handles().front()->is_at_home(),
-              "a file is used on another scheduler than the one on which it was opened");
+              "file used on another scheduler: use it on the scheduler that opened it");
 }
 
 void batched_reads::add(std::shared_ptr<range_batch> batch) {

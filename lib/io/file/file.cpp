@@ -108,8 +108,7 @@ void detail::throw_file_error(std::int64_t negative_errno, std::string_view path
 
 void detail::check_path(const std::string& path) {
   if (path.find('\0') == std::string::npos) return;
-  throw failure(errc::invalid_argument,
-                std::string(path.c_str()) + ": this path goes on behind a NUL byte");
+  throw failure(errc::invalid_argument, std::string(path.c_str()) + ": path contains a NUL byte");
 }
 
 namespace {
@@ -185,12 +184,12 @@ detail::file_handle::~file_handle() {
 }
 
 detail::file_handle::operation_guard file::begin_operation() const {
-  if (!open_) throw failure(errc::failed_precondition, path_ + ": the file is not open");
+  if (!open_) throw failure(errc::failed_precondition, path_ + ": file is not open");
   return detail::file_handle::operation_guard(open_);
 }
 
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
-  if (path.empty()) throw failure(errc::not_found, "'': cannot open a file: the path is empty");
+  if (path.empty()) throw failure(errc::not_found, "'': cannot open a file with an empty path");
   file f;
   f.path_ = std::move(path);
   // Whoever is to close it is there before it is opened.
@@ -202,7 +201,7 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   const auto handle = co_await file_operation(f.open_->backend, request, f.path_, where);
   if (handle == -ELOOP && mode == open_mode::lock) {
     throw failure(errc::failed_precondition,
-                  f.path_ + ": this is a symbolic link, and none is followed here");
+                  f.path_ + ": symbolic link is not followed: use the path of a regular file");
   }
   if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
   f.open_->number = static_cast<int>(handle);
@@ -254,7 +253,7 @@ task<void> file::truncate(std::uint64_t size, std::source_location where) {
   request.offset = size;
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0) {
-    detail::throw_file_error(r, path_, "cannot cut to " + std::to_string(size) + " bytes");
+    detail::throw_file_error(r, path_, "cannot truncate to " + std::to_string(size) + " bytes");
   }
 }
 
@@ -271,7 +270,7 @@ task<void> file::sync(std::source_location where) {
   if (open->sync_error != 0) {
     detail::throw_file_error(
         open->sync_error, path_,
-        "cannot sync, which has failed before: what was written may be lost, write it anew");
+        "cannot sync after an earlier sync failed, data may be lost; write the file again");
   }
   const file_request request = make_handle_request(op::sync, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
@@ -286,8 +285,8 @@ task<void> file::sync(std::source_location where) {
 task<void> file::close(std::source_location where) {
   if (!open_) co_return;
   LEAT_ASSERT(open_->is_at_home(),
-              "a file is closed on another scheduler than the one on which it was opened");
-  LEAT_ASSERT(!open_->in_use(), "a file is closed while a task uses it");
+              "file closed on another scheduler: close it on the scheduler that opened it");
+  LEAT_ASSERT(!open_->in_use(), "file closed while a task uses it: join the task first");
   const auto open = std::exchange(open_, nullptr);
   file_request request = make_handle_request(op::close, std::exchange(open->number, -1));
   if (open->was_read_from_cache) {
@@ -342,7 +341,8 @@ task<void> make_directories(std::string path) {
     file_request request = make_path_request(op::status, part);
     request.status = &there;
     const auto r = co_await execute_request(request, part, std::source_location::current());
-    if (r == 0 && !there.is_directory) detail::throw_file_error(-ENOTDIR, part, "cannot go in");
+    if (r == 0 && !there.is_directory)
+      detail::throw_file_error(-ENOTDIR, part, "cannot create a directory in it");
     if (r == 0) break;
     if (r != -ENOENT) detail::throw_file_error(r, part, "cannot get the status");
     missing.push_back(end);
@@ -353,7 +353,7 @@ task<void> make_directories(std::string path) {
     missing.pop_back();
     const auto r = co_await execute_request(make_path_request(op::make_directory, part), part,
                                             std::source_location::current());
-    if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot make the directory");
+    if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot create the directory");
     const std::size_t slash = part.find_last_of('/');
     std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
     co_await sync_directory(std::move(above));

@@ -96,7 +96,7 @@ void gather_read::cancel(wait_operation& w) noexcept {
 void gather_read::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const gather_read&>(w);
   out << "'" << self.file_.path() << "' (" << self.next_ - self.under_way_ << " of "
-      << self.ranges_.size() << " pieces are read, " << self.under_way_ << " under way)";
+      << self.ranges_.size() << " ranges read, " << self.under_way_ << " in flight)";
 }
 
 cached_ranges gather_cached(std::span<const file_range> ranges, open_file_cache* files) noexcept {

@@ -16,7 +16,7 @@ std::vector<std::uint64_t> first_global_indexes(std::span<const std::uint64_t> r
   std::vector<std::uint64_t> firsts = {0};
   for (const std::uint64_t records : records_of_files) {
     if (records > permutation::max_size - firsts.back()) {
-      throw failure(errc::invalid_argument, "epoch_order: the files have more than 2^63 records");
+      throw failure(errc::invalid_argument, "epoch_order: files have more than 2^63 records");
     }
     firsts.push_back(firsts.back() + records);
   }

@@ -36,9 +36,9 @@ gather_plan make_gather_plan(std::vector<record_frame>& frames,
     }
     const std::uint64_t more = std::max(f.end(), end) - end;
     if (more > PTRDIFF_MAX - layout.size) {
-      throw failure(errc::invalid_argument, std::string(owner) + ": " +
-                                                std::to_string(frames.size()) +
-                                                " records in one go are too large");
+      throw failure(errc::invalid_argument,
+                    std::string(owner) + ": selection of " + std::to_string(frames.size()) +
+                        " records is too large: select fewer records in one call");
     }
     layout.size += more;
     end += more;

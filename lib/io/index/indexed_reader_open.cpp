@@ -37,18 +37,19 @@ void indexed_reader::check_options(const indexed_reader_options& o) {
   static_cast<void>(epoch_order({}, o.shuffle, 0, o.world, o.shard));  // refuses what cannot be
   if (o.batch_size == 0) throw_error("batch_size is 0, must be 1 or more");
   if (o.max_open_files == 0) throw_error("max_open_files is 0, must be 1 or more");
-  if (o.num_epochs == std::uint64_t{0}) throw_error("num_epochs is 0; leave it out for no limit");
+  if (o.num_epochs == std::uint64_t{0}) throw_error("num_epochs is 0: leave it unset for no limit");
   if (o.corruption.policy == corruption_policy::skip_file) {
     throw_error(
-        "corruption_policy::skip_file: the rest of a file is nowhere in an order of all files; "
-        "take skip_record");
+        "corruption_policy::skip_file is not supported by an index: use "
+        "corruption_policy::skip_record");
   }
 }
 
 void indexed_reader::check_seed(const indexed_reader_options& o) {
   if (o.seed || !o.shuffle || o.world.world_size <= 1) return;
-  throw failure(errc::invalid_argument,
-                o.name + ": give all ranks the same seed, else records are read twice or never");
+  throw failure(errc::invalid_argument, o.name + ": shuffle with " +
+                                            std::to_string(o.world.world_size) +
+                                            " ranks needs a seed: set the same seed in all ranks");
 }
 
 // A rank that never has a record would look for one without end.
@@ -61,11 +62,11 @@ void indexed_reader::check_ranks() const {
   const bool repeats = !by_files && shard.remainder == shard_remainder::repeat;
   if (size() == 0 || repeats || options_.world.world_size <= parts) return;
   throw failure(errc::invalid_argument,
-                options_.name + ": there are " + std::to_string(parts) +
+                options_.name + ": " + std::to_string(parts) +
                     (by_files ? " files with records for " : " records for ") +
                     std::to_string(options_.world.world_size) +
-                    " ranks: one would have nothing to read" +
-                    (by_files ? "; take shard_by::records" : ""));
+                    " ranks, so a rank would have no records" +
+                    (by_files ? ": use shard_by::records" : ": use fewer ranks"));
 }
 
 task<std::unique_ptr<indexed_reader>> indexed_reader::open(braced<std::vector<std::string>> paths,
@@ -103,7 +104,8 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
       order_(records_of(files_), options_.shuffle, seed_or_random(options_.seed), options_.world,
              options_.shard) {
   check_options(options_);
-  if (files_.empty()) throw failure(errc::invalid_argument, options_.name + ": no files");
+  if (files_.empty())
+    throw failure(errc::invalid_argument, options_.name + ": no files: pass one or more paths");
   check_ranks();
 
   std::vector<std::shared_ptr<detail::file_handle>> handles;
@@ -163,7 +165,7 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
   }
   if (ranks.empty()) {
     throw failure(errc::failed_precondition,
-                  options_.name + ": there is no state: give that of each rank");
+                  options_.name + ": no states: pass the state of each rank");
   }
   if (ranks.size() == options_.world.world_size) {
     return restore_from(std::move(ranks[static_cast<std::size_t>(options_.world.rank)]));
@@ -189,54 +191,55 @@ void indexed_reader::restore_from(indexed_reader_state s) {
 
 void indexed_reader::check_files(const indexed_reader_state& s) const {
   const auto throw_error = [this](const std::string& why) {
-    throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
+    throw failure(errc::failed_precondition, options_.name + ": cannot resume: " + why);
   };
   const auto compare = [&](std::uint64_t then, std::uint64_t now, const std::string& what) {
     if (then == now) return;
-    throw_error("the state is of " + std::to_string(then) + ' ' + what + ", these are " +
+    throw_error("state has " + std::to_string(then) + ' ' + what + ", the reader has " +
                 std::to_string(now));
   };
   compare(s.files, identity_.files, "files");
   compare(s.records, identity_.records, "records");
   compare(s.size, identity_.size, "bytes");
   if (s.contents != identity_.contents) {
-    throw_error("the files have other sizes or contents than those of the state, or another order");
+    throw_error("files differ from those of the state in size, contents or order");
   }
   if (s.times != identity_.times) {
-    throw_error("a file has been changed since the state was saved: its time is another one");
+    throw_error("modification time of a file has changed since the state was saved");
   }
 }
 
 void indexed_reader::check_state(const indexed_reader_state& s) const {
   const auto throw_error = [this](const std::string& why) {
-    throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
+    throw failure(errc::failed_precondition, options_.name + ": cannot resume: " + why);
   };
   check_files(s);
   if (s.shuffle != identity_.shuffle) {
-    throw_error(s.shuffle ? "the state is of a shuffled order: set shuffle"
-                          : "the state is of an order without shuffle");
+    throw_error(s.shuffle ? "state was saved with shuffle: set shuffle to true"
+                          : "state was saved without shuffle: set shuffle to false");
   }
   if (options_.seed && s.seed != *options_.seed) {
-    throw_error("the state has the seed " + std::to_string(s.seed) + ", the options have " +
+    throw_error("state has the seed " + std::to_string(s.seed) + ", the options have " +
                 std::to_string(*options_.seed));
   }
   const bool has_begun = s.position > 0 || !s.parts.empty();
   const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
   if (options_.num_epochs && begun > *options_.num_epochs) {
-    throw_error("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
+    throw_error("state has started " + std::to_string(begun) + " epochs, but num_epochs is " +
                 std::to_string(*options_.num_epochs));
   }
   if (!has_begun) return;
   const bool by_files = s.by == shard_by::files;
   if (s.by != options_.shard.by) {
-    throw_error(std::string("the state is in the middle of an epoch that is shared by ") +
-                (by_files ? "files" : "records"));
+    throw_error(std::string("state is in the middle of an epoch with ") +
+                (by_files ? "shard_by::files: set shard_by::files"
+                          : "shard_by::records: set shard_by::records"));
   }
   if (s.is_within_rank_order() && s.world_size != options_.world.world_size) {
-    throw_error("the state is in the middle of an epoch whose files are shared by " +
-                std::to_string(s.world_size) + " ranks, here by " +
-                std::to_string(options_.world.world_size) +
-                ": give restore_ranks() the states of all " + std::to_string(s.world_size));
+    throw_error("state is in the middle of an epoch that divides its files among " +
+                std::to_string(s.world_size) + " ranks, but world_size is " +
+                std::to_string(options_.world.world_size) + ": pass the states of all " +
+                std::to_string(s.world_size) + " ranks to restore_ranks()");
   }
 }
 

@@ -91,13 +91,13 @@ std::optional<std::uint64_t> count_positions(const indexed_reader_state& s) noex
 
 // What is wrong with a state; null when nothing is.
 const char* find_fault(const fields& f) noexcept {
-  if (f.shuffle > 1 || f.by > 1) return "it has a choice that there is not";
-  if (f.state.world_size == 0) return "it is of no rank";
-  if (f.state.epoch > detail::max_epochs) return "it has begun more epochs than anybody counts";
-  if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
+  if (f.shuffle > 1 || f.by > 1) return "unknown value of shuffle or shard_by";
+  if (f.state.world_size == 0) return "world_size is 0";
+  if (f.state.epoch > detail::max_epochs) return "number of epochs is too large";
+  if (f.state.records > permutation::max_size) return "number of records is above 2^63";
   const std::optional<std::uint64_t> positions = count_positions(f.state);
-  if (!positions) return "it has a part that no epoch has";
-  if (f.state.position > *positions) return "its position is behind the end of the epoch";
+  if (!positions) return "invalid part of an epoch";
+  if (f.state.position > *positions) return "position is after the end of the epoch";
   return nullptr;
 }
 
@@ -122,7 +122,7 @@ std::string indexed_reader_state::to_bytes() const {
 indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
                                                       std::string_view reader) {
   const auto throw_error = [reader](errc code, const std::string& why) {
-    throw failure(code, std::string(reader) + ": the state cannot be restored: " + why);
+    throw failure(code, std::string(reader) + ": state cannot be restored: " + why);
   };
   fields f;
   f.state.world_size = 0;  // what is 0 is left out, and this is never 0
@@ -148,17 +148,18 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
       known = known && found;
     }
   } catch (const protozero::exception&) {
-    throw_error(errc::invalid_argument, "its bytes are no state of an indexed_reader");
+    throw_error(errc::invalid_argument, "bytes are not the state of an indexed_reader");
   }
   if (f.version > version) {
-    throw_error(errc::unimplemented, "it is of version " + std::to_string(f.version) +
-                                         ", this is version " + std::to_string(version));
+    throw_error(errc::unimplemented, "it has version " + std::to_string(f.version) +
+                                         ", but this program reads version " +
+                                         std::to_string(version));
   }
   indexed_reader_state& s = f.state;
   try {
     for (const protozero::data_view& p : parts) s.parts.push_back(read_part(p));
   } catch (const protozero::exception&) {
-    throw_error(errc::invalid_argument, "its bytes are no state of an indexed_reader");
+    throw_error(errc::invalid_argument, "bytes are not the state of an indexed_reader");
   }
   s.shuffle = f.shuffle == 1;
   s.by = static_cast<shard_by>(f.by & 1);
@@ -166,7 +167,7 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   s.times = {s.files, f.times[0], f.times[1]};
   if (const char* const fault = find_fault(f)) throw_error(errc::invalid_argument, fault);
   if (!known || s.to_bytes() != bytes) {
-    throw_error(errc::invalid_argument, "its bytes are not as an indexed_reader writes them");
+    throw_error(errc::invalid_argument, "bytes differ from those that an indexed_reader writes");
   }
   return s;
 }

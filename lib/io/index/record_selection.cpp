@@ -7,7 +7,8 @@
 namespace leat {
 
 record_selection record_selection::slice(std::size_t first, std::size_t count) const {
-  LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end");
+  LEAT_ASSERT(first <= size() && count <= size() - first,
+              "record_selection::slice() after the end of the selection");
   record_selection part;
   const auto of = [&](const auto& all) { return all.begin() + static_cast<std::ptrdiff_t>(first); };
   const auto n = static_cast<std::ptrdiff_t>(count);

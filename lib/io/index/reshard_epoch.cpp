@@ -41,8 +41,8 @@ class file_rank_orders {
         drops_(remainder == shard_remainder::drop) {
     if (files_.size() == s.records) return;
     throw failure(errc::failed_precondition,
-                  std::string(reader) + ": the states are of " + std::to_string(s.records) +
-                      " records, and the files have " + std::to_string(files_.size()));
+                  std::string(reader) + ": states have " + std::to_string(s.records) +
+                      " records, but the files have " + std::to_string(files_.size()));
   }
 
   // Goes over to an epoch. `is_over`: what ranks drop at the end of it is nobody's.
@@ -110,13 +110,14 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const indexed_reader_state& s = ranks[r];
     if (order_of(s) != order_of(ranks[0]) || s.world_size != ranks.size()) {
-      throw_error(r, "has read other files than rank 0, or in another order, or is one of others");
+      throw_error(
+          r, "differs from rank 0 in its files, order or world_size: pass the states of one job");
     }
     if (resharded == ranks.end()) continue;
     // Behind it there are whole epochs only.
     const bool same = s.epoch > resharded->epoch ? s.parts.empty() : s.parts == resharded->parts;
     if (s.epoch < resharded->epoch || !same) {
-      throw_error(r, "has not gone on with what others have gone on with");
+      throw_error(r, "was not resumed from the same states as the other ranks");
     }
   }
 }

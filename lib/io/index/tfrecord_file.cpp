@@ -22,7 +22,7 @@ void tfrecord_file::check_options(const tfrecord_file_options& options, const st
                                               std::to_string(max_depth));
   }
   if (options.max_record_size == 0) {
-    throw failure(errc::invalid_argument, path + ": max_record_size must be 1 or more");
+    throw failure(errc::invalid_argument, path + ": max_record_size is 0, must be 1 or more");
   }
 }
 
@@ -42,7 +42,7 @@ task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path, tfrec
   const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
   if (fingerprint != index.fingerprint()) {
     throw failure(errc::failed_precondition,
-                  f.path() + ": the index is not that of this file as it is now; make it anew");
+                  f.path() + ": file does not match its index: build the index again");
   }
   co_return std::make_unique<tfrecord_file>(std::move(f), std::move(index), options);
 }
@@ -53,15 +53,16 @@ tfrecord_file::tfrecord_file(file f, tfrecord_index index, const tfrecord_file_o
       index_(std::move(index)),
       options_(options) {
   check_options(options_, *path_);
-  if (!file_.is_open()) throw failure(errc::failed_precondition, *path_ + ": the file is not open");
+  if (!file_.is_open()) throw failure(errc::failed_precondition, *path_ + ": file is not open");
 }
 
 // ---------------------------------------------------------------------------------------- a record
 
 detail::record_frame tfrecord_file::find(std::uint64_t i, std::size_t position) const {
   if (i >= index_.size()) {
-    throw failure(errc::out_of_range, path() + ": there is no record " + std::to_string(i) +
-                                          ", the file has " + std::to_string(index_.size()));
+    throw failure(errc::out_of_range, path() + ": record " + std::to_string(i) +
+                                          " is out of range: the file has " +
+                                          std::to_string(index_.size()) + " records");
   }
   const tfrecord_index::entry e = index_[i];
   const requested_record w{
@@ -76,7 +77,7 @@ bool tfrecord_file::is_too_large(const requested_record& w) const noexcept {
 
 detail::record_corruption tfrecord_file::too_large(const requested_record& w) const {
   return {.reason = errc::resource_exhausted,
-          .what = "a length of " + std::to_string(w.size - tfrecord_overhead) +
+          .what = "length of " + std::to_string(w.size - tfrecord_overhead) +
                   " bytes is above the limit max_record_size of " +
                   std::to_string(options_.max_record_size)};
 }
@@ -97,10 +98,9 @@ detail::record_corruption tfrecord_file::find_corruption(const requested_record&
   const auto result = framing.find({.bytes = frame, .index = w.index}, found);
   if (found.empty() && result.fault) return *result.fault;
   return {.reason = errc::failed_precondition,
-          .what = "it has a length of " +
-                  std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
-                  " bytes, by the index " + std::to_string(w.size - tfrecord_overhead) +
-                  "; make the index anew"};
+          .what = "length of " + std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
+                  " bytes differs from the index, which has " +
+                  std::to_string(w.size - tfrecord_overhead) + "; build the index again"};
 }
 
 void tfrecord_file::throw_corruption(const requested_record& w,
@@ -110,13 +110,12 @@ void tfrecord_file::throw_corruption(const requested_record& w,
 
 void tfrecord_file::throw_read_error(const requested_record& w, std::int64_t error) const {
   if (error == -ENODATA) {
-    throw failure(errc::data_loss,
-                  position_text(w) + ": the file became shorter while it was read");
+    throw failure(errc::data_loss, position_text(w) + ": file became shorter while it was read");
   }
   if (error == -ECANCELED) throw failure(errc::cancelled, path() + ": read");
   if (error == -ESTALE) {
     throw failure(errc::failed_precondition,
-                  path() + ": the file was changed or replaced after the reader had opened it");
+                  path() + ": file was changed or replaced after the reader opened it");
   }
   detail::throw_file_error(error, position_text(w), "cannot read");
 }
@@ -191,8 +190,8 @@ task<void> tfrecord_file::fill(std::vector<requested_record> all, record_selecti
   detail::gather_plan layout =
       detail::make_gather_plan(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
   if (layout.size > options_.max_selection_size && all.size() > 1) {
-    throw failure(errc::resource_exhausted, path() + ": " + std::to_string(all.size()) +
-                                                " records in one go have " +
+    throw failure(errc::resource_exhausted, path() + ": " + "selection of " +
+                                                std::to_string(all.size()) + " records has " +
                                                 std::to_string(layout.size) +
                                                 " bytes, above the limit max_selection_size of " +
                                                 std::to_string(options_.max_selection_size));

@@ -31,7 +31,7 @@ constexpr std::size_t page_size = 4096;
 constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
 
 [[noreturn]] void throw_shrunk_file(const file& f) {
-  throw failure(errc::data_loss, f.path() + ": the file became shorter while it was read");
+  throw failure(errc::data_loss, f.path() + ": file became shorter while it was read");
 }
 
 // Finds the records of a file by their headers.
@@ -113,10 +113,11 @@ class header_scan {
         .left = size_ - next_offset(),
         .index = index_.size()};
     const detail::framing_result result = framing.find(input, none);
-    std::string what = result.fault ? result.fault->what : "the record is corrupt";
+    std::string what = result.fault ? result.fault->what : "record is corrupt";
     if (result.fault && result.fault->reason == errc::resource_exhausted) {
       // There is no limit here: it is longer than any file can be.
-      what = "truncated: " + std::to_string(input.left) + " bytes are there of a record of " +
+      what = "truncated after " + std::to_string(input.left) +
+             " bytes of a record with a length of " +
              std::to_string(load_little_endian<std::uint64_t>(record.data())) + " bytes";
     }
     throw failure(errc::data_loss, file_.path() + ", " + framing.position_text(index_.size()) +
@@ -128,9 +129,8 @@ class header_scan {
     const compression type = detect_tfrecord_compression(bytes);
     if (type == compression::none) return;
     throw failure(errc::invalid_argument,
-                  file_.path() + ": is compressed with " + std::string(to_string(type)) +
-                      ": only a TFRecord file that is not compressed has an index, since in "
-                      "others no record can be read without those before it");
+                  file_.path() + ": file is compressed with " + std::string(to_string(type)) +
+                      ": only an uncompressed TFRecord file can have an index");
   }
 
   file& file_;
@@ -155,7 +155,7 @@ task<void> require_size(file& f) {
   const file_status now = co_await get_status(f.path());
   if (now.size > 0) co_return;  // it has grown, which the fingerprint will show
   throw failure(errc::failed_precondition,
-                f.path() + ": the file does not tell its size, and can only be read in sequence");
+                f.path() + ": size of the file is unknown: read it sequentially, without an index");
 }
 
 // ----------------------------------------------------------------------------------------- loading
@@ -164,11 +164,11 @@ task<void> require_size(file& f) {
 std::string describe_mismatch(const tfrecord_fingerprint& indexed,
                               const tfrecord_fingerprint& now) {
   if (indexed.size != now.size) {
-    return "has " + std::to_string(now.size) + " bytes, it had " + std::to_string(indexed.size) +
-           " when it was indexed";
+    return "the file has " + std::to_string(now.size) + " bytes, but had " +
+           std::to_string(indexed.size) + " when it was indexed";
   }
-  if (indexed.modified_ns != now.modified_ns) return "was changed since it was indexed";
-  if (indexed.sample != now.sample) return "is another file than the one that was indexed";
+  if (indexed.modified_ns != now.modified_ns) return "the file was changed after it was indexed";
+  if (indexed.sample != now.sample) return "the file is not the one that was indexed";
   return {};
 }
 
@@ -262,16 +262,16 @@ task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location
   file f = co_await file::open(std::move(path), open_mode::read, where);
   const file_status before = f.status();
   if (!before.is_regular) {
-    throw failure(
-        errc::failed_precondition,
-        f.path() + ": only a regular file can be indexed, in others no record has a place");
+    throw failure(errc::failed_precondition,
+                  f.path() + ": not a regular file: only a regular file can be indexed");
   }
   if (before.size == 0) co_await require_size(f);
   header_scan scan(f, where);
   tfrecord_index_builder builder = co_await scan.run();
   const file_status after = co_await get_status(f.path());
   if (!detail::is_unchanged(before, after)) {
-    throw failure(errc::aborted, f.path() + ": the file was changed while it was indexed");
+    throw failure(errc::aborted,
+                  f.path() + ": file was changed while it was indexed: index it again");
   }
   const tfrecord_fingerprint fingerprint = co_await get_fingerprint(f, after);
   co_return std::move(builder).finish(fingerprint);
@@ -285,8 +285,8 @@ task<tfrecord_index> load_tfrecord_index(std::string path, std::string index_pat
   const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(f);
   const std::string why = describe_mismatch(index.fingerprint(), fingerprint);
   if (!why.empty()) {
-    throw failure(errc::failed_precondition, index_path + ": not the index of this file: " +
-                                                 f.path() + " " + why + "; make the index anew");
+    throw failure(errc::failed_precondition, index_path + ": index does not match " + f.path() +
+                                                 ": " + why + "; build the index again");
   }
   co_return index;
 }

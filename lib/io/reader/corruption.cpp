@@ -10,7 +10,7 @@ corruption_report detail::make_file_report(std::string_view path, const std::exc
   } catch (const std::exception& e) {
     report.what = e.what();
   } catch (...) {
-    report.what = "an error of an unknown kind";
+    report.what = "unknown exception";
   }
   return report;
 }
@@ -23,12 +23,12 @@ failure detail::corruption_error(errc reason, const corruption_report& report,
 
 std::string detail::limit_hint(std::uint64_t reports) {
   return "; " + std::to_string(reports) +
-         " were left out before: the limit is corruption_options::max_reports";
+         " earlier reports reach the limit corruption_options::max_reports: raise it to skip more";
 }
 
 std::string detail::too_long_hint(std::uint64_t offset) {
-  return "; what may be a record at offset " + std::to_string(offset) +
-         " is above the limit corruption_options::max_held: searched on within it";
+  return "; possible record at offset " + std::to_string(offset) +
+         " is above the limit corruption_options::max_held: the search continues inside it";
 }
 
 }  // namespace leat

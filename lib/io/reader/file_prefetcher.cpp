@@ -39,7 +39,7 @@ bool file_prefetcher::has_capacity() const noexcept {
 
 void file_prefetcher::find_backend() {
   scheduler* const here = scheduler::current();
-  LEAT_ASSERT(here != nullptr, "file_prefetcher::add() is called from a task");
+  LEAT_ASSERT(here != nullptr, "file_prefetcher::add() outside a task: call it from a task");
   if (!shared_->backend) shared_->backend = &get_file_backend(*here);
 }
 

@@ -56,8 +56,8 @@ framing_result fixed_length_framing::end(const framing_input& input, std::size_t
   result.consumed = input.bytes.size();
   if (input.missing > 0 && input.index == 0) {
     result.fault.emplace();
-    result.fault->what = "the file has " + std::to_string(options_.header_size - input.missing) +
-                         " bytes, its header alone " + std::to_string(options_.header_size);
+    result.fault->what = "file has " + std::to_string(options_.header_size - input.missing) +
+                         " bytes, but header_size is " + std::to_string(options_.header_size);
     result.fault->size = 0;
     return result;
   }

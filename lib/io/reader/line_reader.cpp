@@ -11,12 +11,13 @@ namespace detail {
 
 line_framing::line_framing(const options& o, std::string_view path) : options_(o) {
   if (o.max_line_size == 0) {
-    throw failure(errc::invalid_argument, std::string(path) + ": max_line_size must be 1 or more");
+    throw failure(errc::invalid_argument,
+                  std::string(path) + ": max_line_size is 0, must be 1 or more");
   }
   if (o.skip_header_lines <= PTRDIFF_MAX) return;
   throw failure(errc::invalid_argument, std::string(path) + ": skip_header_lines is " +
                                             std::to_string(o.skip_header_lines) +
-                                            ", which is a number below 0");
+                                            ", must be at most 2^63 - 1");
 }
 
 decompressed_stream_options line_framing::stream(const file_status&) const noexcept {

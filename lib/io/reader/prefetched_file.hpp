@@ -213,7 +213,8 @@ struct file_prefetcher::entry final : file_request,
     file->number = static_cast<int>(result);
     if (found.is_directory) detail::throw_file_error(-EISDIR, name, "cannot read");
     if (found.is_stream) {
-      throw failure(errc::failed_precondition, name + ": a pipe or a device is no whole file");
+      throw failure(errc::failed_precondition,
+                    name + ": pipe or device cannot be prefetched: use whole_file_reader");
     }
     check_size(found.size);
     if (all->options.direct && found.size > 0) {
@@ -242,10 +243,10 @@ struct file_prefetcher::entry final : file_request,
     got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
     if (is_direct && got % detail::prefetch_direct_unit != 0 && got < found.size) end_direct();
     if (found.size > 0 && result == 0) {
-      throw failure(
-          errc::data_loss,
-          name + ": the file became shorter while it was read: " + std::to_string(found.size) +
-              " bytes when it was opened, end at offset " + std::to_string(got));
+      throw failure(errc::data_loss,
+                    name +
+                        ": file became shorter while it was read: " + std::to_string(found.size) +
+                        " bytes when it was opened, end at offset " + std::to_string(got));
     }
     if (result == 0 || got == found.size) return finish();
     return start_read();

@@ -34,11 +34,11 @@ basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
       corruption_(options.corruption),
       stream_(file_, framing_.stream(file_.status()), F::headroom),
       to_skip_(framing_.first_record()) {
-  static_assert(detail::record_framing<F>,
-                "the framing lacks a member, or has it with another type: see "
-                "io/reader/record_framing.hpp");
+  static_assert(
+      detail::record_framing<F>,
+      "framing lacks a member, or has it with another type: see io/reader/record_framing.hpp");
   static_assert(!detail::is_incomplete_framing<F>,
-                "the framing has some of the members of framing_with_record_start or "
+                "framing has some of the members of framing_with_record_start or "
                 "framing_with_candidates, but not all: see io/reader/record_framing.hpp");
 }
 
@@ -275,7 +275,9 @@ void basic_record_reader<F>::check_policy(const detail::record_corruption& d) co
   const std::uint64_t before = statistics_.reports + (search_ ? 1 : 0);
   std::string hint;
   if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
-    hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
+    hint =
+        "; the offset of the next record is unknown: set corruption_policy::resync to search for "
+        "it";
   } else if (corruption_.policy != corruption_policy::fail) {
     if (before < corruption_.max_reports) return;
     hint = detail::limit_hint(before);

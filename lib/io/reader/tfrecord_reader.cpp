@@ -25,17 +25,17 @@ record_corruption make_scan_corruption(const tfrecord_scan& scan, const framing_
   record_corruption d;
   if (scan.status == tfrecord_scan_status::too_large) {
     d.reason = errc::resource_exhausted;
-    d.what = "a length of " + std::to_string(scan.length) + " bytes is above the limit " +
+    d.what = "length of " + std::to_string(scan.length) + " bytes is above the limit " +
              "max_record_size of " + std::to_string(max_record_size);
     if (scan.needed > scan.length) d.size = scan.needed;
     return d;
   }
   d.expected_crc = wrong.expected;
   d.actual_crc = wrong.actual;
-  d.what = "the checksum of the length is wrong: " + to_text(wrong);
+  d.what = "checksum of the length is wrong: " + to_text(wrong);
   if (input.index == 0) {
-    d.what += input.inflated ? "; is this file, once inflated, a TFRecord file?"
-                             : "; is this a TFRecord file, and not a compressed one?";
+    d.what += input.inflated ? "; the inflated data may not be a TFRecord file"
+                             : "; the file may be compressed, or not a TFRecord file";
   }
   return d;
 }
@@ -51,7 +51,8 @@ std::optional<checksum_mismatch> compare_checksums(std::uint32_t masked, std::ui
 
 tfrecord_framing::tfrecord_framing(const options& o, std::string_view path) : options_(o) {
   if (o.max_record_size > 0) return;
-  throw failure(errc::invalid_argument, std::string(path) + ": max_record_size must be 1 or more");
+  throw failure(errc::invalid_argument,
+                std::string(path) + ": max_record_size is 0, must be 1 or more");
 }
 
 decompressed_stream_options tfrecord_framing::stream(const file_status&) const noexcept {
@@ -91,8 +92,8 @@ framing_result tfrecord_framing::find(const framing_input& input,
     result.left_over = there;
   } else {
     result.fault.emplace();
-    result.fault->what = "truncated: " + std::to_string(there) + " of " + std::to_string(needed) +
-                         " bytes are there";
+    result.fault->what =
+        "truncated after " + std::to_string(there) + " of " + std::to_string(needed) + " bytes";
     if (countable) result.fault->size = needed;
     result.fault->may_be_tail = tolerated && !beyond_limit;
   }
@@ -113,7 +114,7 @@ std::optional<checksum_mismatch> tfrecord_framing::contradicts(range_checksums& 
 record_corruption tfrecord_framing::make_corruption(std::uint64_t size,
                                                     const checksum_mismatch& wrong) {
   record_corruption d;
-  d.what = "the checksum of the payload of " + std::to_string(size - tfrecord_overhead) +
+  d.what = "checksum of the payload of " + std::to_string(size - tfrecord_overhead) +
            " bytes is wrong: " + to_text(wrong);
   d.expected_crc = wrong.expected;
   d.actual_crc = wrong.actual;

@@ -7,7 +7,8 @@ namespace detail {
 
 whole_file_framing::whole_file_framing(const options& o, std::string_view path) : options_(o) {
   if (o.max_file_size > 0) return;
-  throw failure(errc::invalid_argument, std::string(path) + ": max_file_size must be 1 or more");
+  throw failure(errc::invalid_argument,
+                std::string(path) + ": max_file_size is 0, must be 1 or more");
 }
 
 // In one piece, which then need not be put together.

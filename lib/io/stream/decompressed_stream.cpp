@@ -179,7 +179,7 @@ void decompressed_stream::end_stream(const inflate_result& r) {
   found.reason = code_of(end.status);
   found.what = describe(end);
   if (end.status == inflate_status::truncated && options_.tolerate_truncation) {
-    found.what += " at byte " + std::to_string(end.offset) + " of the file, which is tolerated";
+    found.what += " at offset " + std::to_string(end.offset) + " of the file, which is tolerated";
     truncation_ = std::move(found);
   } else {
     fault_ = std::move(found);
@@ -199,7 +199,7 @@ std::uint64_t decompressed_stream::seek(std::uint64_t offset) {
   if (view().end() == 0) return 0;
   if (file_.status().is_stream) {
     throw failure(errc::unimplemented,
-                  file_.path() + ": this file can only be read from its beginning to its end");
+                  file_.path() + ": pipe or device cannot seek: read it once from its beginning");
   }
   source_.seek(0);
   if (inflation_) inflation_->restart();

@@ -28,11 +28,11 @@ void require(std::size_t value, std::size_t limit, const char* option, std::stri
 
 // No more than the file has, where that is known.
 std::size_t useful_chunk_size(const read_options& options, const file& f) {
-  if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
+  if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": file is not open");
   check(options, f.path());
   if (options.regular_only && !f.status().is_regular) {
     throw failure(errc::failed_precondition,
-                  f.path() + ": this is no regular file, and read_options::regular_only is set");
+                  f.path() + ": not a regular file, but read_options::regular_only is set");
   }
   const std::size_t wanted = options.chunk_size;
   const std::uint64_t size = f.status().size;
@@ -243,7 +243,7 @@ task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
   }
   ended_ = true;
   if (view_.end() < file_.status().size) {
-    throw failure(errc::data_loss, file_.path() + ": the file became shorter while it was read: " +
+    throw failure(errc::data_loss, file_.path() + ": file became shorter while it was read: " +
                                        std::to_string(file_.status().size) +
                                        " bytes when it was opened, end at offset " +
                                        std::to_string(view_.end()));

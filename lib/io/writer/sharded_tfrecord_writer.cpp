@@ -29,19 +29,19 @@ void check(const sharded_tfrecord_writer_options& o, const std::string& prefix) 
   const auto throw_error = [&](const std::string& what) {
     throw failure(errc::invalid_argument, prefix + ": sharded_tfrecord_writer_options::" + what);
   };
-  if (o.max_records == 0) throw_error("max_records is 0");
-  if (o.max_bytes == 0) throw_error("max_bytes is 0");
+  if (o.max_records == 0) throw_error("max_records is 0, must be 1 or more");
+  if (o.max_bytes == 0) throw_error("max_bytes is 0, must be 1 or more");
   if (o.shard_count > max_open_shards) {
     throw_error("shard_count is " + std::to_string(o.shard_count) + ", must be at most " +
                 std::to_string(max_open_shards));
   }
   const bool limited = o.max_records != UINT64_MAX || o.max_bytes != UINT64_MAX;
   if (o.shard_count > 0 && limited) {
-    throw_error(
-        "shard_count says how many files there are: then neither max_records nor max_bytes can");
+    throw_error("shard_count is " + std::to_string(o.shard_count) +
+                ": set either shard_count, or max_records and max_bytes");
   }
   if (o.suffix.find('/') != std::string::npos)
-    throw_error("suffix is no part of a name: " + o.suffix);
+    throw_error("suffix is '" + o.suffix + "', must not contain '/'");
   detail::check(o.file, prefix);
 }
 
@@ -60,8 +60,7 @@ std::string shard_path(std::string_view prefix, std::size_t index, std::size_t c
 task<sharded_tfrecord_writer> sharded_tfrecord_writer::open(
     std::string prefix, sharded_tfrecord_writer_options options) {
   if (prefix.empty()) {
-    throw failure(errc::invalid_argument,
-                  "sharded_tfrecord_writer: the prefix of the paths is empty");
+    throw failure(errc::invalid_argument, "sharded_tfrecord_writer: prefix of the paths is empty");
   }
   check(options, prefix);
   sharded_tfrecord_writer writer(std::move(prefix), std::move(options));

@@ -37,7 +37,8 @@ std::optional<std::uint64_t> parse_note(std::string_view text, const std::string
   const char* const end = number.data() + number.size();
   const auto [behind, error] = std::from_chars(number.data(), end, size);
   if (!whole || error != std::errc() || behind != end) {
-    throw failure(errc::data_loss, path + ": does not tell how long a file was: nothing is cut");
+    throw failure(errc::data_loss,
+                  path + ": invalid size in the note of an append: the file was not truncated");
   }
   return size;
 }
@@ -59,28 +60,27 @@ task<std::uint64_t> count_records(const file& f, tfrecord_appender_options optio
   } catch (const failure& e) {
     if (e.code() != errc::data_loss) throw;
     throw failure(errc::data_loss, detail::without_code_message(e) +
-                                       "; nothing can be appended: write its whole records to a "
-                                       "new file");
+                                       "; cannot append: copy the intact records to a new file");
   }
   if (reader->position().offset != f.status().size) {
-    throw failure(errc::aborted, f.path() + ": somebody else writes to the file");
+    throw failure(errc::aborted,
+                  f.path() + ": file was changed by another writer: use one writer per file");
   }
   co_return reader->position().index;
 }
 
 task<void> check_kind(file& f) {
   if (!f.status().is_regular) {
-    throw failure(errc::invalid_argument, f.path() + ": only to a regular file can be appended");
+    throw failure(errc::invalid_argument,
+                  f.path() + ": not a regular file: append only to regular files");
   }
   std::array<std::byte, compression_sample_size> beginning;
   const std::size_t size = co_await f.read_at(0, beginning);
   const auto kind = detect_tfrecord_compression(byte_view(beginning).first(size));
   if (kind != compression::none) {
     throw failure(errc::invalid_argument, f.path() +
-                                              ": nothing can be appended to a file that is "
-                                              "compressed (" +
-                                              std::string(to_string(kind)) +
-                                              "): write another one");
+                                              ": cannot append to a file that is compressed with " +
+                                              std::string(to_string(kind)) + ": write a new file");
   }
 }
 
@@ -93,8 +93,7 @@ task<void> check_index(std::string path) {
     if (e.code() != errc::not_found) throw;
     co_return;
   }
-  throw failure(errc::invalid_argument,
-                path + ": the index would take the place of what is no regular file");
+  throw failure(errc::invalid_argument, path + ": not a regular file: the index would replace it");
 }
 
 }  // namespace
@@ -110,9 +109,8 @@ class tfrecord_appender::note {
     } catch (const failure& e) {
       if (e.code() != errc::already_exists) throw;
       throw failure(errc::already_exists,
-                    path + ": " + n->path_ +
-                        " says that somebody appends to the file, or was interrupted; if nobody "
-                        "does, roll_back_append() makes it what it was before");
+                    path + ": append is in progress or was interrupted, according to " + n->path_ +
+                        "; if it was interrupted, call roll_back_append() to undo it");
     }
     n->handle_ = n->file_.open_handle();
     co_return n;
@@ -251,9 +249,9 @@ task<bool> roll_back_append(std::string path) {
   if (const auto size = parse_note(text, note_path)) {
     file f = co_await file::open(path, open_mode::read_write);
     if (f.status().size < *size) {
-      throw failure(errc::data_loss, path + ": has " + std::to_string(f.status().size) +
-                                         " bytes, and had " + std::to_string(*size) +
-                                         " before the append of which " + note_path + " tells");
+      throw failure(errc::data_loss, path + ": file has " + std::to_string(f.status().size) +
+                                         " bytes, but had " + std::to_string(*size) +
+                                         " before the append according to " + note_path);
     }
     co_await f.truncate(*size);
     co_await f.sync();

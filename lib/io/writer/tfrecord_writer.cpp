@@ -27,13 +27,14 @@ void detail::check(const tfrecord_writer_options& options, const std::string& pa
   check_size(options.output_buffer_size, deflater::smallest_output,
              "tfrecord_writer_options::output_buffer_size", path);
   if (options.flush_mode == deflate_flush::finish) {
-    throw failure(
-        errc::invalid_argument,
-        path + ": tfrecord_writer_options::flush_mode cannot be finish: close() finishes");
+    throw failure(errc::invalid_argument, path +
+                                              ": tfrecord_writer_options::flush_mode must not be "
+                                              "finish: use close() to finish the stream");
   }
   if (options.index && options.compression_type != compression::none) {
-    throw failure(errc::invalid_argument,
-                  path + ": tfrecord_writer_options::index is for a file that is not compressed");
+    throw failure(errc::invalid_argument, path +
+                                              ": tfrecord_writer_options::index is not supported "
+                                              "for a compressed file: set compression::none");
   }
 }
 

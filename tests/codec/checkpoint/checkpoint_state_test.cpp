@@ -90,28 +90,33 @@ TEST_CASE("checkpoint_state: an empty text is an empty state", "[codec]") {
 }
 
 TEST_CASE("checkpoint_state: what is none is refused with its line", "[codec]") {
-  CHECK(contains(refused("\x89LCK"), "line 1: a field should begin here, not '\\x89'"));
-  CHECK(contains(refused("\n\nmodel_path: 'x'"), "line 3: there is no field 'model_path'"));
-  CHECK(contains(refused("model_checkpoint_path 'x'"), "there is no ':'"));
-  CHECK(contains(refused(std::string(1000, 'a')),
-                 "line 1: behind '" + std::string(32, 'a') + "'... there is no ':'"));
-  CHECK(contains(refused("model_checkpoint_path: 7"), "a string should stand here, not '7'"));
-  CHECK(contains(refused("model_checkpoint_path:"), "a string should stand here, not the end"));
-  CHECK(contains(refused("model_checkpoint_path: 'x"), "a string has no end in its line"));
-  CHECK(contains(refused("model_checkpoint_path: 'x\n'"), "line 1: a string has no end"));
-  CHECK(contains(refused("model_checkpoint_path: 'x\\"), "means nothing"));
-  CHECK(contains(refused("model_checkpoint_path: '\\q'"), "means nothing"));
-  CHECK(contains(refused("model_checkpoint_path: '\\xg'"), "digits are missing"));
-  CHECK(contains(refused("model_checkpoint_path: '\\u12'"), "digits are missing"));
-  CHECK(contains(refused("model_checkpoint_path: '\\ud800'"), "no such character"));
-  CHECK(contains(refused("all_model_checkpoint_paths: ['a' 'b'"), "should go on or end here"));
-  CHECK(contains(refused("all_model_checkpoint_paths: ['a',]"), "a string should stand here"));
-  CHECK(contains(refused("last_preserved_timestamp: soon"), "a number should stand here"));
-  CHECK(contains(refused("last_preserved_timestamp: 0x10"), "a number should stand here"));
-  CHECK(contains(refused("last_preserved_timestamp: 1.2.3"), "a number should stand here"));
+  CHECK(contains(refused("\x89LCK"), "line 1: expected the name of a field, found '\\x89'"));
+  CHECK(contains(refused("\n\nmodel_path: 'x'"), "line 3: unknown field 'model_path'"));
+  CHECK(contains(refused("model_checkpoint_path 'x'"),
+                 "expected ':' after the field 'model_checkpoint_path', found"));
+  CHECK(contains(
+      refused(std::string(1000, 'a')),
+      "line 1: expected ':' after the field '" + std::string(32, 'a') + "'..., found the end"));
+  CHECK(contains(refused("model_checkpoint_path: 7"), "expected a quoted string, found '7'"));
+  CHECK(contains(refused("model_checkpoint_path:"),
+                 "expected a quoted string, found the end of the text"));
+  CHECK(contains(refused("model_checkpoint_path: 'x"),
+                 "string is not closed at the end of its line"));
+  CHECK(contains(refused("model_checkpoint_path: 'x\n'"), "line 1: string is not closed"));
+  CHECK(contains(refused("model_checkpoint_path: 'x\\"), "unknown escape sequence"));
+  CHECK(contains(refused("model_checkpoint_path: '\\q'"), "unknown escape sequence"));
+  CHECK(contains(refused("model_checkpoint_path: '\\xg'"), "too few digits"));
+  CHECK(contains(refused("model_checkpoint_path: '\\u12'"), "too few digits"));
+  CHECK(contains(refused("model_checkpoint_path: '\\ud800'"), "not a valid character"));
+  CHECK(contains(refused("all_model_checkpoint_paths: ['a' 'b'"),
+                 "expected ',' or ']' in a list, found the end"));
+  CHECK(contains(refused("all_model_checkpoint_paths: ['a',]"), "expected a quoted string"));
+  CHECK(contains(refused("last_preserved_timestamp: soon"), "expected a number"));
+  CHECK(contains(refused("last_preserved_timestamp: 0x10"), "expected a number"));
+  CHECK(contains(refused("last_preserved_timestamp: 1.2.3"), "expected a number"));
   for (const char* const value : {"nan", "-nan", "inf", "-inf", "infinity"}) {
     const std::string text = "all_model_checkpoint_timestamps: " + std::string(value);
-    CHECK(contains(refused(text), "a number should stand here, not '" + std::string(value)));
+    CHECK(contains(refused(text), "expected a number, found '" + std::string(value)));
   }
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("checkpoint_table: every truncation is found", "[codec]") {
   for (std::size_t size = 0; size < b.size(); ++size) {
     const outcome o = decoding({b.data(), size});
     REQUIRE(o.code == errc::data_loss);
-    REQUIRE(contains(o.text, "it ends within its"));
+    REQUIRE(contains(o.text, "file ends within the"));
   }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("checkpoint_table: every bit counts", "[codec]") {
 TEST_CASE("checkpoint_table: what is none, and one of a later version", "[codec]") {
   const outcome other = decoding(leat::as_bytes("model_checkpoint_path: \"x\"\n"));
   CHECK(other.code == errc::invalid_argument);
-  CHECK(contains(other.text, "this is no checkpoint"));
+  CHECK(contains(other.text, "file is not a checkpoint"));
   CHECK(decoding({}).code == errc::data_loss);
 
   bytes b = sample().encode();
@@ -127,7 +127,7 @@ TEST_CASE("checkpoint_table: what is none, and one of a later version", "[codec]
   mend(b);
   const outcome later = decoding(b);
   CHECK(later.code == errc::unimplemented);
-  CHECK(contains(later.text, "the checkpoint is of version 2, this leat knows version 1"));
+  CHECK(contains(later.text, "checkpoint has version 2, but this program reads version 1"));
 }
 
 // Changes a number of the table, with checksums that are right.
@@ -144,7 +144,7 @@ TEST_CASE("checkpoint_table: lengths that somebody made up are not followed", "[
     CHECK(o.code == errc::data_loss);
     CHECK(contains(o.text, why));
   };
-  refused(changed(12, UINT32_MAX, 4), "more entries than its table");
+  refused(changed(12, UINT32_MAX, 4), "number of entries exceeds the size of the table");
   refused(changed(16, UINT64_MAX, 8), "contradict");
   refused(changed(16, 41, 8), "contradict");
   refused(changed(24, 10, 8), "contradict");
@@ -152,11 +152,11 @@ TEST_CASE("checkpoint_table: lengths that somebody made up are not followed", "[
   refused(changed(24, 5000, 8), "do not fill the file");
   refused(changed(40, 65535, 2), "ends within an entry");
   refused(changed(first, 65535, 2), "ends within an entry");
-  refused(changed(first + 4, 0, 4), "no whole number of elements");
-  refused(changed(first + 4, 3, 4), "no whole number of elements");
-  refused(changed(first + 8, 7, 8), "is not where it should be");
-  refused(changed(first + 16, UINT64_MAX & ~std::uint64_t{7}, 8), "behind the end of the file");
-  refused(changed(first + 16, 16, 8), "is not where it should be");
+  refused(changed(first + 4, 0, 4), "must have a multiple of its element size 0");
+  refused(changed(first + 4, 3, 4), "must have a multiple of its element size 3");
+  refused(changed(first + 8, 7, 8), "has offset 7, must have ");
+  refused(changed(first + 16, UINT64_MAX & ~std::uint64_t{7}, 8), " exceeds the file size of ");
+  refused(changed(first + 16, 16, 8), ", must have ");
 }
 
 TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
@@ -165,7 +165,7 @@ TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
   t.assign_offsets();
   const outcome o = decoding(t.encode());
   CHECK(o.code == errc::data_loss);
-  CHECK(contains(o.text, "entry 'step' is there twice"));
+  CHECK(contains(o.text, "entry 'step' occurs twice"));
 }
 
 TEST_CASE("checkpoint_table: what does not fit is refused before it is written", "[codec]") {
@@ -177,15 +177,16 @@ TEST_CASE("checkpoint_table: what does not fit is refused before it is written",
   };
   checkpoint_table long_name;
   long_name.entries.push_back(entry(std::string(65'536, 'n'), "", 1, 0, 0));
-  CHECK(contains(refusal_of(long_name), "a name of 65536 bytes is too long"));
+  CHECK(
+      contains(refusal_of(long_name), "name of a value has 65536 bytes, must have at most 65535"));
   checkpoint_table huge;
   huge.entries.push_back(entry("a", "", 1, INT64_MAX, 0));
-  CHECK(contains(refusal_of(huge), "cannot be larger than 2^63 bytes"));
+  CHECK(contains(refusal_of(huge), "checkpoint is larger than 2^63 bytes"));
   checkpoint_table many;
   for (int i = 0; i < 2200; ++i) {
     many.entries.push_back(entry(std::string(65'000, 'n') + std::to_string(i), "", 1, 0, 0));
   }
-  CHECK(contains(refusal_of(many), "put several values into one"));
+  CHECK(contains(refusal_of(many), "combine several values into one"));
 }
 
 TEST_CASE("checkpoint_table: changes at random are refused, or are a table like any other",

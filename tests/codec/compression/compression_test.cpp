@@ -30,8 +30,7 @@ TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", 
 TEST_CASE("compression: D8, F16, K40 an unknown name is refused, and named", "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
-    CHECK(leat_test::contains(what, "'" + text + "'"));
-    CHECK(leat_test::contains(what, "GZIP"));
+    CHECK(leat_test::contains(what, "unknown compression '" + text + "': use none, ZLIB, GZIP"));
   }
 }
 

@@ -166,7 +166,7 @@ TEST_CASE("deflater: an option out of range is refused by its name", "[codec]") 
   CHECK(contains(refusal({.mem_level = 10}), "mem_level is 10"));
   CHECK(contains(refusal({.strategy = static_cast<deflate_strategy>(9)}), "strategy is 9"));
   CHECK(contains(leat_test::refusal([] { return leat::deflater(compression::none); }),
-                 "ZLIB or GZIP"));
+                 "format must be compression::zlib or compression::gzip"));
 }
 
 }  // namespace deflater_test

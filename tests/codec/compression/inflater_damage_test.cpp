@@ -142,7 +142,7 @@ TEST_CASE("inflater: says which check failed, where, and what was expected", "[c
   r = inflate_all(compression::gzip, gzip, 1).result;
   CHECK(r.status == status::bad_size);
   CHECK(leat::describe(r) ==
-        "the size of the inflated data (modulo 2^32) is wrong: expected 101, actual 100");
+        "size of the inflated data (modulo 2^32) is wrong: expected 101, actual 100");
   std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
   zlib[zlib.size() - 1] ^= 1;
   r = inflate_all(compression::zlib, zlib).result;

@@ -430,8 +430,7 @@ TEST_CASE("csv_block: selected fields of records with others behind", "[codec]")
       {.select = {1, 3}});
   CHECK(same_in_all_places(decoder, all).columns[1].values<float>()[299] == 2.5F);
   all[250] = "x,1,y";
-  CHECK(same_in_all_places(decoder, all).error.find("the number of fields is 1") !=
-        std::string::npos);
+  CHECK(same_in_all_places(decoder, all).error.find("number of fields is 1") != std::string::npos);
 }
 
 TEST_CASE("csv_block: fields too many in one record and too few in the next are seen", "[codec]") {
@@ -444,7 +443,7 @@ TEST_CASE("csv_block: fields too many in one record and too few in the next are 
             .error);
   all[7] = "\"a";
   all[8] = "b\",c";
-  CHECK(same_in_all_places(decoder, all).error.find("never closed") != std::string::npos);
+  CHECK(same_in_all_places(decoder, all).error.find("no closing quote") != std::string::npos);
 }
 
 TEST_CASE("csv_block: quotes around fields, and none where they are text", "[codec]") {

@@ -73,11 +73,11 @@ TEST_CASE("decode_example: no byte is an Example without features", "[codec]") {
 }
 
 TEST_CASE("decode_example: what is none is refused", "[codec]") {
-  CHECK(contains(refusal("a line of text"), "record 0 is no tf.train.Example"));
-  CHECK(contains(refusal(from_hex("1801")), "neither features nor lists"));
+  CHECK(contains(refusal("a line of text"), "record 0 is not a tf.train.Example"));
+  CHECK(contains(refusal(from_hex("1801")), "neither features nor feature lists"));
   CHECK(contains(refusal(from_hex("0a05")), "a length that exceeds the remaining bytes"));
   CHECK(
-      contains(refusal(from_hex("0a0e0a0c0a0161120712050a03000000")), "floats that is cut short"));
+      contains(refusal(from_hex("0a0e0a0c0a0161120712050a03000000")), "floats that is truncated"));
 }
 
 }  // namespace decode_example_test

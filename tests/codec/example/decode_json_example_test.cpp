@@ -57,9 +57,9 @@ TEST_CASE("J20: an Example of its JSON text, and the same shape", "[codec]") {
 }
 
 TEST_CASE("J21: what is no JSON", "[codec]") {
-  CHECK(error_of("{]") == "record 0: the text is no JSON at byte 2");
-  CHECK(error_of("").starts_with("record 0: the text is no JSON"));
-  CHECK(error_of("{'features': {}}").starts_with("record 0: the text is no JSON"));
+  CHECK(error_of("{]") == "record 0: text is not valid JSON at byte 2");
+  CHECK(error_of("").starts_with("record 0: text is not valid JSON"));
+  CHECK(error_of("{'features': {}}").starts_with("record 0: text is not valid JSON"));
   try {
     static_cast<void>(decode_json_example(tensor::of({2}, {"{}", "{]"})));
     FAIL("decoded");
@@ -95,7 +95,7 @@ TEST_CASE("decode_json_example: bytes are base64 of either alphabet", "[codec]")
   CHECK(bytes("-_-_") == written("\xfb\xff\xbf"));
   for (const char* text : {"Q", "QQ=", "Q===", "QQ==QQ==", "Q!Q=", "Q Q="}) {
     CHECK(error_of(feature(std::string(R"({"bytesList": {"value": [")") + text + R"("]}})")) ==
-          "record 0: feature 'a': a value that is no base64");
+          "record 0: feature 'a': value is not a valid base64");
   }
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("decode_json_example: integers as numbers, strings and with a point", 
   CHECK(int_of("3.0") == written(3));
   for (const char* text : {"1.5", "9223372036854775808", "1e19", R"("x")", "true", "null", "[]"}) {
     CHECK(error_of(feature(R"({"int64List": {"value": [)" + std::string(text) + "]}}")) ==
-          "record 0: feature 'a': a value that is no int64");
+          "record 0: feature 'a': value is not a valid int64");
   }
 }
 
@@ -122,14 +122,14 @@ TEST_CASE("decode_json_example: floats, and those JSON has no number for", "[cod
   CHECK(float_of(R"("Infinity")") == std::numeric_limits<float>::infinity());
   CHECK(float_of(R"("-Infinity")") == -std::numeric_limits<float>::infinity());
   CHECK(error_of(feature(R"({"floatList": {"value": [1e39]}})")) ==
-        "record 0: feature 'a': a value that is no number a float can hold");
+        "record 0: feature 'a': value is not a valid float32");
   CHECK(error_of(feature(R"({"floatList": {"value": [true]}})")) ==
-        "record 0: feature 'a': a value that is no number");
+        "record 0: feature 'a': value is not a valid number");
 }
 
 TEST_CASE("decode_json_example: a number that no double holds is refused, wherever it stands",
           "[codec]") {
-  const std::string why = "record 0: a number in the text is beyond the range of float64";
+  const std::string why = "record 0: number is out of range for float64";
   CHECK(error_of("926e23372") == why);
   CHECK(error_of(R"({"features": -1e999})") == why);
   CHECK(error_of(feature(R"({"floatList": {"value": [1e400]}})")) == why);
@@ -139,29 +139,29 @@ TEST_CASE("decode_json_example: a name that stands twice in an object is refused
   const std::string one = R"("a": {"int64List": {"value": [1]}})";
   const std::string two = R"("a": {"int64List": {"value": [2]}})";
   CHECK(error_of(R"({"features": {"feature": {)" + one + ", " + two + "}}}") ==
-        "record 0: the name 'a' stands twice in an object");
+        "record 0: name 'a' occurs twice in an object");
   CHECK(error_of(feature(R"({"int64List": {"value": [1], "value": [2]}})")) ==
-        "record 0: the name 'value' stands twice in an object");
+        "record 0: name 'value' occurs twice in an object");
   CHECK(error_of(R"({"features": null, "features": {}})") ==
-        "record 0: the name 'features' stands twice in an object");
+        "record 0: name 'features' occurs twice in an object");
   const std::string other = R"("b": {"int64List": {"value": [2]}})";
   CHECK_FALSE(
       decode_json_example(R"({"features": {"feature": {)" + one + ", " + other + "}}}").empty());
 }
 
 TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
-  CHECK(error_of(R"({"other": {}})") == "record 0: the field 'other' is none of an Example");
-  CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: the field 'x' is none of Features");
+  CHECK(error_of(R"({"other": {}})") == "record 0: unknown field 'other' in an Example");
+  CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: unknown field 'x' in Features");
   CHECK(error_of(feature(R"({"doubleList": {}})")) ==
-        "record 0: the field 'doubleList' is none of a Feature");
+        "record 0: unknown field 'doubleList' in a Feature");
   CHECK(error_of(feature(R"({"int64List": {"values": []}})")) ==
-        "record 0: the field 'values' is none of a list");
+        "record 0: unknown field 'values' in a list");
   CHECK(error_of(feature(R"({"int64List": {}, "floatList": {}})")) ==
-        "record 0: feature 'a' has more than one kind");
-  CHECK(error_of("[]") == "record 0: an Example is an object in JSON");
-  CHECK(error_of(feature("3")) == "record 0: a Feature is an object in JSON");
+        "record 0: feature 'a' has more than one list");
+  CHECK(error_of("[]") == "record 0: expected a JSON object for an Example");
+  CHECK(error_of(feature("3")) == "record 0: expected a JSON object for a Feature");
   CHECK(error_of(feature(R"({"int64List": {"value": 3}})")) ==
-        "record 0: 'value' is an array in JSON");
+        "record 0: expected a JSON array for 'value'");
 }
 
 }  // namespace decode_json_example_test

@@ -178,8 +178,9 @@ TEST_CASE("example_fields: what a record has counts, not the default", "[codec]"
 TEST_CASE("example_fields: a required feature that is missing", "[codec]") {
   CHECK(error_of(example_builder().add("l", leat::feature_values()).serialize(),
                  required_field<&drawing::label>("l")) ==
-        "record 0, feature 'l': required, of int64, and missing: make it an optional_field if it "
-        "may be: invalid argument");
+        "record 0, feature 'l': required feature of type int64 is missing: use optional_field() if "
+        "it "
+        "is optional: invalid argument");
 }
 
 TEST_CASE("example_fields: another type or number is refused as an example_parser does it",
@@ -307,9 +308,9 @@ TEST_CASE("example_fields: what makes no sense is refused at once", "[codec]") {
     }
     return {};
   };
-  CHECK(refusal({}) == "example_fields: no field: invalid argument");
+  CHECK(refusal({}) == "example_fields: no fields: pass one or more: invalid argument");
   CHECK(refusal({required_field<&drawing::label>("k"), optional_field<&drawing::parent>("k")}) ==
-        "example_fields: feature 'k': wanted by two fields: invalid argument");
+        "example_fields: feature 'k' has two fields: pass one: invalid argument");
 }
 
 // What both make of a record, and whether it was read.

@@ -93,7 +93,7 @@ TEST_CASE("Example: lengths of any number of bytes are read the same", "[codec]"
       lengths too_long;
       too_long.of[place] = 6;
       CHECK(error_of(all_kinds, {example({}, "a"), example(too_long, text)})
-                .starts_with("record 1 is no tf.train.Example: "));
+                .starts_with("record 1 is not a tf.train.Example: "));
     }
   }
 }

@@ -141,7 +141,7 @@ TEST_CASE("X11: unknown fields are skipped", "[codec]") {
 
 TEST_CASE("X13: what is cut short is an error that does not show the record", "[codec]") {
   const std::string what = error_of("0a0e0a0c0a0361676512051a030a01", "age", dtype::int64);
-  CHECK(what.starts_with("record 0 is no tf.train.Example: "));
+  CHECK(what.starts_with("record 0 is not a tf.train.Example: "));
   CHECK(what.find("age") == std::string::npos);
 }
 
@@ -149,13 +149,13 @@ TEST_CASE("X14, X16, X17: no kind, an empty key, an unknown kind", "[codec]") {
   CHECK(ints("0a070a050a01631200", "c").empty());
   CHECK(ints("0a0b0a090a0012051a030a0107", "") == longs{7});
   CHECK(error_of("0a0a0a080a01611203220100", "a", dtype::int64)
-            .starts_with("record 0 is no tf.train.Example: there is a feature of a kind"));
+            .starts_with("record 0 is not a tf.train.Example: feature of an unknown kind"));
   CHECK(error_of("0a0a0a080a01611203220100", "b", dtype::int64).empty());
 }
 
 TEST_CASE("X19: packed floats that are cut short", "[codec]") {
   CHECK(error_of("0a110a0f0a0166120a12080a060000c03f0000", "f", dtype::float32)
-            .starts_with("record 0 is no tf.train.Example: there is a list of floats"));
+            .starts_with("record 0 is not a tf.train.Example: list of floats"));
 }
 
 TEST_CASE("X20, X21: the value before the key, and bytes", "[codec]") {

@@ -126,7 +126,7 @@ TEST_CASE("tfrecord_index: is made for the file of its records only", "[codec]")
     CHECK(e.code() == errc::failed_precondition);
     what = e.what();
   }
-  CHECK(what.find("20 bytes, its records 19") != std::string::npos);
+  CHECK(what.find("20 bytes, but its records have 19") != std::string::npos);
 }
 
 TEST_CASE("tfrecord_index: comes back from its bytes", "[codec]") {
@@ -198,15 +198,15 @@ TEST_CASE("tfrecord_index: every flipped bit is found", "[codec]") {
 }
 
 TEST_CASE("tfrecord_index: says what is wrong with it", "[codec]") {
-  CHECK(refusal_of(leat::as_bytes("0 48\n48 96\n")).text.find("no index of a TFRecord file") !=
-        std::string::npos);
+  CHECK(refusal_of(leat::as_bytes("0 48\n48 96\n"))
+            .text.find("file is not an index of a TFRecord file") != std::string::npos);
   auto bytes = index_of({3, 4}).encode();
   bytes[8] = std::byte{2};
-  CHECK(refusal_of(bytes).text.find("of version 2, this leat knows version 1") !=
+  CHECK(refusal_of(bytes).text.find("has version 2, but this program reads version 1") !=
         std::string::npos);
   bytes[8] = std::byte{1};
   bytes[70] ^= std::byte{1};
-  CHECK(refusal_of(bytes).text.find("the checksum of its offsets is wrong") != std::string::npos);
+  CHECK(refusal_of(bytes).text.find("checksum of the offsets is wrong") != std::string::npos);
 }
 
 TEST_CASE(

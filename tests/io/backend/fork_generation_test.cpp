@@ -58,7 +58,7 @@ TEST_CASE("file: to use the parent's files in a child of fork ends the child", "
     r.what = file_request::operation::sync;
     r.path = "/";
     const std::string said = leat_test::abort_message([&] { files.submit(r); });
-    CHECK(said.find("a child of fork() must not use its parent's files") != said.npos);
+    CHECK(said.find("file of the parent used in a child of fork()") != said.npos);
   }());
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("file: is cut, and filled up with zeros", "[io]") {
     co_await f.truncate(0);
   };
   const std::string what = error_of(on_a_reader(path), errc::invalid_argument);
-  CHECK(what.find(path + ": cannot cut to 0 bytes") != std::string::npos);
+  CHECK(what.find(path + ": cannot truncate to 0 bytes") != std::string::npos);
   CHECK(error_of(open_and_close(dir / "no", open_mode::read_write), errc::not_found).find("no") !=
         std::string::npos);
 }

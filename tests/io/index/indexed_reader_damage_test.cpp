@@ -74,7 +74,7 @@ TEST_CASE("indexed_reader: the records before a damaged one are delivered, then 
             std::to_string(global_index < 20 ? global_index : global_index - 20);
         REQUIRE(contains(
             o.text, d.paths[global_index < 20 ? 0 : 1] + ", record " + record + " at offset "));
-        REQUIRE(contains(o.text, "the checksum of the payload of "));
+        REQUIRE(contains(o.text, "checksum of the payload of "));
         numbers expected = order_without({});
         expected.resize(static_cast<std::size_t>(place_of(global_index)));
         REQUIRE(before.global_indexes == expected);
@@ -132,7 +132,7 @@ TEST_CASE("indexed_reader: a batch of damaged records only, and the limit of rep
     reading some;
     const outcome r = co_await outcome_of(read(*limited, d, some));
     CHECK(r.code == errc::data_loss);
-    CHECK(contains(r.text, "; 12 were left out before: the limit is"));
+    CHECK(contains(r.text, "; 12 earlier reports reach the limit"));
     CHECK(some.global_indexes.size() == 10);
     CHECK(limited->statistics().reports == 12);
     CHECK(limited->state().position == 22);
@@ -152,7 +152,7 @@ TEST_CASE("indexed_reader: a record above the limit is refused without being rea
     const outcome r = co_await outcome_of(read(*strict, d, some));
     CHECK(r.code == errc::resource_exhausted);
     CHECK(contains(r.text, "/1.tfrecord, record 10 at offset "));
-    CHECK(contains(r.text, "a length of 5000 bytes is above the limit max_record_size of 1000"));
+    CHECK(contains(r.text, "length of 5000 bytes is above the limit max_record_size of 1000"));
     CHECK(some.global_indexes.size() == place_of(30));
 
     o.corruption.policy = leat::corruption_policy::skip_record;
@@ -186,7 +186,7 @@ TEST_CASE("indexed_reader: a file that was exchanged behind its index is told of
       given += batch.size();
     }
     CHECK(o.code == errc::data_loss);  // the last one goes beyond the end of the file
-    CHECK(contains(o.text, "the file became shorter while it was read"));
+    CHECK(contains(o.text, "file became shorter while it was read"));
     CHECK(given < 20);
   });
 }
@@ -266,7 +266,7 @@ TEST_CASE("indexed_reader: a file that becomes shorter is told of", "[io]") {
     const outcome o = co_await outcome_of(read(*reader, d, all));
     CHECK(o.code == errc::data_loss);
     CHECK(contains(o.text, "/1.tfrecord, record "));
-    CHECK(contains(o.text, "the file became shorter while it was read"));
+    CHECK(contains(o.text, "file became shorter while it was read"));
   });
 }
 

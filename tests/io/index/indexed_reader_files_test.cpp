@@ -197,7 +197,7 @@ TEST_CASE("indexed_reader: a file that was replaced while it was closed is refus
       const outcome got = co_await outcome_of(read(*reader, d, all, 1));
       CHECK(got.code == errc::failed_precondition);
       CHECK(contains(got.text,
-                     "/1.tfrecord: the file was changed or replaced after the reader had opened "
+                     "/1.tfrecord: file was changed or replaced after the reader opened "
                      "it"));
     }
     const outcome alone = co_await outcome_of(check_records(*reader->files()[1], d, 3));
@@ -247,7 +247,7 @@ TEST_CASE("indexed_reader: a file is refused too that was replaced by one of equ
     co_return got.text;
   };
   CHECK(contains(leat::sync_wait(read_both(d)),
-                 d.paths[1] + ": the file was changed or replaced after the reader had opened it"));
+                 d.paths[1] + ": file was changed or replaced after the reader opened it"));
 }
 
 TEST_CASE("indexed_reader: an inode tells nothing where files are numbered as they are looked up",

@@ -261,17 +261,16 @@ TEST_CASE("indexed_reader: a state of other files or orders is refused, and says
     };
     CHECK(said([](auto&) {}).empty());
     CHECK(said([](auto& s) { s.files = 4; }) ==
-          "indexed_reader: cannot go on: the state is of 4 files, these are 5");
-    CHECK(contains(said([](auto& s) { ++s.records; }), "is of 51 records, these are 50"));
-    CHECK(contains(said([](auto& s) { s.size = 1; }), "is of 1 bytes, these are "));
-    CHECK(contains(said([](auto& s) { s.contents = {5, 1, 1}; }), "other sizes or contents"));
-    CHECK(contains(said([](auto& s) { s.times = {5, 1, 1}; }), "its time is another one"));
-    CHECK(contains(said([](auto& s) { s.shuffle = false; }), "an order without shuffle"));
-    CHECK(contains(said([](auto& s) { s.seed = 1; }),
-                   "the state has the seed 1, the options have 23"));
+          "indexed_reader: cannot resume: state has 4 files, the reader has 5");
+    CHECK(contains(said([](auto& s) { ++s.records; }), "state has 51 records, the reader has 50"));
+    CHECK(contains(said([](auto& s) { s.size = 1; }), "state has 1 bytes, the reader has "));
+    CHECK(contains(said([](auto& s) { s.contents = {5, 1, 1}; }), "in size, contents or order"));
+    CHECK(contains(said([](auto& s) { s.times = {5, 1, 1}; }), "modification time of a file"));
+    CHECK(contains(said([](auto& s) { s.shuffle = false; }), "saved without shuffle"));
+    CHECK(contains(said([](auto& s) { s.seed = 1; }), "state has the seed 1, the options have 23"));
     CHECK(contains(said([](auto& s) { s.by = shard_by::records; }),
-                   "in the middle of an epoch that is shared by records"));
-    CHECK(contains(said([](auto& s) { s.world_size = 3; }), "are shared by 3 ranks, here by 2"));
+                   "in the middle of an epoch with shard_by::records"));
+    CHECK(contains(said([](auto& s) { s.world_size = 3; }), "among 3 ranks, but world_size is 2"));
     indexed_reader_state beginning = good;  // of an epoch: may be shared in another way
     beginning.position = 0;
     beginning.world_size = 3;
@@ -299,8 +298,8 @@ TEST_CASE("indexed_reader: restored, it reads to the end of num_epochs, counted 
         const auto second = co_await open(d, some_epochs(count));
         if (begun > count) {
           REQUIRE(refusal_of(*second, state.to_bytes(), errc::failed_precondition) ==
-                  "indexed_reader: cannot go on: the state has begun " + std::to_string(begun) +
-                      " epochs, num_epochs is " + std::to_string(count));
+                  "indexed_reader: cannot resume: state has started " + std::to_string(begun) +
+                      " epochs, but num_epochs is " + std::to_string(count));
           continue;
         }
         reading both = before;
@@ -328,10 +327,11 @@ TEST_CASE("indexed_reader: a file that has changed since the state was saved", "
     w.files().write_file(d.paths[0], leat_test::framed(first));
     const auto changed = co_await open(d, some_epochs(2));
     CHECK(contains(refusal_of(*changed, state, errc::failed_precondition),
-                   "other sizes or contents"));
+                   "in size, contents or order"));
     std::swap(d.paths[0], d.paths[2]);
     const auto other_order = co_await open(d, some_epochs(2));
-    CHECK(contains(refusal_of(*other_order, state, errc::failed_precondition), "another order"));
+    CHECK(
+        contains(refusal_of(*other_order, state, errc::failed_precondition), "contents or order"));
   });
 }
 
@@ -350,8 +350,8 @@ TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
   const auto said = [](const std::string& b) {
     return leat_test::refusal([&] { return indexed_reader_state::from_bytes(b, "r"); });
   };
-  CHECK(contains(said(""), "r: the state cannot be restored: "));
-  CHECK(contains(said("text"), "its bytes are no state of an indexed_reader"));
+  CHECK(contains(said(""), "r: state cannot be restored: "));
+  CHECK(contains(said("text"), "bytes are not the state of an indexed_reader"));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     // Cut off it is none, or, where the cut is between two fields, another one.
     const std::string cut = bytes.substr(0, size);
@@ -362,10 +362,10 @@ TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
   for (const char* part : {"\x7A\x05\x25\x01\x02\x03\x04", "\x7A\x02\x0A\x00"}) {
     // Numbers of a part that are written as other things: protozero asserts their types.
     CHECK(contains(said(bytes + std::string(part, 2 + static_cast<unsigned char>(part[1]))),
-                   "it has a part that no epoch has"));
+                   "invalid part of an epoch"));
   }
   s.position = 7;
-  CHECK(contains(said(s.to_bytes()), "its position is behind the end of the epoch"));
+  CHECK(contains(said(s.to_bytes()), "position is after the end of the epoch"));
   leat::random_engine random(1);
   for (int i = 0; i < 10'000; ++i) {
     std::string changed = bytes;
@@ -391,7 +391,7 @@ TEST_CASE("indexed_reader_state: one of a later version is told apart", "[io]") 
     CHECK(e.code() == errc::unimplemented);
     said = e.what();
   }
-  CHECK(contains(said, "it is of version 2, this is version 1"));
+  CHECK(contains(said, "it has version 2, but this program reads version 1"));
 }
 
 }  // namespace indexed_reader_resume_test

@@ -269,7 +269,7 @@ TEST_CASE("indexed_reader: options that cannot be are refused before any file is
   CHECK(contains(said([](auto& o) { o.file.depth = 0; }), "depth is 0, must be 1 to 1024"));
   CHECK(contains(said([](auto& o) { o.world.rank = 1; }), "rank is 1, must be below"));
   CHECK(contains(said([](auto& o) { o.corruption.policy = leat::corruption_policy::skip_file; }),
-                 "take skip_record"));
+                 "use corruption_policy::skip_record"));
 }
 
 TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io]") {
@@ -288,12 +288,13 @@ TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io
     CHECK(contains(text, "indexed_reader: no files"));
     o.world.world_size = 4;
     text = co_await said(d, o);
-    CHECK(contains(text, "there are 3 records for 4 ranks: one would have nothing to read"));
+    CHECK(
+        contains(text, "3 records for 4 ranks, so a rank would have no records: use fewer ranks"));
     o.world.world_size = 3;
     o.shard.by = leat::shard_by::files;
     text = co_await said(d, o);
-    CHECK(contains(text, "there are 2 files with records for 3 ranks"));
-    CHECK(contains(text, "take shard_by::records"));
+    CHECK(contains(text, "indexed_reader: 2 files with records for 3 ranks"));
+    CHECK(contains(text, "use shard_by::records"));
     o = {.world = {.rank = 1, .world_size = 2}};
     const auto reader = co_await open(d, o);
     leat::record_selection batch;
@@ -303,7 +304,7 @@ TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io
           FAIL("an order of its own was read: " << more);
         }(*reader, batch));
     CHECK(r.code == errc::invalid_argument);
-    CHECK(contains(r.text, "give all ranks the same seed, else records are read twice or never"));
+    CHECK(contains(r.text, "set the same seed in all ranks"));
   });
 }
 

@@ -192,11 +192,11 @@ TEST_CASE("reshard: takes a part for each rank that is behind, however far", "[i
   states[0].position = states[2].position = 3'000'000'000;
   CHECK(reshard(states, shard_remainder::keep) == states[0]);
   states[0].epoch = 2000;
-  CHECK(contains(refused_states(states), "reader: rank 1 of 3 is 2000 epochs behind another one"));
+  CHECK(contains(refused_states(states), "reader: rank 1 of 3 is 2000 epochs behind another rank"));
   states[0].epoch = 0;
   states[0].position = 0;
   states[0].size = 1;
-  CHECK(contains(refused_states(states), "reader: rank 1 of 3 has read other files than rank 0"));
+  CHECK(contains(refused_states(states), "reader: rank 1 of 3 differs from rank 0 in its files"));
 }
 
 TEST_CASE("reshard: ranks that have gone on with something else each are refused", "[io]") {
@@ -215,7 +215,7 @@ TEST_CASE("reshard: ranks that have gone on with something else each are refused
   ahead = rank_in(2, 0);
   ahead.parts.clear();
   CHECK(reshard({dealt, ahead}, shard_remainder::keep).parts.size() == 1);
-  const std::string why = " of 2 has not gone on with what others have gone on with";
+  const std::string why = " of 2 was not resumed from the same states as the other ranks";
   for (const indexed_reader_state& other : {rank_in(0, 50), rank_in(1, 49), rank_in(2, 50)}) {
     CHECK(contains(refused_states({dealt, other}), "reader: rank 1" + why));
     CHECK(contains(refused_states({other, dealt}), why));
@@ -285,7 +285,7 @@ TEST_CASE("reshard: by files takes a part for each rank, of the orders that stan
   const numbers others = {5, 0, 3, 9, 1};
   CHECK(contains(leat_test::refusal([&] { return reshard(states, shard_remainder::keep, others); },
                                     leat::errc::failed_precondition),
-                 "reader: the states are of 30 records, and the files have 18"));
+                 "reader: states have 30 records, but the files have 18"));
 }
 
 TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
@@ -302,16 +302,15 @@ TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
     return leat_test::refusal(
         [&] { return indexed_reader_state::from_bytes(s.to_bytes(), "reader"); });
   };
-  const std::string no_part = "it has a part that no epoch has";
+  const std::string no_part = "invalid part of an epoch";
   CHECK(contains(refused([](auto& s) { s.parts[0].count = 0; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[0].count = 35; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[0].stride = 0; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[0].stride = UINT64_MAX; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[0].first = 100; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[1].epoch = 3; }), no_part));
-  CHECK(contains(refused([](auto& s) { s.position = 84; }), "behind the end of the epoch"));
-  CHECK(
-      contains(refused([](auto& s) { s.epoch = UINT64_MAX; }), "more epochs than anybody counts"));
+  CHECK(contains(refused([](auto& s) { s.position = 84; }), "after the end of the epoch"));
+  CHECK(contains(refused([](auto& s) { s.epoch = UINT64_MAX; }), "number of epochs is too large"));
   CHECK(contains(refused([](auto& s) { s.by = leat::shard_by::files; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[1].ranks = 2; }), no_part));
   good.by = leat::shard_by::files;

@@ -125,8 +125,7 @@ TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksum
   const auto [count, what] =
       leat::sync_wait(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
   CHECK(count == 2);
-  CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") !=
-        std::string::npos);
+  CHECK(what.find("damaged, record 2 at offset 37: checksum of the payload") != std::string::npos);
   CHECK(what.find("expected 0x") != std::string::npos);
 }
 
@@ -178,11 +177,11 @@ TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at recor
   using leat_test::from_hex;
   const std::string of_123 = leat_test::framed({"123"});
   CHECK(of_123.substr(0, 14) == from_hex("0300000000000000b099490e3132"));
-  const char* const length = "the checksum of the length";
+  const char* const length = "checksum of the length";
   const damaged files[] = {
       {"K14", from_hex("0300000000006400b099490e666f6f618abefe"), length},
       {"K15", from_hex("0300000000000000b099ad0e666f6f618abefe"), length},
-      {"K17", from_hex("0300000000000000b099490e666f6f618abe08"), "the checksum of the payload"},
+      {"K17", from_hex("0300000000000000b099490e666f6f618abe08"), "checksum of the payload"},
       {"K18", of_123.substr(0, 14), "truncated"},
       {"K20", of_123.substr(0, 12), "truncated"},
       {"K20", of_123.substr(0, 18), "truncated"},
@@ -201,7 +200,7 @@ TEST_CASE("tfrecord_reader: a file of another kind is called one", "[io]") {
   const auto [count, what] = leat::sync_wait(
       read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
   CHECK(count == 0);
-  CHECK(what.find("is this a TFRecord file") != std::string::npos);
+  CHECK(what.find("or not a TFRecord file") != std::string::npos);
 }
 
 TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
@@ -237,7 +236,7 @@ TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corrupti
     const auto [count, what] = leat::sync_wait(
         read_until_error(path, {.tolerate_truncated_tail = tolerated}, errc::data_loss));
     CHECK(count == 0);
-    CHECK(what.find("truncated: 12 of 9223372036854775823 bytes are there") != std::string::npos);
+    CHECK(what.find("truncated after 12 of 9223372036854775823 bytes") != std::string::npos);
   }
 }
 
@@ -253,13 +252,13 @@ TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
   };
   CHECK(refused([]() -> task<> {
           co_await leat::tfrecord_writer::open("");
-        }).find("'': cannot write a file: the path is empty") == 0);
+        }).find("'': cannot write a file with an empty path") == 0);
   CHECK(refused([]() -> task<> {
           const leat::sharded_tfrecord_writer_options options;
           co_await leat::sharded_tfrecord_writer::open("", options);
-        }).find("the prefix of the paths is empty") != std::string::npos);
+        }).find("prefix of the paths is empty") != std::string::npos);
   CHECK_THROWS_WITH(leat::sync_wait([]() -> task<> { co_await leat::file::open(""); }()),
-                    Catch::Contains("the path is empty"));
+                    Catch::Contains("with an empty path"));
 }
 
 TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, whole", "[io]") {

@@ -114,7 +114,7 @@ TEST_CASE("tfrecord_index_file: a file that is cut at any byte is refused with t
     }
     REQUIRE(o.code == errc::data_loss);
     REQUIRE(contains(o.text, "cut, record " + std::to_string(record) + " at offset " +
-                                 std::to_string(starts[record]) + ": truncated: "));
+                                 std::to_string(starts[record]) + ": truncated after "));
   }
 }
 
@@ -128,21 +128,21 @@ TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in
     const outcome o = build_outcome(dir.write("damaged", bytes));
     CHECK(o.code == errc::data_loss);
     CHECK(contains(o.text, "damaged, record 30 at offset " + std::to_string(offset) +
-                               ": the checksum of the length is wrong"));
+                               ": checksum of the length is wrong"));
     bytes[offset + 3] ^= 1;
     bytes[offset + 50] ^= 1;  // a payload
     CHECK(build_outcome(dir.write("damaged", bytes)).code == errc{});
   }
   const outcome text = build_outcome(dir.write("text", std::string(100, 'a')));
-  CHECK(contains(text.text, "is this a TFRecord file, and not a compressed one?"));
+  CHECK(contains(text.text, "the file may be compressed, or not a TFRecord file"));
   for (const bool gzip : {false, true}) {
     leat_test::zlib_options how;
     if (!gzip) how.window_bits = MAX_WBITS;
     const outcome o =
         build_outcome(dir.write("small", leat_test::zlib_deflated(framed({"abc"}), how)));
     CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, gzip ? "small: is compressed with GZIP: only"
-                                : "small: is compressed with ZLIB: only"));
+    CHECK(contains(o.text, gzip ? "small: file is compressed with GZIP: only"
+                                : "small: file is compressed with ZLIB: only"));
   }
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {
   CHECK(build_outcome("/dev/null").code == errc::failed_precondition);
   const outcome made_up = build_outcome("/proc/self/maps");  // regular, and says that it is empty
   CHECK(made_up.code == errc::failed_precondition);
-  CHECK(contains(made_up.text, "/proc/self/maps: the file does not tell its size"));
+  CHECK(contains(made_up.text, "/proc/self/maps: size of the file is unknown"));
   CHECK(build_outcome(dir.path()).code == errc::failed_precondition);
   CHECK(build_outcome(dir / "none").code == errc::not_found);
 }
@@ -203,20 +203,20 @@ TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as tha
   dir.write("a", bytes + framed({"more"}));
   outcome o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "a.index: not the index of this file: "));
-  CHECK(contains(o.text, "has 62 bytes, it had 42 when it was indexed"));
+  CHECK(contains(o.text, "a.index: index does not match "));
+  CHECK(contains(o.text, "the file has 62 bytes, but had 42 when it was indexed"));
 
   dir.write("a", bytes);
   std::filesystem::last_write_time(path, time + std::chrono::nanoseconds(1));
   o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "was changed since it was indexed"));
+  CHECK(contains(o.text, "was changed after it was indexed"));
 
   dir.write("a", framed({"hellO", "world"}));
   std::filesystem::last_write_time(path, time);
   o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "is another file than the one that was indexed"));
+  CHECK(contains(o.text, "is not the one that was indexed"));
 
   dir.write("a", bytes);
   std::filesystem::last_write_time(path, time);
@@ -233,18 +233,20 @@ TEST_CASE("tfrecord_index_file: a damaged index, a later one and what is none ar
   dir.write("a.index", index.substr(0, 70));
   outcome o = load_outcome(path);
   CHECK(o.code == errc::data_loss);
-  CHECK(contains(o.text, "a.index: the index is corrupt: it has another length than it should"));
+  CHECK(contains(
+      o.text,
+      "a.index: index is corrupt: size of the file does not match the sizes in the header"));
 
   index[8] = 7;
   dir.write("a.index", index);
   o = load_outcome(path);
   CHECK(o.code == errc::unimplemented);
-  CHECK(contains(o.text, "a.index: the index is of version 7"));
+  CHECK(contains(o.text, "a.index: index has version 7"));
 
   dir.write("a.index", "0 21\n21 21\n");
   o = load_outcome(path);
   CHECK(o.code == errc::invalid_argument);
-  CHECK(contains(o.text, "a.index: this is no index of a TFRecord file"));
+  CHECK(contains(o.text, "a.index: file is not an index of a TFRecord file"));
 
   // Longer than any index of this file can be: not read to its end.
   dir.write("a.index", index + std::string(1 << 20, '\0'));

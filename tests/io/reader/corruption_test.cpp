@@ -257,8 +257,8 @@ TEST_CASE("corruption: what resync holds of a compressed file is limited by max_
     REQUIRE(o.reports.size() == 1);
     CHECK(o.reports[0].skipped == (held >= 3000 ? 17U : held >= 2000 ? 17U + 3016U : bytes.size()));
     const std::string said =
-        "; what may be a record at offset 17 is above the limit "
-        "corruption_options::max_held: searched on within it";
+        "; possible record at offset 17 is above the limit "
+        "corruption_options::max_held: the search continues inside it";
     CHECK(o.reports[0].what.ends_with(said) == (held < 3000));
   }
 }
@@ -312,7 +312,7 @@ TEST_CASE("corruption: after so many reports it is an error", "[io]") {
   const outcome o = read(dir.write("f", bytes), options);
   CHECK(o.initials == "ad");
   CHECK(o.reports.size() == 2);
-  CHECK(o.error.find("2 were left out before: the limit is corruption_options::max_reports") !=
+  CHECK(o.error.find("2 earlier reports reach the limit corruption_options::max_reports") !=
         std::string::npos);
 }
 

@@ -89,8 +89,7 @@ TEST_CASE("files: a pipe is refused where records have places, and is replaced b
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK(contains(error_of(open_by_index(path)), path));
   CHECK(contains(error_of(write_one<leat::tfrecord_appender>(path)), path));
-  CHECK(contains(error_of(write_one<leat::tfrecord_writer>(path)),
-                 path + ": what has this name is no regular file"));
+  CHECK(contains(error_of(write_one<leat::tfrecord_writer>(path)), path + ": not a regular file"));
   CHECK(std::filesystem::is_fifo(path));
   CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
 }
@@ -100,7 +99,7 @@ void check_regular_only(const temp_dir& dir, typename Reader::options_type optio
   options.read.regular_only = true;
   for (const std::string& path : {dir / "pipe", std::string("/dev/zero"), dir / "to pipe"}) {
     CHECK(precondition_of(read_all<Reader>(path, options))
-              .starts_with(path + ": this is no regular file, and read_options::regular_only"));
+              .starts_with(path + ": not a regular file, but read_options::regular_only"));
   }
   CHECK(error_of(read_all<Reader>(dir / "empty", options)) == "no error");
 }
@@ -172,7 +171,7 @@ TEST_CASE("files: one that becomes shorter while it is read is told so, in every
         error_of_shrinking<leat::line_reader>(text, {}),
         error_of_shrinking<leat::fixed_length_reader>(text, lengths),
         error_of_shrinking<leat::line_reader>(leat_test::zlib_deflated(text), gzip)}) {
-    CHECK(contains(said, "/f: the file became shorter while it was read"));
+    CHECK(contains(said, "/f: file became shorter while it was read"));
   }
 }
 

@@ -72,13 +72,13 @@ TEST_CASE("misuse: a codec that was moved from ends the process with a sentence"
                    const leat::deflater second = std::move(first);
                    first.reset();
                  }),
-                 "a deflater is used that was moved to another place"));
+                 "deflater was moved from"));
   CHECK(contains(abort_message([] {
                    leat::inflater first(leat::compression::gzip);
                    const leat::inflater second = std::move(first);
                    static_cast<void>(first.finish());
                  }),
-                 "an inflater is used that was moved to another place"));
+                 "inflater was moved from"));
 }
 
 task<> read_batch(leat::line_reader& reader) {
@@ -125,8 +125,8 @@ TEST_CASE("misuse: a file is neither closed nor destroyed under an operation", "
       }
       co_await group.join();
     });
-    CHECK(contains(said, closes ? "a file is closed while a task uses it"
-                                : "a file is destroyed while a task uses it"));
+    CHECK(contains(
+        said, closes ? "file closed while a task uses it" : "file destroyed while a task uses it"));
   }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it en
     file f = leat::sync_wait(file::open(path));
     leat::sync_wait(read_some(f));
   });
-  CHECK(contains(said, "on another scheduler than the one on which it was opened"));
+  CHECK(contains(said, "on another scheduler"));
   auto reader = leat::sync_wait(leat::line_reader::open(path));
   leat::sync_wait([](std::unique_ptr<leat::line_reader> r) -> task<> {
     r.reset();
@@ -148,14 +148,14 @@ TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it en
 }
 
 TEST_CASE("misuse: what needs an open file refuses one that is not", "[io]") {
-  CHECK_THROWS_WITH(leat::line_reader(file(), {}), Catch::Contains("the file is not open"));
-  CHECK_THROWS_WITH(leat::tfrecord_file(file(), {}, {}), Catch::Contains("the file is not open"));
+  CHECK_THROWS_WITH(leat::line_reader(file(), {}), Catch::Contains("file is not open"));
+  CHECK_THROWS_WITH(leat::tfrecord_file(file(), {}, {}), Catch::Contains("file is not open"));
   const auto add = []() -> task<> {
     leat::quarantine_log log{file()};
     const leat::corruption_report report;
     co_await log.add(report);
   };
-  CHECK(contains(error_of(add(), errc::failed_precondition), "the file is not open"));
+  CHECK(contains(error_of(add(), errc::failed_precondition), "file is not open"));
 }
 
 TEST_CASE("misuse: no file reaches where it is read or written", "[io]") {
@@ -179,7 +179,7 @@ TEST_CASE("misuse: no file reaches where it is read or written", "[io]") {
 
 TEST_CASE("misuse: more records than there are cannot be dropped", "[io]") {
   CHECK(contains(abort_message([] { leat::record_batch().drop_front(1); }),
-                 "more records are dropped than the batch has"));
+                 "drop_front() of more records than the batch has"));
 }
 
 TEST_CASE("misuse: a report function that throws ends the read, and the next one goes on", "[io]") {

@@ -85,46 +85,48 @@ void check_all_but(const std::string& damage, const std::string& told,
       REQUIRE(o.read.records == std::vector<std::string>{"first", "one", "two", "three", "four"});
       REQUIRE(o.read.indices == std::vector<std::uint64_t>{0, 2, 3, 4, 5});
       REQUIRE(o.reports == std::vector<left_out>{{first.size(), 1, damage.size()}});
-      const bool is_beyond_end = o.said[0].starts_with("truncated: ");  // the size is known
+      const bool is_beyond_end = o.said[0].starts_with("truncated after ");  // the size is known
       REQUIRE((o.said[0].starts_with(told) || (above_limit && is_beyond_end)));
     }
   }
 }
 
 TEST_CASE("resync: a torn record whose end is behind the file takes no other with it", "[io]") {
-  check_all_but(torn(1000000, 1000), "truncated: ");
-  check_all_but(torn(5000, 100), "truncated: ");
-  check_all_but(torn(5000, leat::tfrecord_header_size), "truncated: ");
-  check_all_but(torn(5000, 100) + torn(6000, 300), "truncated: ");
+  check_all_but(torn(1000000, 1000), "truncated after ");
+  check_all_but(torn(5000, 100), "truncated after ");
+  check_all_but(torn(5000, leat::tfrecord_header_size), "truncated after ");
+  check_all_but(torn(5000, 100) + torn(6000, 300), "truncated after ");
 }
 
 TEST_CASE("resync: nor does one that was torn within the file", "[io]") {
-  check_all_but(torn(100, 50), "the checksum of the payload of 100 bytes is wrong");
-  check_all_but(torn(100, 50) + torn(80, 30), "the checksum of the payload of 100 bytes is wrong");
+  check_all_but(torn(100, 50), "checksum of the payload of 100 bytes is wrong");
+  check_all_but(torn(100, 50) + torn(80, 30), "checksum of the payload of 100 bytes is wrong");
 }
 
 TEST_CASE("resync: nor one whose header was torn", "[io]") {
-  check_all_but(torn(100, 7), "the checksum of the length is wrong");
+  check_all_but(torn(100, 7), "checksum of the length is wrong");
 }
 
 TEST_CASE("resync: nor a length above the limit", "[io]") {
   const std::string some(1000, 'z');
   const std::string above = " bytes is above the limit max_record_size of ";
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-  check_all_but(header_of(2 * gib) + some, "a length of 2147483648" + above, {}, true);
-  check_all_but(header_of(4 * gib * gib) + some, "a length of 4611686018427387904" + above, {},
+  check_all_but(header_of(2 * gib) + some, "length of 2147483648" + above, {}, true);
+  check_all_but(header_of(4 * gib * gib) + some, "length of 4611686018427387904" + above, {}, true);
+  check_all_but(header_of(UINT64_MAX) + some, "length of 18446744073709551615" + above, {}, true);
+  check_all_but(header_of(UINT64_MAX - 20) + some, "length of 18446744073709551595" + above, {},
                 true);
-  check_all_but(header_of(UINT64_MAX) + some, "a length of 18446744073709551615" + above, {}, true);
-  check_all_but(header_of(UINT64_MAX - 20) + some, "a length of 18446744073709551595" + above, {},
-                true);
-  check_all_but(header_of(1003) + some, "a length of 1003" + above, {.max_record_size = 900});
-  check_all_but(header_of(4 * gib * gib) + some, "truncated: ", {.max_record_size = UINT64_MAX});
-  check_all_but(header_of(UINT64_MAX - 20) + some, "truncated: ", {.max_record_size = UINT64_MAX});
+  check_all_but(header_of(1003) + some, "length of 1003" + above, {.max_record_size = 900});
+  check_all_but(header_of(4 * gib * gib) + some, "truncated after ",
+                {.max_record_size = UINT64_MAX});
+  check_all_but(header_of(UINT64_MAX - 20) + some, "truncated after ",
+                {.max_record_size = UINT64_MAX});
 }
 
 // Without the checksum of the payload a torn record within the file goes unseen.
 TEST_CASE("resync: also where only headers are checked", "[io]") {
-  check_all_but(torn(5000, 100), "truncated: ", {.checks = leat::tfrecord_checks::header_only});
+  check_all_but(torn(5000, 100), "truncated after ",
+                {.checks = leat::tfrecord_checks::header_only});
 }
 
 TEST_CASE("resync: where a header says where the next one is, what lies between is no record",
@@ -166,8 +168,8 @@ TEST_CASE("resync: what a compressed file or a pipe need not hold is searched", 
       REQUIRE(o.reports.size() == 2);
       CHECK(o.reports[0] == left_out{0, 0, leat::tfrecord_header_size});
       CHECK(
-          o.said[0].ends_with("; what may be a record at offset 0 is above the limit "
-                              "corruption_options::max_held: searched on within it"));
+          o.said[0].ends_with("; possible record at offset 0 is above the limit "
+                              "corruption_options::max_held: the search continues inside it"));
     }
   }
 }
@@ -198,7 +200,7 @@ TEST_CASE("resync: a torn record with whole ones behind it is no tolerated tail"
   for (const std::string& damage :
        {torn(1000000, 1000), torn(5000, 100), torn(5000, leat::tfrecord_header_size),
         torn(5000, 100) + torn(6000, 300)}) {
-    check_all_but(damage, "truncated: ", {.tolerate_truncated_tail = true});
+    check_all_but(damage, "truncated after ", {.tolerate_truncated_tail = true});
   }
 }
 
@@ -259,8 +261,8 @@ TEST_CASE("resync: what stands behind a torn record counts for max_reports, tole
     INFO(o.read.error);
     CHECK(leat_test::contains(
         o.read.error,
-        "/f, record 6 at offset 150: truncated: 120 of 5016 bytes are there; 1 were left out "
-        "before: the limit is corruption_options::max_reports"));
+        "/f, record 6 at offset 150: truncated after 120 of 5016 bytes; 1 earlier reports "
+        "reach the limit corruption_options::max_reports: raise it to skip more"));
   }
 }
 

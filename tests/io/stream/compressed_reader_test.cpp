@@ -224,7 +224,7 @@ TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io
   CHECK(said.find(plain) != std::string::npos);
   const std::string gzip = dir.write("gzip", deflated(framed(sample), compression::gzip));
   CHECK(error_of<leat::tfrecord_reader>(gzip, as(compression::none), errc::data_loss)
-            .find("not a compressed one") != std::string::npos);
+            .find("the file may be compressed") != std::string::npos);
 }
 
 TEST_CASE("compressed: D9 all members of a gzip file are read", "[io]") {
@@ -320,7 +320,7 @@ TEST_CASE("compressed: tolerate_truncated_tail ends a truncated stream and repor
     CHECK(std::equal(got.begin(), got.end(), records.begin()));
     if (size + 8 >= whole.size()) CHECK(got.size() == records.size());
     REQUIRE(reports.size() == 1);
-    CHECK(reports[0].find("the compressed stream is cut off at byte " + std::to_string(size)) == 0);
+    CHECK(reports[0].find("compressed stream is truncated at offset " + std::to_string(size)) == 0);
   }
   // Tolerated is the end that is missing, nothing else.
   std::string damaged = whole;
@@ -336,8 +336,8 @@ TEST_CASE("compressed: an inflated file that holds no records is not called comp
   const std::string path = dir.write("a", deflated(std::string(100, 'a'), compression::gzip));
   const std::string what =
       error_of<leat::tfrecord_reader>(path, leat::tfrecord_reader_options(), errc::data_loss);
-  CHECK(what.find("is this file, once inflated, a TFRecord file?") != std::string::npos);
-  CHECK(what.find("not a compressed one") == std::string::npos);
+  CHECK(what.find("the inflated data may not be a TFRecord file") != std::string::npos);
+  CHECK(what.find("the file may be compressed") == std::string::npos);
 }
 
 task<> count_turns(const bool& ended, std::size_t& turns) {
@@ -406,7 +406,7 @@ TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the
     int reports = 0;
     options.corruption.on_report = [&](const leat::corruption_report& r) {
       ++reports;
-      CHECK(r.what.find("cut") != std::string::npos);
+      CHECK(r.what.find("compressed stream is truncated") != std::string::npos);
     };
     const texts found = read<leat::line_reader>(path, options);
     CHECK(found.size() > 100);

@@ -207,8 +207,9 @@ TEST_CASE("sharded_tfrecord_writer: an option out of range is refused by its nam
   CHECK(contains(refusal({.max_records = 0}), "max_records is 0"));
   CHECK(contains(refusal({.max_bytes = 0}), "max_bytes is 0"));
   CHECK(contains(refusal({.shard_count = 10'001}), "shard_count is 10001, must be at most 10000"));
-  CHECK(contains(refusal({.max_bytes = 10, .shard_count = 2}), "shard_count says how many"));
-  CHECK(contains(refusal({.suffix = "/a"}), "suffix"));
+  CHECK(contains(refusal({.max_bytes = 10, .shard_count = 2}),
+                 "set either shard_count, or max_records and max_bytes"));
+  CHECK(contains(refusal({.suffix = "/a"}), "suffix is '/a', must not contain '/'"));
   CHECK(contains(refusal({.file = {.output_buffer_size = 1}}), "output_buffer_size"));
   CHECK(names_in(dir).empty());
 }

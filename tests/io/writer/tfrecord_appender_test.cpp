@@ -99,15 +99,14 @@ TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place
     const std::string path = dir.write("a", whole.substr(0, size));
     const std::string what = refusal(path, errc::data_loss);
     REQUIRE(contains(what, "record 1 at offset 19: truncated"));
-    REQUIRE(contains(what, "write its whole records to a new file"));
+    REQUIRE(contains(what, "copy the intact records to a new file"));
     REQUIRE(temp_dir::read(path) == whole.substr(0, size));
     REQUIRE_FALSE(std::filesystem::exists(path + ".append"));
   }
   std::string damaged = whole;
   damaged[14] ^= 1;
   const std::string path = dir.write("a", damaged);
-  CHECK(contains(refusal(path, errc::data_loss),
-                 "record 0 at offset 0: the checksum of the payload"));
+  CHECK(contains(refusal(path, errc::data_loss), "record 0 at offset 0: checksum of the payload"));
   leat::sync_wait(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
   CHECK(temp_dir::read(path) == damaged + framed({"three"}));
 }
@@ -115,10 +114,10 @@ TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place
 TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that", "[io]") {
   const temp_dir dir;
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
-  CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed (GZIP)"));
+  CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed with GZIP"));
   const std::string zlib = dir.write(
       "zlib", leat_test::zlib_deflated(framed({"one"}), {.window_bits = leat_test::zlib_window}));
-  CHECK(contains(refusal(zlib, errc::invalid_argument), "compressed (ZLIB)"));
+  CHECK(contains(refusal(zlib, errc::invalid_argument), "compressed with ZLIB"));
   CHECK(contains(refusal(dir / "none", errc::not_found), "none"));
   CHECK(contains(refusal(dir.write("a", ""), errc::invalid_argument,
                          {.buffer_size = (std::size_t{1} << 30) + 1}),
@@ -159,7 +158,7 @@ TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first
       CHECK(e.code() == errc::already_exists);
       what = e.what();
     }
-    CHECK(contains(what, p + ".append says"));
+    CHECK(contains(what, p + ".append; if it was interrupted, call roll_back_append()"));
     CHECK(contains(what, "roll_back_append()"));
     co_await first.write(leat::as_bytes("two"));
     co_await first.close();
@@ -203,7 +202,8 @@ TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", 
     INFO(text);
     dir.write("a.append", text);
     const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
-    CHECK(contains(what, path + ".append: does not tell how long a file was: nothing is cut"));
+    CHECK(contains(
+        what, path + ".append: invalid size in the note of an append: the file was not truncated"));
     CHECK(temp_dir::read(path) == "as it is");
     CHECK(std::filesystem::exists(path + ".append"));
   }
@@ -214,7 +214,7 @@ TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "
   const std::string path = dir.write("a", "short");
   dir.write("a.append", "1000\n");
   const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
-  CHECK(contains(what, "has 5 bytes, and had 1000"));
+  CHECK(contains(what, "has 5 bytes, but had 1000"));
   CHECK(temp_dir::read(path) == "short");
   CHECK(std::filesystem::exists(path + ".append"));
 }

@@ -77,7 +77,7 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
   const temp_dir dir;
   const texts files = write_lines(dir);
   const std::string expected =
-      files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is no int64";
+      files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is not a valid int64";
   for (const std::size_t workers : {std::size_t{0}, std::size_t{2}}) {
     for (const std::size_t interleave : {std::size_t{1}, std::size_t{2}}) {
       const auto lines = [&] {
@@ -114,7 +114,7 @@ TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeli
   source.reader.skip_header_lines = 1;
   CHECK(error_of(
             leat::read_files(std::move(source)).batch({.batch_size = 2}).map("parse", columns)) ==
-        path + ":3 at offset 8, byte 5: the number of fields is 3, must be 2");
+        path + ":3 at offset 8, byte 5: number of fields is 3, must be 2");
 }
 
 // `count` Examples of which the last one has no label.
@@ -220,7 +220,7 @@ TEST_CASE("pipeline: errors name the positions of elements of a restored buffer"
     co_return state;
   };
   CHECK(error_of(declared(), leat::sync_wait(state_behind_one())) ==
-        files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is no int64");
+        files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is not a valid int64");
 }
 
 TEST_CASE("pipeline: rows keep their positions, also from several files", "[pipeline]") {

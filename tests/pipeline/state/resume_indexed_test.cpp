@@ -285,9 +285,10 @@ TEST_CASE("resume: rejects the state of one rank with separate files for another
   std::string state;
   go_on_with(make(1, 2), {}, 3, &state);
   auto p = make(0, 1);
-  CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
-                 "indexed_reader: cannot go on: the state is in the middle of an epoch whose files "
-                 "are shared by 2 ranks, here by 1: give restore_ranks() the states of all 2"));
+  CHECK(
+      contains(error_of(p.restore(state), errc::failed_precondition),
+               "indexed_reader: cannot resume: state is in the middle of an epoch that divides its "
+               "files among 2 ranks, but world_size is 1: pass the states of all 2 ranks to "));
   leat::sync_wait(p.stop());
 }
 

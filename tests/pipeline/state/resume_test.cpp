@@ -227,7 +227,7 @@ TEST_CASE("resume: limits of corruption count earlier skipped records", "[pipeli
     auto whole = make();
     const damaged_stream r = leat::sync_wait(read_damaged(whole, ""));
     REQUIRE(r.all.size() > 30);
-    REQUIRE(leat_test::contains(r.error, "20 were left out before: the limit is"));
+    REQUIRE(leat_test::contains(r.error, "20 earlier reports reach the limit"));
     for (std::size_t k = 0; k < r.states.size(); ++k) {
       INFO("restored behind " << k);
       auto p = make();

@@ -112,7 +112,7 @@ TEST_CASE("get_checkpoint_state: a missing, empty, invalid and hand-written file
     found = co_await get();
     CHECK_FALSE(found);
     REQUIRE(warnings.size() == 1);
-    CHECK(contains(warnings[0], "/d/checkpoint: a checkpoint state, line 1"));
+    CHECK(contains(warnings[0], "/d/checkpoint: checkpoint state, line 1"));
 
     here.files().write_file("/d/checkpoint",
                             "# mine\nmodel_checkpoint_path: './model.ckpt-7'\n"

@@ -151,7 +151,7 @@ TEST_CASE("event_reader: corruption is an error that names file and record, or i
   std::string bytes = framed({version(), scalar("a", 1), "\xff\xff\xff", scalar("a", 2)});
   w.files().write_file("/d/tfevents.1", bytes);
   CHECK(contains(refusal_of(w, {}, errc::data_loss),
-                 "/d/tfevents.1, record 2 at offset 70: an event of 3 bytes is corrupt"));
+                 "/d/tfevents.1, record 2 at offset 70: event of 3 bytes is corrupt"));
   bytes[60] ^= 1;
   w.files().write_file("/d/tfevents.1", bytes);
   CHECK(contains(refusal_of(w, {}, errc::data_loss), "/d/tfevents.1, record 1 at offset"));

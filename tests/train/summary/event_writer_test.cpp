@@ -357,7 +357,7 @@ TEST_CASE("event_writer: rejects invalid arguments and adds nothing", "[train]")
       co_await to.add_histogram("w", values);
     };
     said = co_await said_by(histogram(writer), errc::invalid_argument);
-    CHECK(contains(said, "NaN in a histogram for 'w'"));
+    CHECK(contains(said, "histogram 'w': NaN cannot be counted"));
     said = co_await said_by(add(writer, "\xff"), errc::invalid_argument);
     CHECK(contains(said, "UTF-8"));
     const auto run_data = [](event_writer& to) -> task<> {

@@ -194,7 +194,7 @@ template <auto Member>
 [[nodiscard]] auto required_field(std::string key) {
   using member = detail::member_access<Member>;
   static_assert(!member::values::may_be_none,
-                "give a vector's number of values, or take an optional_field()");
+                "required_field() of a vector: pass the number of values, or use optional_field()");
   return example_field<typename member::object_type>{
       member::target(std::move(key), member::values::count)};
 }
@@ -202,7 +202,8 @@ template <auto Member>
   requires detail::example_member<typename detail::member_access<Member>::type>
 [[nodiscard]] auto required_field(std::string key, std::size_t count) {
   using member = detail::member_access<Member>;
-  static_assert(member::values::count == detail::any_count, "the member's type says how many");
+  static_assert(member::values::count == detail::any_count,
+                "required_field(): the type of the member determines the number of values");
   return example_field<typename member::object_type>{member::target(std::move(key), count)};
 }
 

@@ -39,7 +39,7 @@ template <class Item, class Queue>
       const std::string unstarted = unstarted_producer_text(queue);
       if (!unstarted.empty()) {
         throw failure(errc::deadline_exceeded,
-                      reader + ": no " + std::string(item) + " for 60 s: " + unstarted);
+                      reader + ": no " + std::string(item) + " for 60 s, " + unstarted);
       }
     }
   }

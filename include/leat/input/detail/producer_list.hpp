@@ -30,7 +30,7 @@ class producer_list_entry {
   producer_list_entry* next_ = nullptr;
 };
 
-/// "; never started: producer 'names', 'rows': call start(coordinator)"; empty where all were.
+/// "; call start(coordinator) of producer 'names', 'rows'"; empty if all were started.
 [[nodiscard]] std::string unstarted_producers_text();
 
 /// "producer 'names' was never started: call its start(coordinator)"; empty if another producer

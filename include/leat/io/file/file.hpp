@@ -83,7 +83,7 @@ class file_handle {
    public:
     explicit operation_guard(std::shared_ptr<file_handle> h) noexcept : handle_(std::move(h)) {
       LEAT_ASSERT(handle_->is_at_home(),
-                  "a file is used on another scheduler than the one on which it was opened");
+                  "file used on another scheduler: use it on the scheduler that opened it");
       ++handle_->under_way_;
     }
     operation_guard(const operation_guard&) = delete;
@@ -155,7 +155,10 @@ class file {
   file() = default;
   file(file&&) noexcept = default;
   file& operator=(file&&) noexcept = default;
-  ~file() { LEAT_ASSERT(!open_ || !open_->in_use(), "a file is destroyed while a task uses it"); }
+  ~file() {
+    LEAT_ASSERT(!open_ || !open_->in_use(),
+                "file destroyed while a task uses it: join the task first");
+  }
 
   /// Returns true from open() until close().
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }

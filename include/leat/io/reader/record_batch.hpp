@@ -71,7 +71,8 @@ class basic_record_batch {
   /// Removes the first `count` records from the batch. Precondition: `count` is at most size().
   /// Cost: O(size).
   void drop_front(std::size_t count) {
-    LEAT_ASSERT(count <= records_.size(), "more records are dropped than the batch has");
+    LEAT_ASSERT(count <= records_.size(),
+                "record_batch::drop_front() of more records than the batch has");
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(count));
     index_ += count;
   }
@@ -79,7 +80,8 @@ class basic_record_batch {
   /// Returns a batch of `count` records, beginning with record `first`, that shares the memory.
   /// Precondition: the batch has these records. Cost: O(count), one allocation.
   [[nodiscard]] basic_record_batch slice(std::size_t first, std::size_t count) const {
-    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end of the batch");
+    LEAT_ASSERT(first <= size() && count <= size() - first,
+                "record_batch::slice() after the end of the batch");
     basic_record_batch part;
     const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first);
     part.records_.assign(begin, begin + static_cast<std::ptrdiff_t>(count));

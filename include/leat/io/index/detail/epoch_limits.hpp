@@ -17,7 +17,7 @@ inline constexpr std::uint64_t max_epoch_gap = 1024;
                                                  std::uint64_t epochs) {
   if (epochs <= max_epoch_gap) return {};
   return "rank " + std::to_string(rank) + " of " + std::to_string(world_size) + " is " +
-         std::to_string(epochs) + " epochs behind another one";
+         std::to_string(epochs) + " epochs behind another rank";
 }
 
 }  // namespace leat::detail
