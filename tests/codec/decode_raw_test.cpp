@@ -37,14 +37,15 @@ std::string error_of(const tensor& records, dtype type, const raw_options& optio
   return {};
 }
 
-TEST_CASE("J01, J02: bytes", "[codec]") {
+TEST_CASE("decode_raw: decodes bytes [J01, J02]", "[codec]") {
   CHECK(decode_raw(strings({"A", "a"}), dtype::uint8) ==
         tensor::of<std::uint8_t>({2, 1}, {65, 97}));
   CHECK(decode_raw(strings({"wer", "XYZ"}), dtype::uint8) ==
         tensor::of<std::uint8_t>({2, 3}, {119, 101, 114, 88, 89, 90}));
 }
 
-TEST_CASE("J03, J05: another size, and no multiple of a value's", "[codec]") {
+TEST_CASE("decode_raw: refuses records of different sizes and partial values [J03, J05]",
+          "[codec]") {
   CHECK(error_of(strings({"short", "longer"}), dtype::uint8) ==
         "record 1 has 6 bytes, must have 5 like the first record");
   CHECK(error_of(strings({"123", "456"}), dtype::int16) ==
@@ -53,7 +54,7 @@ TEST_CASE("J03, J05: another size, and no multiple of a value's", "[codec]") {
         "decode_raw: type string is not supported: use a numeric type");
 }
 
-TEST_CASE("J04, J06: both orders", "[codec]") {
+TEST_CASE("decode_raw: decodes both byte orders [J04, J06]", "[codec]") {
   CHECK(decode_raw(strings({"AaBC"}), dtype::int16) ==
         tensor::of<std::int16_t>({1, 2}, {24897, 17218}));
   const tensor four = strings({from_hex("01020304")});
@@ -65,14 +66,15 @@ TEST_CASE("J04, J06: both orders", "[codec]") {
         tensor::of<double>({1, 1}, {1.5}));
 }
 
-TEST_CASE("J08, J09: half floats, and a bool for each byte that is not 0", "[codec]") {
+TEST_CASE("decode_raw: decodes float16, and bool from bytes other than 0 [J08, J09]", "[codec]") {
   const tensor halves = decode_raw(strings({from_hex("003c00c000c20044")}), dtype::float16);
   CHECK(halves == tensor::of<leat::float16>({1, 4}, {{0x3c00}, {0xc000}, {0xc200}, {0x4400}}));
   CHECK(decode_raw(strings({from_hex("01000002")}), dtype::boolean) ==
         tensor::of<bool>({1, 4}, {true, false, false, true}));
 }
 
-TEST_CASE("D19, J11: a complex number keeps its real part in front, in both orders", "[codec]") {
+TEST_CASE("decode_raw: keeps the real part of complex numbers first in both byte orders [D19, J11]",
+          "[codec]") {
   const std::vector<leat::complex64> numbers = {{1, 1}, {2, -2}};
   const tensor expected = tensor::of<leat::complex64>({1, 2}, numbers);
   CHECK(decode_raw(strings({from_hex("0000803f0000803f"
@@ -86,7 +88,8 @@ TEST_CASE("D19, J11: a complex number keeps its real part in front, in both orde
                    big_endian) == tensor::of<leat::complex128>({1, 1}, wide));
 }
 
-TEST_CASE("J13, J14: a fixed length cuts, and fills up with zeros", "[codec]") {
+TEST_CASE("decode_raw: fixed_length truncates records and pads them with zeros [J13, J14]",
+          "[codec]") {
   const tensor eight =
       decode_raw(strings({"string", "longer_string"}), dtype::uint8, {.fixed_length = 8});
   const std::string_view expected("string\0\0longer_s", 16);

@@ -282,7 +282,7 @@ task<> dump_program() {
   });
 }
 
-TEST_CASE("allocation: a dump without memory throws or tells less", "[faults]") {
+TEST_CASE("allocation: a dump without memory throws or is shorter", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(dump_program()); });
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("allocation: a definition of a queue runner", "[faults]") {
   });
 }
 
-TEST_CASE("allocation: a batch of fixed shape takes one, and an element none to be shared",
+TEST_CASE("allocation: a batch of fixed shape needs one, and sharing an element needs none",
           "[faults]") {
   const leat::tensor row(leat::dtype::float32, {28, 28});
   const std::vector<leat::tensor> rows(1000, row);

@@ -142,7 +142,7 @@ TEST_CASE("damage: every bit and every cut of a checkpoint", "[faults]") {
   leat::sync_wait(try_checkpoint(dir.path(), leat_test::slow_build ? 8 : 400, true));
 }
 
-TEST_CASE("damage: of a large checkpoint", "[faults]") {
+TEST_CASE("damage: every bit and every cut of a large checkpoint", "[faults]") {
   const temp_dir dir;
   leat::sync_wait(try_checkpoint(dir.path(), sample_size(), false));
 }
@@ -190,8 +190,7 @@ bool begins(const checkpoint_state& whole, const checkpoint_state& part) {
          begins(whole.all_model_checkpoint_timestamps, times, times.empty() ? 0 : 1);
 }
 
-TEST_CASE("damage: a state file with a bit wrong, or cut off, has one other text at most",
-          "[faults]") {
+TEST_CASE("damage: a corrupt or truncated state file has at most one other text", "[faults]") {
   checkpoint_state state;
   leat::random_engine random(3);
   for (std::size_t bytes = 0; bytes < sample_size(); bytes += 100) {
@@ -255,7 +254,7 @@ task<> try_state(std::string directory) {
   }
 }
 
-TEST_CASE("damage: by a damaged state file a checkpoint is restored as it was saved, none deleted",
+TEST_CASE("damage: a corrupt state file restores checkpoints unchanged and deletes none",
           "[faults]") {
   const temp_dir dir;
   leat::sync_wait(try_state(dir.path()));

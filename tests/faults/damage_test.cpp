@@ -73,7 +73,7 @@ TEST_CASE("damage: a TFRecord file cut at any byte gives the records before the 
   }
 }
 
-TEST_CASE("damage: any bit wrong in a TFRecord file is found, and nothing wrong is delivered",
+TEST_CASE("damage: detects any flipped bit in a TFRecord file and delivers no wrong record",
           "[faults]") {
   sample s = make_sample();
   std::vector<leat::byte_view> found;

@@ -144,6 +144,8 @@ TEST_CASE("damage: every bit and every cut of a file of events", "[faults]") {
   check(leat_test::slow_build ? 300 : 900, true);
 }
 
-TEST_CASE("damage: of a large file of events", "[faults]") { check(sample_size(), false); }
+TEST_CASE("damage: every bit and every cut of a large file of events", "[faults]") {
+  check(sample_size(), false);
+}
 
 }  // namespace event_damage_test

@@ -113,8 +113,7 @@ TEST_CASE("damage: an index with any bit wrong and right checksums describes a f
   CHECK(taken > 0);
 }
 
-TEST_CASE("damage: a TFRecord file is not read by a damaged index that stands beside it",
-          "[faults]") {
+TEST_CASE("damage: a TFRecord file is not read with a corrupt index next to it", "[faults]") {
   const temp_dir dir;
   const std::string path = dir.write("f", tfrecords::sample());
   const std::string index_path = leat::tfrecord_index_path(path);

@@ -209,7 +209,7 @@ std::size_t unfinished_files(const temp_dir& dir) {
   return count;
 }
 
-TEST_CASE("allocation: whatever writes records leaves nothing of its own behind", "[faults]") {
+TEST_CASE("allocation: writers of records leave no temporary files", "[faults]") {
   const temp_dir dir;
   for (const auto program :
        {compressed_program, sharded_program, indexed_program, append_program}) {
@@ -227,7 +227,7 @@ TEST_CASE("allocation: whatever writes records leaves nothing of its own behind"
   }
 }
 
-TEST_CASE("allocation: a simulated world says so where operator new does not ask it", "[faults]") {
+TEST_CASE("allocation: a simulated world reports if operator new bypasses it", "[faults]") {
   bool run = false;
   leat::sim::world w(1, {.memory = {.plan = 1}});
   const auto body = [&run](leat::sim::world&) -> task<> {

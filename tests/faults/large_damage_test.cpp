@@ -183,25 +183,27 @@ void check_compressed() {
   }
 }
 
-TEST_CASE("damage: of large TFRecord files, around each place", "[faults]") {
+TEST_CASE("damage: bits and cuts around each position of large TFRecord files", "[faults]") {
   check_plain<tfrecords>();
 }
-TEST_CASE("damage: of large text files, around each place", "[faults]") { check_plain<lines>(); }
-TEST_CASE("damage: of large fixed-length files, around each place", "[faults]") {
+TEST_CASE("damage: bits and cuts around each position of large text files", "[faults]") {
+  check_plain<lines>();
+}
+TEST_CASE("damage: bits and cuts around each position of large fixed-length files", "[faults]") {
   check_plain<fixed_lengths>();
 }
-TEST_CASE("damage: of large files read as a whole", "[faults]") {
+TEST_CASE("damage: bits and cuts of large files read as a whole", "[faults]") {
   const temp_dir dir;
   leat::sync_wait(try_from_beginning<whole_files>(dir / "f", compression::none));
   check_compressed<whole_files>();
 }
-TEST_CASE("damage: of large TFRecord files that are compressed", "[faults]") {
+TEST_CASE("damage: bits and cuts of large compressed TFRecord files", "[faults]") {
   check_compressed<tfrecords>();
 }
-TEST_CASE("damage: of large text files that are compressed", "[faults]") {
+TEST_CASE("damage: bits and cuts of large compressed text files", "[faults]") {
   check_compressed<lines>();
 }
-TEST_CASE("damage: of large fixed-length files that are compressed", "[faults]") {
+TEST_CASE("damage: bits and cuts of large compressed fixed-length files", "[faults]") {
   check_compressed<fixed_lengths>();
 }
 

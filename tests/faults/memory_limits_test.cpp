@@ -121,7 +121,7 @@ Options compressed(Options options) {
   return options;
 }
 
-TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]") {
+TEST_CASE("limits: refuses a record of 4 EiB without allocating memory", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
   const temp_dir dir;
   const std::string file = header_of(4 * exbibyte) + std::string(1000, 'x');
@@ -141,7 +141,7 @@ TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]
 }
 
 // As in a container: who believed a length would be told that there is no memory.
-TEST_CASE("limits: the same is said of hostile headers in 512 MiB of address space", "[faults]") {
+TEST_CASE("limits: crafted headers give the same errors in 512 MiB of address space", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   for (const std::uint64_t length : {gibibyte - 1, gibibyte, 4 * exbibyte, UINT64_MAX}) {
@@ -210,7 +210,7 @@ TEST_CASE("limits: a directory of 100,000 files is matched in little memory", "[
   CHECK(said_within(64 * mebibyte, [&] { return count("*t*t*t*t*t*t*t*t*t*t*t*t*t*x"); }) == "0");
 }
 
-TEST_CASE("limits: resync looks at what headers promise, and does not hold it", "[faults]") {
+TEST_CASE("limits: resync does not hold the lengths in crafted headers in memory", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   std::string look_alikes = "damage";
@@ -248,7 +248,8 @@ TEST_CASE("limits: resync in a compressed file holds no more than max_held", "[f
                  "record 2 at offset " + std::to_string(bytes.size() - 6) + ": truncated"));
 }
 
-TEST_CASE("limits: a long record of a plain file takes its length and some chunks", "[faults]") {
+TEST_CASE("limits: a long record of an uncompressed file needs its length and some chunks",
+          "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   const std::uint64_t length = 96 * mebibyte;
@@ -264,7 +265,7 @@ TEST_CASE("limits: a long record of a plain file takes its length and some chunk
 }
 
 // Whoever lifts the ratio still has the limit of the size.
-TEST_CASE("limits: a bomb within the ratio is stopped by its size, and takes no memory",
+TEST_CASE("limits: max_output stops a bomb within the ratio without allocating memory",
           "[faults]") {
   CHECK(leat::inflate_options{}.max_output == std::uint64_t{1} << 40);
   if (LEAT_ASAN || LEAT_TSAN) return;
@@ -278,7 +279,7 @@ TEST_CASE("limits: a bomb within the ratio is stopped by its size, and takes no 
                  "inflated data is above the limit inflate_options::max_output"));
 }
 
-TEST_CASE("limits: a bomb of many members is stopped, though each is small", "[faults]") {
+TEST_CASE("limits: stops a bomb of many small members", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   const std::string member = leat_test::zlib_deflated(std::string(mebibyte, '\0'));
@@ -294,7 +295,7 @@ TEST_CASE("limits: a bomb of many members is stopped, though each is small", "[f
                  "inflated data is above the limit inflate_options::max_output"));
 }
 
-TEST_CASE("limits: a bomb of 10 GiB in 10 MiB is stopped, and takes no memory", "[faults]") {
+TEST_CASE("limits: stops a bomb of 10 GiB in 10 MiB without allocating memory", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   const std::string zeros = dir.write("zeros", bomb(""));

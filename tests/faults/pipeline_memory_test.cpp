@@ -173,20 +173,20 @@ void check_memory(configuration c) {
   CHECK(peak >= budget * 2 / 3);  // nor does the formula allow for anything
 }
 
-TEST_CASE("memory: a pipeline stays within its budget, whatever its buffer", "[faults]") {
+TEST_CASE("memory: a pipeline stays within its budget for any buffer", "[faults]") {
   for (const std::size_t capacity : {std::size_t{100}, std::size_t{1000}, std::size_t{10'000}}) {
     check_memory({.record = 1000, .capacity = capacity, .batch = 32, .workers = 2, .prefetch = 2});
   }
 }
 
-TEST_CASE("memory: a pipeline stays within its budget, whatever its records", "[faults]") {
+TEST_CASE("memory: a pipeline stays within its budget for any records", "[faults]") {
   check_memory({.record = 40, .capacity = 20'000, .batch = 128, .workers = 2, .interleave = 2});
   check_memory({.record = 4000, .capacity = 1000, .batch = 32, .workers = 2, .interleave = 2});
   check_memory({.record = 60'000, .capacity = 100, .batch = 8, .workers = 2, .interleave = 2});
   check_memory({.record = 8000, .capacity = 1000, .batch = 32, .workers = 2, .equal_sizes = false});
 }
 
-TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[faults]") {
+TEST_CASE("memory: a pipeline stays within its budget for any tasks", "[faults]") {
   for (const std::size_t workers : {std::size_t{0}, std::size_t{1}, std::size_t{8}}) {
     check_memory({.record = 4000, .capacity = 500, .batch = 32, .workers = workers, .prefetch = 4});
   }
@@ -198,7 +198,7 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[fa
                 .read = {.chunk_size = 256 * kibibyte, .depth = 8}});
 }
 
-TEST_CASE("memory: a pipeline stays within its budget, whatever its readers", "[faults]") {
+TEST_CASE("memory: a pipeline stays within its budget for any readers", "[faults]") {
   for (const std::size_t interleave : {std::size_t{1}, std::size_t{4}}) {
     check_memory(
         {.record = 4000, .capacity = 2000, .batch = 32, .interleave = interleave, .readers = 4});
@@ -221,8 +221,7 @@ configuration running_ahead() {
   return {.record = 4000, .capacity = 500, .batch = 32, .workers = 8, .prefetch = 64};
 }
 
-TEST_CASE("memory: a pipeline stays within its memory_budget, however far it might run ahead",
-          "[faults]") {
+TEST_CASE("memory: a pipeline stays within its memory_budget for any read-ahead", "[faults]") {
   const temp_dir dir;
   configuration c = running_ahead();
   c.record = leat::sync_wait(write_files(dir, c));
@@ -237,7 +236,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget, however far it mig
 
 // The size of a block is unknown until the first one is finished. Until then no worker may start
 // another block. The first block takes long enough for all workers to do so.
-TEST_CASE("memory: a pipeline stays within its memory_budget where its elements grow", "[faults]") {
+TEST_CASE("memory: a pipeline stays within its memory_budget if its elements grow", "[faults]") {
   constexpr std::size_t records = 16;  // of a batch
   constexpr std::size_t element = std::size_t{1} << 20;
   constexpr std::size_t limit = 8 * element;
@@ -325,7 +324,7 @@ TEST_CASE("memory: a memory_budget that is too small is refused with what the st
                             "memory_budget is 0: set at least 1 byte, or leave it unset"));
 }
 
-TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it", "[faults]") {
+TEST_CASE("pipeline: a filter that drops everything allocates no memory for it", "[faults]") {
   const temp_dir dir;
   const std::size_t lines = leat_test::slow_build ? 80'000 : 200'000;
   std::string text;
@@ -446,11 +445,11 @@ void check_none_for_a_record(AllocationsOf allocations_of) {
 
 // For each batch 15: the rows, what the parser makes of them, the batch on its way. Sanitizers use
 // no frame of a coroutine again, and clang none where it does not optimise.
-TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[faults]") {
+TEST_CASE("allocation: a pipeline allocates for each batch, not for each record", "[faults]") {
   check_none_for_a_record(allocations_of_batches);
 }
 
-TEST_CASE("allocation: a pipeline that parses before it shuffles makes none for a record",
+TEST_CASE("allocation: a pipeline that parses before it shuffles allocates nothing for a record",
           "[faults]") {
   check_none_for_a_record(allocations_of_elements);
 }

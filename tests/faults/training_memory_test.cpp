@@ -49,7 +49,7 @@ task<std::int64_t> train(std::string directory) {
   co_return step;
 }
 
-TEST_CASE("monitored_session: without memory it ends, and the next one goes on", "[faults]") {
+TEST_CASE("monitored_session: ends without memory, and the next session resumes", "[faults]") {
   int failed = 0;
   bool reached = true;
   constexpr int step_of_n = leat_test::slow_build ? 25 : 5;
@@ -97,7 +97,7 @@ std::size_t events_in(const std::string& directory) {
   return loss == run.series.scalars.end() ? 0 : loss->second.size();
 }
 
-TEST_CASE("event_writer: without memory it is closed on every way out", "[faults]") {
+TEST_CASE("event_writer: closes on every path without memory", "[faults]") {
   int failed = 0;
   bool reached = true;
   for (int n = 0; reached; ++n) {
@@ -161,7 +161,7 @@ task<> add_all(std::string directory, std::ptrdiff_t n, std::ptrdiff_t row, outc
   o.dropped = writer.events_dropped();
 }
 
-TEST_CASE("event_writer: each event that was taken is written, or it is told", "[faults]") {
+TEST_CASE("event_writer: writes each accepted event or reports the loss", "[faults]") {
   std::uint64_t lost = 0;
   int failed_closes = 0;
   for (const std::ptrdiff_t row : {1, 2, 3, 8, 1'000'000}) {

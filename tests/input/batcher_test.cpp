@@ -57,7 +57,7 @@ LEAT_TEST("batcher: items in order, the last batch may be smaller", "[input]") {
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("batcher: what is dropped at the end is counted", "[input]") {
+LEAT_TEST("batcher: counts the items that it drops at the end", "[input]") {
   leat::batcher<int> b({.batch_size = 4, .remainder = leat::batch_remainder::drop});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
@@ -86,7 +86,7 @@ LEAT_TEST("shuffle_batcher: every item once, not in order, from several operatio
   for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
 }
 
-TEST_CASE("batcher: a thread waits for the next one within a limit", "[input]") {
+TEST_CASE("batcher: wait_next in a thread respects its limit", "[input]") {
   using namespace std::chrono_literals;
   for (const leat::batch_remainder remainder :
        {leat::batch_remainder::keep, leat::batch_remainder::drop}) {
@@ -99,7 +99,7 @@ TEST_CASE("batcher: a thread waits for the next one within a limit", "[input]") 
   }
 }
 
-TEST_CASE("shuffle_batcher: what makes no sense is refused", "[input]") {
+TEST_CASE("shuffle_batcher: refuses invalid options", "[input]") {
   CHECK_THROWS_AS(leat::shuffle_batcher<int>({.batch_size = 0, .capacity = 4}), leat::failure);
   CHECK_THROWS_AS(
       leat::shuffle_batcher<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
@@ -114,8 +114,7 @@ task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into
   co_return co_await into.push(static_cast<int>(*number));
 }
 
-LEAT_TEST("batcher: a source that waits for a producer that was never started is named after 60 s",
-          "[input]") {
+LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input]") {
   leat::batcher<int> b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -159,7 +158,7 @@ struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
   }
 };
 
-TEST_CASE("batcher: a thread that waits for what was never started is told", "[input]") {
+TEST_CASE("batcher: wait_next fails if start() was never called", "[input]") {
   impatient_batch b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -179,7 +178,7 @@ TEST_CASE("batcher: a thread that waits for what was never started is told", "[i
   leat::sync_wait(coord.join());
 }
 
-TEST_CASE("batcher: a thread waits on for a slow source", "[input]") {
+TEST_CASE("batcher: wait_next keeps waiting for a slow source", "[input]") {
   impatient_batch b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};
@@ -196,7 +195,7 @@ TEST_CASE("batcher: a thread waits on for a slow source", "[input]") {
   leat::sync_wait(coord.join());
 }
 
-LEAT_TEST("batcher: a source that takes longer than 60 s is no error", "[input]") {
+LEAT_TEST("batcher: a started source may take longer than 60 s", "[input]") {
   leat::batcher<int> b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};

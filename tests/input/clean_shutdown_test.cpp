@@ -110,7 +110,7 @@ void under_seeds(std::uint64_t seeds, Body body) {
   }
 }
 
-TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each epoch trained",
+TEST_CASE("clean shutdown: limited epochs end by themselves after every line of each epoch",
           "[input]") {
   under_seeds(20, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{1 + static_cast<std::size_t>(w.random().uniform_below(5)), readers, 3};
@@ -133,7 +133,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each 
 
 // Nobody trains until the readers have ended: what is in the queue stays, and drains below the
 // minimum.
-TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[input]") {
+TEST_CASE("clean shutdown: queued items remain after the end and drain", "[input]") {
   world w(3);
   w.run([](world& here) -> task<> {
     for (std::size_t i = 0; i < 3; ++i) {
@@ -162,7 +162,7 @@ TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[inpu
   });
 }
 
-TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, and close nothing",
+TEST_CASE("clean shutdown: three of four readers of one file end and close nothing [Z07]",
           "[input]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
@@ -187,7 +187,7 @@ TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, an
   }
 }
 
-TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[input]") {
+TEST_CASE("clean shutdown: any other error stops all tasks and reaches the trainer", "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -204,7 +204,7 @@ TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[i
   });
 }
 
-TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[input]") {
+TEST_CASE("clean shutdown: a missing file stops all tasks", "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -224,7 +224,7 @@ TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[input]
   });
 }
 
-TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be taken",
+TEST_CASE("clean shutdown: a stop cancels waiting pushes, and queued items can be popped",
           "[input]") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{4, readers, 1000};
@@ -246,7 +246,7 @@ TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be
 }
 
 // By default only out_of_range means the end of the input.
-TEST_CASE("clean shutdown: to be cancelled by somebody else is no end of the input", "[input]") {
+TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input", "[input]") {
   world w(1);
   w.run([](world&) -> task<> {
     leat::fifo_queue<int> queue(1);

@@ -19,7 +19,7 @@ tensor_tuple columns() {
   return tensor_tuple(vector_of(from_to(0, 3)), tensor::of({3}, {"a", "b", "c"}));
 }
 
-LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "[input]") {
+LEAT_TEST("in_memory_source: returns the rows of each epoch, then the end permanently", "[input]") {
   in_memory_source source(number_and_text(), columns(), 2);
   numbers seen;
   while (auto row = co_await source()) {
@@ -32,7 +32,7 @@ LEAT_TEST("in_memory_source: the rows, epoch by epoch, then the end for ever", "
   CHECK_FALSE(again);
 }
 
-LEAT_TEST("in_memory_source: without a limit it goes on, and rows share their values", "[input]") {
+LEAT_TEST("in_memory_source: repeats without a limit, and rows share their values", "[input]") {
   in_memory_source source(number_spec(), tensor_tuple(vector_of({7})), std::nullopt);
   element first = co_await source();
   for (int i = 0; i < 100; ++i) {
@@ -59,7 +59,7 @@ LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[input]") {
   }
 }
 
-TEST_CASE("in_memory_source: what makes no sense is refused at once", "[input]") {
+TEST_CASE("in_memory_source: refuses invalid columns and epochs at construction", "[input]") {
   const auto refused = [](tensor_tuple table, std::optional<std::uint64_t> epochs = 1) {
     return refusal(
         [&] { return in_memory_source(number_and_text(), std::move(table), epochs).rows(); });

@@ -40,7 +40,7 @@ static_assert(!std::copy_constructible<training>);
 
 // ------------------------------------------------------------------------------------ the epochs
 
-LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list", "[input]") {
+LEAT_TEST("string_input_producer: each epoch is the list without shuffle [P08]", "[input]") {
   const names words{"to", "be", "or", "not", "to", "be"};
   string_input_producer p(words, {.num_epochs = 3, .shuffle = false});
   const names out = co_await all_of(p);
@@ -50,14 +50,14 @@ LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list",
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("string_input_producer: P09 all orders are equally likely", "[input]") {
+LEAT_TEST("string_input_producer: all orders are equally likely [P09]", "[input]") {
   string_input_producer p({"a", "b", "c"}, {.num_epochs = 600, .seed = 5});
   const names out = co_await all_of(p);
   REQUIRE(out.size() == 1800);
   check_orders(out, 3, 6, 61, 139);
 }
 
-LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity", "[input]") {
+LEAT_TEST("string_input_producer: the queue never exceeds its capacity [P16]", "[input]") {
   names forty;
   for (int i = 0; i < 40; ++i) forty.push_back(std::to_string(i));
   string_input_producer p(forty, {.num_epochs = 1, .shuffle = false, .capacity = 3});
@@ -76,7 +76,7 @@ LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity"
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule", "[input]") {
+TEST_CASE("string_input_producer: epochs do not mix in any schedule [P17]", "[input]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed, {.threads = 2});
     w.run([](world& here) -> task<> {
@@ -112,7 +112,7 @@ LEAT_TEST("string_input_producer: the order of an epoch is a function of seed an
   CHECK(text == "dbcaeacebdadbecdbeac");
 }
 
-LEAT_TEST("string_input_producer: without a seed the orders are others each time", "[input]") {
+LEAT_TEST("string_input_producer: without a seed each producer has its own orders", "[input]") {
   names many;
   for (int i = 0; i < 50; ++i) many.push_back(std::to_string(i));
   string_input_producer a(many, {.num_epochs = 1});
@@ -122,7 +122,7 @@ LEAT_TEST("string_input_producer: without a seed the orders are others each time
   CHECK(first != second);
 }
 
-LEAT_TEST("string_input_producer: without num_epochs it goes on until it is stopped", "[input]") {
+LEAT_TEST("string_input_producer: continues until it is stopped without num_epochs", "[input]") {
   string_input_producer p({"a", "b"}, {.shuffle = false, .capacity = 1});
   leat::coordinator coord;
   p.start(coord);
@@ -144,8 +144,7 @@ LEAT_TEST("input_producer: items of any type that can be copied", "[input]") {
 
 // --------------------------------------------------------------------------- what is refused
 
-TEST_CASE("string_input_producer: P03, P14 what makes no sense is refused at construction",
-          "[input]") {
+TEST_CASE("string_input_producer: refuses invalid options at construction [P03, P14]", "[input]") {
   const auto said = [](names items, const leat::producer_options& options) {
     return refusal([&] { return string_input_producer(std::move(items), options).items(); });
   };
@@ -186,7 +185,7 @@ TEST_CASE("string_input_producer: the files of match_filenames_once", "[input]")
   });
 }
 
-LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consumer's error",
+LEAT_TEST("string_input_producer: the consumer receives the error of an empty found list [C7, D12]",
           "[input]") {
   string_input_producer p(find_none, {.name = "names"});
   const end e = co_await end_of(p);
@@ -195,7 +194,8 @@ LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consu
   CHECK(e.coordinator == e.consumer);
 }
 
-LEAT_TEST("string_input_producer: so is what the search for the list throws", "[input]") {
+LEAT_TEST("string_input_producer: the consumer receives the error of the search for the list",
+          "[input]") {
   string_input_producer p(fail_to_find);
   const end e = co_await end_of(p);
   CHECK(e.code == errc::permission_denied);
@@ -220,8 +220,7 @@ LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[inp
 
 // ----------------------------------------------------------------------------------- the stop
 
-LEAT_TEST("string_input_producer: a stop ends a push that waits, and what is in drains",
-          "[input]") {
+LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items drain", "[input]") {
   string_input_producer p({"a", "b", "c"}, {.shuffle = false, .capacity = 2});
   leat::coordinator coord;
   p.start(coord);
@@ -238,7 +237,7 @@ LEAT_TEST("string_input_producer: a stop ends a push that waits, and what is in 
   CHECK(left == names{"a", "b"});
 }
 
-LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the closing", "[input]") {
+LEAT_TEST("string_input_producer: a stop runs cancel_op instead of close_op", "[input]") {
   int runs = 0;
   string_input_producer* made = nullptr;
   const auto cancel = [&]() -> task<> {
@@ -259,7 +258,7 @@ LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the clos
 
 // ------------------------------------------------------------------------------- shared queues
 
-TEST_CASE("string_input_producer: P22 producers of one shared name are of one capacity",
+TEST_CASE("string_input_producer: producers with one shared name need one capacity [P22]",
           "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 32, .name = "names", .shared = &shared});
@@ -293,7 +292,8 @@ LEAT_TEST("string_input_producer: two fill a shared queue together", "[input]") 
   CHECK(of_b > 10);
 }
 
-LEAT_TEST("string_input_producer: one that another one's end cuts short says so", "[input]") {
+LEAT_TEST("string_input_producer: fails if another producer closes the shared queue early",
+          "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.num_epochs = 1, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.num_epochs = 1000, .name = "names", .shared = &shared});
@@ -322,7 +322,7 @@ LEAT_TEST("string_input_producer: one that another one's end cuts short says so"
 
 // ------------------------------------------------------------------------------------ fullness
 
-LEAT_TEST("string_input_producer: P21 its fullness", "[input]") {
+LEAT_TEST("string_input_producer: reports the fullness of its queue [P21]", "[input]") {
   string_input_producer p({"a", "b", "c", "d", "e", "f"}, {.num_epochs = 1});
   leat::coordinator coord;
   p.start(coord);

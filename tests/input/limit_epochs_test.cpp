@@ -23,12 +23,13 @@ task<> count_into(limit_epochs<int> source, int& count) {
   }
 }
 
-TEST_CASE("limit_epochs: P01 without a limit it never ends", "[input]") {
+TEST_CASE("limit_epochs: never ends without a limit [P01]", "[input]") {
   const limit_epochs seven(7);
   for (int i = 0; i < 100; ++i) REQUIRE(seven.take() == 7);
 }
 
-LEAT_TEST("limit_epochs: P02 so many times, then the end for ever", "[input]") {
+LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end permanently [P02]",
+          "[input]") {
   const limit_epochs greeting("Love Me", 2);
   CHECK(co_await greeting() == "Love Me");
   CHECK(co_await greeting() == "Love Me");
@@ -37,7 +38,7 @@ LEAT_TEST("limit_epochs: P02 so many times, then the end for ever", "[input]") {
   CHECK_FALSE(greeting.take());
 }
 
-TEST_CASE("limit_epochs: P03 no number below 1", "[input]") {
+TEST_CASE("limit_epochs: refuses a number below 1 [P03]", "[input]") {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
     const std::string said = refusal([n] { return limit_epochs(7, n); });
     CHECK(contains(said, "limit_epochs"));
@@ -70,7 +71,7 @@ TEST_CASE("limit_epochs: threads share the number", "[input]") {
   CHECK(count[0] + count[1] == 10'000);
 }
 
-LEAT_TEST("limit_epochs: a source outlives what it came from", "[input]") {
+LEAT_TEST("limit_epochs: a source outlives its original", "[input]") {
   task<std::optional<std::string>> next;
   {
     const limit_epochs gone(std::string(100, 'x'), 1);

@@ -26,7 +26,7 @@ struct three : temp_dir {
   }
 };
 
-TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[input]") {
+TEST_CASE("match_filenames_once: returns the matching paths, sorted [G01, G02]", "[input]") {
   const three t;
   CHECK(found_by(match_filenames_once(t / "match_filenames.?")) ==
         paths{t / "match_filenames.0", t / "match_filenames.1", t / "match_filenames.2"});
@@ -35,7 +35,7 @@ TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[inp
         paths{t / "match_filenames.0", t / "match_filenames.2"});
 }
 
-TEST_CASE("match_filenames_once: G18 what comes later is not seen, by copies neither", "[input]") {
+TEST_CASE("match_filenames_once: later files do not appear, also in copies [G18]", "[input]") {
   const temp_dir t;
   t.write("a.txt", "");
   const match_filenames_once files(t / "*.txt");
@@ -46,14 +46,14 @@ TEST_CASE("match_filenames_once: G18 what comes later is not seen, by copies nei
   CHECK(found_by(copy) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: it looks when it is asked first, not when it is made", "[input]") {
+TEST_CASE("match_filenames_once: searches at the first call, not at construction", "[input]") {
   const temp_dir t;
   const match_filenames_once files(t / "*.txt");
   t.write("a.txt", "");
   CHECK(found_by(files) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: several that ask at the same time look once", "[input]") {
+TEST_CASE("match_filenames_once: concurrent calls search once", "[input]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 3});
     w.run([](world& here) -> task<> {
@@ -77,7 +77,7 @@ TEST_CASE("match_filenames_once: several that ask at the same time look once", "
   }
 }
 
-TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not count", "[input]") {
+TEST_CASE("match_filenames_once: repeats a search that failed or was cancelled", "[input]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.check_frames();

@@ -26,7 +26,7 @@ leat::line_reader_options skip_files() {
   return options;
 }
 
-TEST_CASE("queue_reader: a wrong option is no damaged file", "[input]") {
+TEST_CASE("queue_reader: an invalid option is not reported as a corrupt file", "[input]") {
   in_world([](world& w) -> task<> {
     for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
     names_queue q(9);
@@ -123,7 +123,7 @@ struct keyless_reader : leat::line_reader {
   }
 };
 
-TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "[input]") {
+TEST_CASE("queue_reader: read_up_to loses no record if memory runs out", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
     names_queue q(9);
@@ -149,8 +149,7 @@ TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "
   });
 }
 
-TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of the next call",
-          "[input]") {
+TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next call", "[input]") {
   int cut = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     in_world(
@@ -183,7 +182,7 @@ TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of t
   CHECK(cut > 0);
 }
 
-TEST_CASE("queue_reader: names that no file can have are left out", "[input]") {
+TEST_CASE("queue_reader: skips names that no file can have", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue q(9);
@@ -210,7 +209,7 @@ leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   return options;
 }
 
-TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[input]") {
+TEST_CASE("queue_reader: max_reports continues to count after a restore", "[input]") {
   for (int taken = 1; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
@@ -233,7 +232,7 @@ TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[input
   }
 }
 
-TEST_CASE("queue_reader: files that were missing count behind a restore", "[input]") {
+TEST_CASE("queue_reader: missing files count after a restore", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue q(9);
@@ -250,7 +249,7 @@ TEST_CASE("queue_reader: files that were missing count behind a restore", "[inpu
   });
 }
 
-TEST_CASE("queue_reader: bytes that are no whole record are counted over all files", "[input]") {
+TEST_CASE("queue_reader: counts bytes of partial records over all files", "[input]") {
   for (std::size_t taken = 0; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
@@ -270,7 +269,7 @@ TEST_CASE("queue_reader: bytes that are no whole record are counted over all fil
   }
 }
 
-TEST_CASE("queue_reader: what a tolerated tail leaves out is counted", "[input]") {
+TEST_CASE("queue_reader: counts the bytes of a tolerated tail", "[input]") {
   in_world([](world& w) -> task<> {
     const std::string whole = tfrecord_file(2);
     w.files().write_file("/a", whole.substr(0, whole.size() - 4));

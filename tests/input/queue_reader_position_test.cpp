@@ -74,7 +74,7 @@ void check_places(const std::string& content, typename Reader::options_type opti
   });
 }
 
-TEST_CASE("queue_reader: every record has path, offset and index, beside its key", "[input]") {
+TEST_CASE("queue_reader: every record has a path, an offset and an index", "[input]") {
   const std::string records = tfrecord_file(6);
   check_places<leat::tfrecord_reader>(records, {}, "/a:120 /a 120 5");
   leat::tfrecord_reader_options zlib;

@@ -78,7 +78,7 @@ void check_resume(const std::string& content, const std::string& empty,
 }
 
 // R15 otherwise: TensorFlow's readers of lines, of records of one length and of TFRecords refuse.
-TEST_CASE("queue_reader: each format goes on after any record, compressed or not", "[input]") {
+TEST_CASE("queue_reader: each format resumes after any record, compressed or not", "[input]") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);
   std::string text;
   for (int i = 0; i < 12; ++i) text += std::string(static_cast<std::size_t>(3 * i), '.') + "\r\n";
@@ -129,7 +129,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
   }
 }
 
-TEST_CASE("queue_reader: stopped and restored in another one, none is lost or given twice",
+TEST_CASE("queue_reader: a state restored in another reader loses and repeats no record",
           "[input]") {
   leat::tfrecord_reader_options options;
   options.read.chunk_size = 60;
@@ -150,7 +150,7 @@ TEST_CASE("queue_reader: stopped and restored in another one, none is lost or gi
   check_stopped_resume<leat::identity_reader>("", {}, 3);
 }
 
-TEST_CASE("queue_reader: it does not go on in a file that has changed", "[input]") {
+TEST_CASE("queue_reader: does not resume in a file that has changed", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", tfrecord_file(10));
     names_queue q(9);
@@ -223,7 +223,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
   }
 }
 
-TEST_CASE("queue_reader: stopped anywhere no name and no record is lost", "[input]") {
+TEST_CASE("queue_reader: a stop at any point loses no file name and no record", "[input]") {
   check_stopped(read_single);
   check_stopped(read_lists);
   check_stopped(read_batches);

@@ -23,7 +23,7 @@ using namespace queue_reader_test;
 // nothing else in it. R15 is decided otherwise: the state of every reader can be saved, see
 // queue_reader_resume_test.cpp.
 
-LEAT_TEST("queue_reader: R01 counts records and files", "[input]") {
+LEAT_TEST("queue_reader: counts records and files [R01]", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "A B C");
@@ -42,7 +42,7 @@ LEAT_TEST("queue_reader: R01 counts records and files", "[input]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue_reader: R02 names may come while it reads", "[input]") {
+LEAT_TEST("queue_reader: accepts file names while it reads [R02]", "[input]") {
   names_queue q(99);
   identities reader(q);
   for (int round = 0; round < 3; ++round) {
@@ -53,7 +53,7 @@ LEAT_TEST("queue_reader: R02 names may come while it reads", "[input]") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[input]") {
+LEAT_TEST("queue_reader: saves and restores a state with stable bytes [R03, R04]", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -71,7 +71,7 @@ LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[i
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothing", "[input]") {
+TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]", "[input]") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -101,7 +101,7 @@ TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothi
   }
 }
 
-LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[input]") {
+LEAT_TEST("queue_reader: reset forgets the current file, not the queue [R12]", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -116,7 +116,7 @@ LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[i
   CHECK(co_await next_value(reader) == "K");
 }
 
-TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then comes the next",
+TEST_CASE("queue_reader: a missing file is an error that names it, then the next follows [R14, D5]",
           "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\ntwo\n");
@@ -129,7 +129,7 @@ TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then 
   });
 }
 
-TEST_CASE("queue_reader: a missing file is passed over where the policy says so", "[input]") {
+TEST_CASE("queue_reader: skips a missing file according to the policy", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\n");
     names_queue q(9);
@@ -148,7 +148,7 @@ TEST_CASE("queue_reader: a missing file is passed over where the policy says so"
   });
 }
 
-TEST_CASE("queue_reader: the limit of reports counts over all files", "[input]") {
+TEST_CASE("queue_reader: max_reports counts over all files", "[input]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(3);
     damaged[30] ^= 1;
@@ -169,7 +169,7 @@ TEST_CASE("queue_reader: the limit of reports counts over all files", "[input]")
   });
 }
 
-TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[input]") {
+TEST_CASE("queue_reader: counts a file when its end is reached [R17]", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\ntwo\n");
     names_queue q(9);
@@ -183,7 +183,7 @@ TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[in
   });
 }
 
-TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[input]") {
+TEST_CASE("queue_reader: read_up_to returns records of one file [R20, K13]", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/six", tfrecord_file(6));
     w.files().write_file("/two", tfrecord_file(2));
@@ -205,7 +205,7 @@ TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[input
   });
 }
 
-LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", "[input]") {
+LEAT_TEST("queue_reader: refuses a negative count and changes nothing [R21]", "[input]") {
   names_queue q(9);
   co_await fill(q, "A B");
   identities reader(q, {}, "my reader");
@@ -224,7 +224,8 @@ LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", 
   CHECK(co_await next_value(reader) == "A");
 }
 
-TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", "[input]") {
+TEST_CASE("queue_reader: read_up_to returns at most the count and in total all records [K11]",
+          "[input]") {
   in_world([](world& w) -> task<> {
     names expected;
     for (const char* name : {"/0", "/1"}) {
@@ -247,8 +248,7 @@ TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", 
   });
 }
 
-TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the next call",
-          "[input]") {
+TEST_CASE("queue_reader: read_up_to returns its records, and the next call fails [D6]", "[input]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(4);
     damaged[2 * 24 + 14] ^= 1;
@@ -267,7 +267,7 @@ TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the
   });
 }
 
-LEAT_TEST("queue_reader: one that waits for a name does not hold up the others", "[input]") {
+LEAT_TEST("queue_reader: a reader that waits for a name does not block others", "[input]") {
   names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
   std::string order;
   leat::task_group group;
@@ -287,7 +287,7 @@ LEAT_TEST("queue_reader: one that waits for a name does not hold up the others",
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: D14 counts can be asked while it waits for a name", "[input]") {
+LEAT_TEST("queue_reader: counters are available while it waits for a name [D14]", "[input]") {
   names_queue q(1);
   identities reader(q);
   leat::task_group group;
@@ -318,8 +318,7 @@ task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
   co_return co_await to.push(std::move(r->value));
 }
 
-TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordinated or not",
-          "[input]") {
+TEST_CASE("queue_reader: the consumer receives the error of a missing file [D12, D13]", "[input]") {
   for (const bool coordinated : {true, false}) {
     in_world([&](world& w) -> task<> {
       w.files().write_file("/good", "one\n");
@@ -352,7 +351,7 @@ TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordina
 
 // ---------------------------------------------------------------------------------- D. lines
 
-TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[input]") {
+TEST_CASE("queue_reader: reads lines of two files with their keys [T01-T03]", "[input]") {
   for (const std::string end : {"\n", "\r\n"}) {
     for (const std::size_t header : {0U, 1U}) {
       in_world([&](world& w) -> task<> {
@@ -382,7 +381,7 @@ TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[i
   }
 }
 
-TEST_CASE("queue_reader: T07, T12 files without records are passed over and counted", "[input]") {
+TEST_CASE("queue_reader: skips and counts files without records [T07, T12]", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/empty", "");
     w.files().write_file("/two", "1\n2\n");
@@ -400,7 +399,7 @@ TEST_CASE("queue_reader: T07, T12 files without records are passed over and coun
 
 // ------------------------------------------------------------------------------ F. whole files
 
-TEST_CASE("queue_reader: W01, W02 whole files", "[input]") {
+TEST_CASE("queue_reader: reads complete files [W01, W02]", "[input]") {
   in_world([](world& w) -> task<> {
     const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
     names_queue q(9);
@@ -418,7 +417,7 @@ TEST_CASE("queue_reader: W01, W02 whole files", "[input]") {
   });
 }
 
-TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one", "[input]") {
+TEST_CASE("queue_reader: restores the state of a whole_file_reader [W05]", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/0", "zero");
     names_queue q(9);
@@ -455,7 +454,7 @@ TEST_CASE("queue_reader: a producer that was never started is an error after 60 
   });
 }
 
-TEST_CASE("queue_reader: a producer that is started during the wait is no error", "[input]") {
+TEST_CASE("queue_reader: a producer may be started during the wait", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     std::vector<std::string> all(1, "/a");
@@ -475,7 +474,7 @@ TEST_CASE("queue_reader: a producer that is started during the wait is no error"
   });
 }
 
-TEST_CASE("queue_reader: no limit for a queue that others fill", "[input]") {
+TEST_CASE("queue_reader: waits without a limit for a queue without a producer", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\n");
     names_queue names(1, "names");

@@ -10,7 +10,7 @@ using namespace producing;
 using leat::range_input_producer;
 using numbers = std::vector<std::int32_t>;
 
-LEAT_TEST("range_input_producer: P10 the numbers in order, each epoch", "[input]") {
+LEAT_TEST("range_input_producer: returns the numbers in order in each epoch [P10]", "[input]") {
   range_input_producer p(5, {.num_epochs = 3, .shuffle = false});
   const numbers out = co_await all_of(p);
   CHECK(out == numbers{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4});
@@ -23,13 +23,13 @@ LEAT_TEST("range_input_producer: both orders of two are equally likely", "[input
   check_orders(out, 2, 2, 61, 139);
 }
 
-LEAT_TEST("range_input_producer: orders that every platform has", "[input]") {
+LEAT_TEST("range_input_producer: orders are equal on every platform", "[input]") {
   range_input_producer p(8, {.num_epochs = 3, .seed = 1});
   const numbers out = co_await all_of(p);
   CHECK(out == numbers{3, 7, 4, 6, 5, 2, 1, 0, 2, 4, 1, 7, 0, 6, 3, 5, 0, 6, 3, 7, 5, 4, 1, 2});
 }
 
-LEAT_TEST("range_input_producer: a range that does not fit is whole in each epoch", "[input]") {
+LEAT_TEST("range_input_producer: a range above the capacity is complete in each epoch", "[input]") {
   for (const bool shuffle : {false, true}) {
     range_input_producer p(2500, {.num_epochs = 2, .shuffle = shuffle, .seed = 3, .capacity = 100});
     numbers out = co_await all_of(p);

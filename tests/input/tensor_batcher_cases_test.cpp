@@ -95,7 +95,7 @@ LEAT_TEST("tensor_batcher: columns with names", "[input]") {  // B02
   CHECK(all[1].sparse("s") == all[1].sparse(2));
 }
 
-LEAT_TEST("tensor_batcher: columns with names stand in their order", "[input]") {  // B03
+LEAT_TEST("tensor_batcher: sorts named columns", "[input]") {  // B03
   std::vector<leat::column_spec> columns;
   std::vector<leat::named_tensor> values;
   const std::pair<const char*, int> given[] = {{"a", 1},   {"b", 2},   {"c", 3},
@@ -168,7 +168,7 @@ LEAT_TEST("tensor_batcher: the last batch may be smaller", "[input]") {  // B08
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("tensor_batcher: or is dropped, and counted", "[input]") {
+LEAT_TEST("tensor_batcher: drops and counts a smaller last batch", "[input]") {
   tensor_batcher b(spec_of_three(), {.batch_size = 10, .remainder = batch_remainder::drop});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
@@ -190,7 +190,7 @@ LEAT_TEST("tensor_batcher: unsigned numbers", "[input]") {  // B11
   CHECK(all[0][1].values<std::uint64_t>()[2] == UINT64_MAX - 2);
 }
 
-TEST_CASE("tensor_batcher: what could not be batched is refused at once", "[input]") {
+TEST_CASE("tensor_batcher: refuses specs that cannot be batched at construction", "[input]") {
   const auto refused = [](batch_spec spec, leat::tensor_batcher_options o) {
     return refusal([&] { return tensor_batcher(std::move(spec), o).batch_size(); });
   };
@@ -236,7 +236,7 @@ LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[input]") {  
 
 // ----------------------------------------------------------------------------------- enqueue_many
 
-LEAT_TEST("tensor_batcher: a source of none, one or many at a time", "[input]") {
+LEAT_TEST("tensor_batcher: a source may return zero, one or many elements at a time", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4});
   // Call x gives x % 3 rows, each with x.
   b.add(count_to(9,
@@ -363,7 +363,7 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 has int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batcher: D11 joined shapes are intersected, or generalized for padding",
+LEAT_TEST("tensor_batcher: joined shapes are intersected, or generalized for padding [D11]",
           "[input]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
@@ -390,7 +390,7 @@ LEAT_TEST("tensor_batcher: D11 joined shapes are intersected, or generalized for
 
 // ---------------------------------------------------------------------------------------- the rest
 
-LEAT_TEST("tensor_batcher: how full it is", "[input]") {  // B27
+LEAT_TEST("tensor_batcher: reports its fullness", "[input]") {  // B27
   tensor_batcher b(number_spec(), {.batch_size = 10});
   for (int i = 0; i < 8; ++i) CHECK(co_await b.push(one(i)));
   const leat::queue_statistics s = b.queue().statistics();

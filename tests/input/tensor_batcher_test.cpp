@@ -30,7 +30,8 @@ using leat_test::refusal;
 using namespace std::chrono_literals;
 using sizes = std::vector<std::size_t>;
 
-LEAT_TEST("tensor_batcher: what several tasks get enters in the order of their calls", "[input]") {
+LEAT_TEST("tensor_batcher: elements of several tasks enter in the order of their calls",
+          "[input]") {
   // Call x takes a time of its own.
   struct slow {
     std::int64_t next = 0;
@@ -129,7 +130,7 @@ LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer 
   CHECK(joined == said);
 }
 
-LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[input]") {
+LEAT_TEST("tensor_batcher: queued elements stay within max_size", "[input]") {
   leat::memory_budget budget(200, "ram");
   tensor_batcher b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
   b.add(count_to(200, one));
@@ -148,7 +149,7 @@ LEAT_TEST("tensor_batcher: no more than so many bytes wait", "[input]") {
   CHECK(code == leat::errc::resource_exhausted);
 }
 
-LEAT_TEST("tensor_batcher: elements of which no batch can be made stay", "[input]") {
+LEAT_TEST("tensor_batcher: keeps elements that cannot be batched", "[input]") {
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
                    {.batch_size = 2, .dynamic_pad = true});
   const std::int64_t huge = std::int64_t{1} << 40;
@@ -323,7 +324,7 @@ task<std::string> complaint_of(tensor_batcher& b) {
   co_return "";
 }
 
-LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for ever", "[input]") {
+LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
       "batcher 'samples': no batch for 5.000000 s, the queue has 0 of the 4 required elements: "
@@ -337,8 +338,7 @@ LEAT_TEST("tensor_batcher: one that nobody feeds says so instead of waiting for 
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batcher: patience with sources that were not started, or do not come",
-          "[input]") {
+LEAT_TEST("tensor_batcher: patience reports sources that were not started or are slow", "[input]") {
   struct slow {
     task<element> operator()() {
       co_await leat::sleep_for(100s);
@@ -382,7 +382,7 @@ LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batcher: the deadline of a source is not that of its patience", "[input]") {
+LEAT_TEST("tensor_batcher: the deadline of a source is not its patience", "[input]") {
   struct late {
     task<element> operator()() {
       throw leat::failure(leat::errc::deadline_exceeded, "the source is late");

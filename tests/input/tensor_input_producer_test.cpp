@@ -32,27 +32,28 @@ void check_rows(const std::vector<tensor>& out) {
   }
 }
 
-LEAT_TEST("tensor_input_producer: P05 the rows in order, each epoch", "[input]") {
+LEAT_TEST("tensor_input_producer: returns the rows in order in each epoch [P05]", "[input]") {
   tensor_input_producer p(numbers(), {.num_epochs = 2, .shuffle = false});
   CHECK(p.element_shape() == shape{4});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-LEAT_TEST("tensor_input_producer: P06 a tensor found at run time, of rows of a known shape",
+LEAT_TEST("tensor_input_producer: accepts a tensor found at run time with a known row shape [P06]",
           "[input]") {
   tensor_input_producer p(find_numbers, shape{4}, {.num_epochs = 2, .shuffle = false});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-TEST_CASE("tensor_input_producer: P07 without a shape of the rows it is refused", "[input]") {
+TEST_CASE("tensor_input_producer: needs element_shape for a tensor found at run time [P07]",
+          "[input]") {
   const std::string said =
       refusal([] { return tensor_input_producer(find_numbers, std::nullopt).queue().size(); });
   CHECK(contains(said, "set element_shape"));
 }
 
-TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[input]") {
+TEST_CASE("tensor_input_producer: refuses a tensor without rows or with other rows", "[input]") {
   const auto refused = [](tensor rows, shape row) {
     return refusal([&] { return tensor_input_producer(std::move(rows), row).queue().size(); });
   };
@@ -63,10 +64,7 @@ TEST_CASE("tensor_input_producer: what has no rows, or others, is refused", "[in
   CHECK(refused(numbers(), {4}).empty());
 }
 
-LEAT_TEST(
-    "tensor_input_producer: a tensor found at run time that will not do is the consumer's "
-    "error",
-    "[input]") {
+LEAT_TEST("tensor_input_producer: the consumer receives the error of a found tensor", "[input]") {
   tensor_input_producer other(find_numbers, shape{5});
   const end wrong = co_await end_of(other);
   CHECK(wrong.code == errc::invalid_argument);

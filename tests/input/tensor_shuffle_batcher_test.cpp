@@ -160,7 +160,7 @@ TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[in
   CHECK(refused(9).empty());
 }
 
-LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[input]") {  // Q10
+LEAT_TEST("tensor_shuffle_batcher: fullness counts elements above the minimum", "[input]") {  // Q10
   tensor_shuffle_batcher b(number_spec(),
                            {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
   const auto fullness = [&] {
@@ -174,7 +174,7 @@ LEAT_TEST("tensor_shuffle_batcher: how full it is above its minimum", "[input]")
   CHECK(fullness() == 0.5);
 }
 
-LEAT_TEST("tensor_shuffle_batcher: pads where it is told to", "[input]") {
+LEAT_TEST("tensor_shuffle_batcher: pads with dynamic_pad", "[input]") {
   tensor_shuffle_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}}}),
                            {.batch_size = 2, .capacity = 4, .seed = 1, .dynamic_pad = true});
   const tensor_tuple shorter(vector_of({1}));
@@ -222,7 +222,7 @@ task<> check_evens(Options o, leat::source_options how, bool join) {
   CHECK(counted(values_of(all)) == counted(evens()));
 }
 
-LEAT_TEST("filtered_element: what is not wanted is left out", "[input]") {  // Q11, Q12
+LEAT_TEST("filtered_element: drops elements with a false keep", "[input]") {  // Q11, Q12
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how;
     how.tasks = tasks;
@@ -233,7 +233,7 @@ LEAT_TEST("filtered_element: what is not wanted is left out", "[input]") {  // Q
   }
 }
 
-LEAT_TEST("filtered_element: row by row", "[input]") {
+LEAT_TEST("filtered_element: keeps or drops single rows", "[input]") {
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how{.tasks = tasks, .enqueue_many = true, .keep = {any}};
     tensor_batcher b(number_spec(), five());
@@ -244,7 +244,7 @@ LEAT_TEST("filtered_element: row by row", "[input]") {
   }
 }
 
-LEAT_TEST("filtered_element: one wish for all rows", "[input]") {
+LEAT_TEST("filtered_element: keeps or drops all rows with one value", "[input]") {
   tensor_batcher b(number_spec(), five());
   auto make = [](std::int64_t x) {
     return filtered_element{tensor_tuple(vector_of({x, x})), tensor::scalar(x % 2 == 0)};
@@ -273,7 +273,7 @@ LEAT_TEST("filtered_element: rows of sparse values", "[input]") {
   CHECK(kept.dense_shape == vector_of({1, 4}));
 }
 
-TEST_CASE("filtered_element: wishes that could never be right are refused at once", "[input]") {
+TEST_CASE("filtered_element: refuses an invalid keep at add()", "[input]") {
   const auto refused = [](leat::source_options how) {
     const std::string by_batch = refusal([&] {
       tensor_batcher b(number_spec(), five());
@@ -325,7 +325,7 @@ task<std::string> error_of(Make make, leat::source_options how) {
   co_return said;
 }
 
-LEAT_TEST("filtered_element: wishes that do not fit", "[input]") {
+LEAT_TEST("filtered_element: refuses a keep that does not match", "[input]") {
   const leat::source_options rows{.enqueue_many = true, .keep = {any}};
   auto too_many = [](std::int64_t) {
     return filtered_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
@@ -344,7 +344,7 @@ LEAT_TEST("filtered_element: wishes that do not fit", "[input]") {
 
 // ------------------------------------------------------------------------------------------ sparse
 
-LEAT_TEST("tensor_batcher: the rank of what sparse elements become", "[input]") {  // Q18
+LEAT_TEST("tensor_batcher: a batch of sparse elements has one more dimension", "[input]") {  // Q18
   tensor_batcher elements(batch_spec({{.type = dtype::int64, .shape = {1}, .sparse = true}}),
                           {.batch_size = 2});
   const tensor_tuple element(sparse_vector({0}, {7}, 1));

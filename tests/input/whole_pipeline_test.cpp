@@ -97,7 +97,7 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {  // Z01
   }
 }
 
-TEST_CASE("pipeline: a file that is not there", "[input]") {  // Z03
+TEST_CASE("pipeline: a missing file is an error", "[input]") {  // Z03
   for (const bool with_coordinator : {true, false}) {
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
@@ -145,7 +145,7 @@ TEST_CASE("pipeline: a file that is not there", "[input]") {  // Z03
   }
 }
 
-TEST_CASE("pipeline: a file that is not there ends the producer and the other readers too",
+TEST_CASE("pipeline: a missing file stops the producer and all readers",
           "[input]") {  // Z03
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});

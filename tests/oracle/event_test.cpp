@@ -212,7 +212,7 @@ oracle::Event comparable(oracle::Event m) {
   return m;
 }
 
-TEST_CASE("event_record: writes what protobuf writes, and reads it", "[oracle]") {
+TEST_CASE("event_record: writes the bytes of protobuf and reads them", "[oracle]") {
   generator g(1);
   for (auto n = scaled_count(20'000); n > 0; --n) {
     const event_record e = g.make();
@@ -222,8 +222,7 @@ TEST_CASE("event_record: writes what protobuf writes, and reads it", "[oracle]")
   }
 }
 
-TEST_CASE("event_record: what is damaged means the same as for protobuf, or is refused",
-          "[oracle]") {
+TEST_CASE("event_record: corrupt bytes are read like protobuf or refused", "[oracle]") {
   const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
   generator g(2);
   std::uint64_t refused = 0;
@@ -249,7 +248,7 @@ TEST_CASE("event_record: what is damaged means the same as for protobuf, or is r
   CHECK(same > scaled_count(30'000));
 }
 
-TEST_CASE("event_writer: protobuf reads what it has written", "[oracle]") {
+TEST_CASE("event_writer: writes events that protobuf reads", "[oracle]") {
   const temp_dir dir;
   std::string path;
   leat::sync_wait([](std::string at, std::string& to) -> leat::task<> {

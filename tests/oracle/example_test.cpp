@@ -223,7 +223,7 @@ bool check_example(const std::string& bytes) {
   return read;
 }
 
-TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
+TEST_CASE("Example: reads the output of protobuf", "[oracle]") {
   generator random(case_seed(1));
   for (auto n = random_case_count(5'000); n > 0; --n) {
     const Example e = random.example();
@@ -233,7 +233,7 @@ TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
   }
 }
 
-TEST_CASE("Example: whatever protobuf reads of damaged bytes is read the same", "[oracle]") {
+TEST_CASE("Example: reads corrupt bytes like protobuf", "[oracle]") {
   generator random(case_seed(2));
   std::uint64_t read = 0;
   for (auto n = random_case_count(50'000); n > 0; --n) {
@@ -302,7 +302,7 @@ TEST_CASE("Example: example_fields reads what protobuf writes", "[oracle]") {
   CHECK(read > random_case_count(10));
 }
 
-TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {
+TEST_CASE("SequenceExample: reads the output of protobuf", "[oracle]") {
   generator random(case_seed(4));
   for (auto n = random_case_count(5'000); n > 0; --n) {
     const SequenceExample e = random.sequence_example();

@@ -137,7 +137,7 @@ class generator {
   leat::random_engine random_;
 };
 
-TEST_CASE("queue_runner_def: writes what protobuf writes, and reads it", "[oracle]") {
+TEST_CASE("queue_runner_def: writes the bytes of protobuf and reads them", "[oracle]") {
   generator g(1);
   for (auto n = scaled_count(20'000); n > 0; --n) {
     const queue_runner_def def = g.definition();
@@ -165,7 +165,7 @@ TEST_CASE("queue_runner_def: reads what protobuf reads, and refuses the rest", "
   CHECK(read_well > scaled_count(20'000));
 }
 
-TEST_CASE("queue_runner_def: takes as many groups in each other as protobuf", "[oracle]") {
+TEST_CASE("queue_runner_def: accepts as many nested groups as protobuf", "[oracle]") {
   for (std::size_t depth = 95; depth <= 105; ++depth) {
     const std::string bytes = std::string(depth, '\x33') + std::string(depth, '\x34');
     CHECK(read(bytes) == read_with_protobuf(bytes));

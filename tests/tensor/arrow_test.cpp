@@ -58,7 +58,7 @@ std::string formats(const arrow_schema& s) {
   return out + ')';
 }
 
-TEST_CASE("to_arrow: numbers and strings stand where they stood", "[tensor]") {
+TEST_CASE("to_arrow: exports numbers and strings without a copy", "[tensor]") {
   const tensor numbers = tensor::of<std::int32_t>({3}, {1, 2, 3});
   const tensor texts = tensor::of({3}, {"a", "", "leat"});
   {
@@ -209,7 +209,7 @@ TEST_CASE("to_arrow: a child may be moved out, and released on its own", "[tenso
   CHECK_FALSE(kept.is_shared());
 }
 
-TEST_CASE("to_arrow: what is no batch is refused, and nothing is written", "[tensor]") {
+TEST_CASE("to_arrow: refuses tensors that are not a batch and writes nothing", "[tensor]") {
   const auto refused = [](tensor_tuple columns) {
     arrow_schema schema;
     arrow_array array;

@@ -71,7 +71,8 @@ tensor_tuple random_batch(leat::random_engine& random, std::int64_t rows) {
                       vector_of({rows, 4}));
 }
 
-TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as three", "[tensor]") {
+TEST_CASE("batch_spec: sorts named columns and stores a sparse column as three components",
+          "[tensor]") {
   const batch_spec spec = labels_and_words();
   CHECK(spec.count() == 2);
   CHECK(spec[0].name == "label");
@@ -86,7 +87,7 @@ TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as t
   CHECK(of_elements == batch_spec({{.type = dtype::int8, .shape = {3}}}));
 }
 
-TEST_CASE("batch_spec: what an element must be", "[tensor]") {
+TEST_CASE("batch_spec: checks an element", "[tensor]") {
   const tensor one_index = tensor::of<std::int64_t>({1, 1}, {2});
   const tensor word = tensor::of({1}, {"leat"});
   CHECK(wrong_element(one_index, word, vector_of({3})).empty());
@@ -108,7 +109,7 @@ TEST_CASE("batch_spec: what an element must be", "[tensor]") {
                  "sparse column 0: dense_shape is [3], must be [4]"));
 }
 
-TEST_CASE("batch_spec: what a batch must be", "[tensor]") {
+TEST_CASE("batch_spec: checks a batch", "[tensor]") {
   const auto batch = [](numbers indices, std::int64_t rows, std::int64_t labels) {
     const auto count = static_cast<std::int64_t>(indices.size() / 2);
     return tensor_tuple::named({{"label", tensor(dtype::int64, {labels})},
@@ -131,7 +132,7 @@ TEST_CASE("batch_spec: what a batch must be", "[tensor]") {
       "keep has 1 values for 2 rows: pass one value per row"));
 }
 
-TEST_CASE("batch_spec: rows that are stacked again are the batch", "[tensor]") {
+TEST_CASE("batch_spec: stacking the rows of a batch restores the batch", "[tensor]") {
   const batch_spec spec({{.type = dtype::int32, .shape = {2}},
                          {.type = dtype::string, .shape = {any}, .sparse = true}});
   leat::random_engine random(1);

@@ -58,7 +58,7 @@ struct foreign {
   int deleted = 0;
 };
 
-TEST_CASE("to_dlpack: the values as they stand, without a copy", "[tensor]") {
+TEST_CASE("to_dlpack: exports the values without a copy", "[tensor]") {
   tensor t = numbers();
   const void* const values = t.values<std::int32_t>().data();
   dl_managed_tensor* const out = to_dlpack(std::move(t));
@@ -77,7 +77,7 @@ TEST_CASE("to_dlpack: the values as they stand, without a copy", "[tensor]") {
   out->deleter(out);
 }
 
-TEST_CASE("to_dlpack: the values live until the deleter is called, and no longer", "[tensor]") {
+TEST_CASE("to_dlpack: keeps the values until the deleter is called", "[tensor]") {
   tensor t = numbers();
   dl_managed_tensor* const first = to_dlpack(t);
   dl_managed_tensor_versioned* const second = to_dlpack_versioned(t);
@@ -88,7 +88,7 @@ TEST_CASE("to_dlpack: the values live until the deleter is called, and no longer
   CHECK_FALSE(t.is_shared());
 }
 
-TEST_CASE("to_dlpack_versioned: what is shared is read-only", "[tensor]") {
+TEST_CASE("to_dlpack_versioned: marks shared values as read-only", "[tensor]") {
   tensor t = numbers();
   dl_managed_tensor_versioned* const shared = to_dlpack_versioned(t);
   CHECK(shared->version.major == 1);
@@ -100,7 +100,7 @@ TEST_CASE("to_dlpack_versioned: what is shared is read-only", "[tensor]") {
   CHECK(from_dlpack(own).values<std::int32_t>()[0] == 7);
 }
 
-TEST_CASE("to_dlpack: every dtype there and back, but strings", "[tensor]") {
+TEST_CASE("to_dlpack: exports and imports every dtype except string", "[tensor]") {
   for (int i = 0; i <= static_cast<int>(dtype::string); ++i) {
     const auto type = static_cast<dtype>(i);
     tensor t(type, {3, 2});
@@ -122,7 +122,7 @@ TEST_CASE("to_dlpack: every dtype there and back, but strings", "[tensor]") {
   }
 }
 
-TEST_CASE("from_dlpack: strides, an offset, and none", "[tensor]") {
+TEST_CASE("from_dlpack: reads values with and without strides and an offset", "[tensor]") {
   foreign transposed({3, 2}, {1, 6});
   transposed.managed.dl_tensor.byte_offset = 2;
   CHECK(from_dlpack(&transposed.managed) == tensor::of<std::int16_t>({3, 2}, {1, 7, 2, 8, 3, 9}));
@@ -138,7 +138,7 @@ TEST_CASE("from_dlpack: strides, an offset, and none", "[tensor]") {
   CHECK(from_dlpack(&booleans.managed) == tensor::of<bool>({4}, {false, false, false, true}));
 }
 
-TEST_CASE("from_dlpack: what cannot be read is refused, and released", "[tensor]") {
+TEST_CASE("from_dlpack: refuses and releases an unsupported tensor", "[tensor]") {
   const auto refused = [](auto change) {
     foreign f({2});
     change(f.managed);

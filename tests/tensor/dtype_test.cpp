@@ -26,7 +26,7 @@ bool is(dtype type) {
   return leat::dtype_of<T> == type && leat::size_of(type) == sizeof(T);
 }
 
-TEST_CASE("dtype: of C++ types", "[tensor]") {
+TEST_CASE("dtype: maps C++ types", "[tensor]") {
   CHECK(is<bool>(dtype::boolean));
   CHECK(is<std::uint8_t>(dtype::uint8));
   CHECK(is<std::int8_t>(dtype::int8));

@@ -76,7 +76,7 @@ TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[tensor]") {
                  "name all components or no component"));
 }
 
-TEST_CASE("element_spec: what is none is refused", "[tensor]") {
+TEST_CASE("element_spec: refuses invalid specs", "[tensor]") {
   CHECK(contains(refusal([] { return element_spec(std::vector<leat::component_spec>()); }),
                  "element_spec has 0 components"));
   CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.shape = {}}}); }),
@@ -118,7 +118,8 @@ TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]
                  "component 0 of a batch is a scalar"));
 }
 
-TEST_CASE("element_spec: named components come in any order and leave in the spec's", "[tensor]") {
+TEST_CASE("element_spec: accepts named components in any order and returns the order of the spec",
+          "[tensor]") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1.5F)}});
   with_names().check(element);
   CHECK(element[0].value<float>() == 1.5F);
@@ -126,7 +127,7 @@ TEST_CASE("element_spec: named components come in any order and leave in the spe
   CHECK(element["i"].value<int>() == 5);
 }
 
-TEST_CASE("element_spec: an element that is refused is as it was", "[tensor]") {
+TEST_CASE("element_spec: does not change an element that it refuses", "[tensor]") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1)}});
   const tensor_tuple before = element;
   CHECK(contains(refusal([&] {
@@ -137,7 +138,7 @@ TEST_CASE("element_spec: an element that is refused is as it was", "[tensor]") {
   CHECK(element == before);
 }
 
-TEST_CASE("element_spec: names must be exactly the spec's", "[tensor]") {
+TEST_CASE("element_spec: refuses names that differ from the spec", "[tensor]") {
   const auto named = [](std::vector<std::string> names) {
     std::vector<leat::named_tensor> components;
     for (std::string& n : names) components.emplace_back(std::move(n), tensor::scalar(1));

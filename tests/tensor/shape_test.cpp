@@ -41,7 +41,7 @@ TEST_CASE("shape: dimensions, their product and their text", "[tensor]") {
   CHECK(s == shape(s.dimensions()));
 }
 
-TEST_CASE("shape: of any rank, copied and moved", "[tensor]") {
+TEST_CASE("shape: copies and moves any rank", "[tensor]") {
   for (const std::size_t rank : {0U, 1U, 4U, 5U, 9U}) {
     const std::vector<std::int64_t> dimensions(rank, 2);
     const shape s{std::span(dimensions)};
@@ -60,7 +60,7 @@ TEST_CASE("shape: of any rank, copied and moved", "[tensor]") {
   }
 }
 
-TEST_CASE("shape: what cannot be is refused", "[tensor]") {
+TEST_CASE("shape: refuses invalid dimensions", "[tensor]") {
   CHECK(contains(refusal([] { return shape{2, -3}; }), "[2,-3]: dimension -3 is negative"));
   CHECK(contains(refusal([] { return shape{huge, huge}; }), "more values than 64 bits can count"));
   CHECK(shape{huge, huge, 0}.count() == 0);  // in whatever order

@@ -66,7 +66,7 @@ tensor as_strings(const tensor& t) {
   return tensor::of(t.shape(), std::span<const std::string>(texts));
 }
 
-TEST_CASE("stack: rows of the same shape stand one behind the other", "[tensor]") {
+TEST_CASE("stack: stores rows of the same shape consecutively", "[tensor]") {
   CHECK(stack(rows({tensor::of({2}, {1, 2}), tensor::of({2}, {3, 4})})) ==
         tensor::of({2, 2}, {1, 2, 3, 4}));
   CHECK(stack(rows({tensor::scalar(7), tensor::scalar(8), tensor::scalar(9)})) ==
@@ -94,7 +94,7 @@ TEST_CASE("stack: without rows unknown dimensions are 0", "[tensor]") {
   CHECK(stack(none, {.type = dtype::string, .shape = {}}).shape() == shape{0});
 }
 
-TEST_CASE("stack: what does not fit is refused", "[tensor]") {
+TEST_CASE("stack: refuses rows that do not match", "[tensor]") {
   const auto two = rows({tensor::of({2}, {1, 2}), tensor::of({1}, {3})});
   CHECK(contains(refusal([&] { return stack(two); }), "row 1 has the shape [1], must have [2]"));
   CHECK(contains(refusal([&] { return stack(two, {.type = dtype::int64, .shape = {any}}); }),
@@ -106,7 +106,7 @@ TEST_CASE("stack: what does not fit is refused", "[tensor]") {
                  "no known shape"));
 }
 
-TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[tensor]") {
+TEST_CASE("pad: extends a tensor of every rank at its high end", "[tensor]") {
   CHECK(pad(tensor::of({2}, {1, 2}), {4}) == tensor::of({4}, {1, 2, 0, 0}));
   CHECK(pad(tensor::of({1, 2}, {true, true}), {2, 3}) ==
         tensor::of({2, 3}, {true, true, false, false, false, false}));

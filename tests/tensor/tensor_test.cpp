@@ -54,7 +54,7 @@ TEST_CASE("tensor: scalars", "[tensor]") {
   CHECK(tensor::scalar(leat::bfloat16{0x3F80}).type() == dtype::bfloat16);
 }
 
-TEST_CASE("tensor: made of a type and a shape it is all zeros", "[tensor]") {
+TEST_CASE("tensor: construction from a type and a shape fills with zeros", "[tensor]") {
   CHECK(all<int>(tensor(dtype::int32, {2, 2})) == std::vector<int>(4));
   CHECK(all<bool>(tensor(dtype::boolean, {3})) == std::vector<bool>(3));
   CHECK(strings(tensor(dtype::string, {2})) == std::vector<std::string>(2));
@@ -64,7 +64,7 @@ TEST_CASE("tensor: made of a type and a shape it is all zeros", "[tensor]") {
   CHECK(tensor() == tensor(dtype::float32, {0}));
 }
 
-TEST_CASE("tensor: strings are any bytes, one behind the other", "[tensor]") {
+TEST_CASE("tensor: stores strings of any bytes consecutively", "[tensor]") {
   using namespace std::string_literals;
   const std::vector<std::string> in = {"", "one", "with\0zero"s, ""};
   const auto t = tensor::of({2, 2}, std::span<const std::string>(in));
@@ -98,7 +98,7 @@ TEST_CASE("tensor: a copy shares the values until one of both is changed", "[ten
   CHECK(b.values<int>().data() == before);
 }
 
-TEST_CASE("tensor: moved, it takes its values along and shares nothing", "[tensor]") {
+TEST_CASE("tensor: a move takes the values and shares nothing", "[tensor]") {
   auto a = tensor::of({2}, {1, 2});
   const int* const before = a.values<int>().data();
   tensor b = std::move(a);
@@ -130,7 +130,7 @@ TEST_CASE("tensor: a shape that does not fit the values is refused", "[tensor]")
                  "tensor of string [1] needs 1 values, got 2"));
 }
 
-TEST_CASE("tensor: one too large for 64 bits is refused", "[tensor]") {
+TEST_CASE("tensor: refuses a size that overflows 64 bits", "[tensor]") {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(contains(refusal([&] { return tensor(dtype::float64, {most / 4}); }),
                  "more bytes than 64 bits can count"));

@@ -48,7 +48,7 @@ task<std::string_view> backend_in_use(std::string path) {
   co_return f.open_handle()->backend.name();
 }
 
-TEST_CASE("io_uring: is what is used", "[uring]") {
+TEST_CASE("io_uring: is the backend of these tests", "[uring]") {
   const temp_dir dir;
   CHECK(leat::sync_wait(backend_in_use(dir.write("f", "x"))) == "io_uring");
 }
@@ -105,7 +105,7 @@ TEST_CASE("io_uring: a read that completes later makes an embedded_scheduler's d
   }
 }
 
-TEST_CASE("io_uring: a reader is destroyed while its reads are under way", "[uring]") {
+TEST_CASE("io_uring: a reader can be destroyed while its reads are in flight", "[uring]") {
   const temp_dir dir;
   const std::string path = numbered_lines(dir);
   for (int round = 0; round < 20; ++round) {

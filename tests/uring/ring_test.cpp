@@ -76,7 +76,7 @@ class burst {
   std::size_t under_way_ = 0;
 };
 
-TEST_CASE("io_uring: more at a time than the submission queue holds", "[uring]") {
+TEST_CASE("io_uring: handles more requests than the submission queue holds", "[uring]") {
   const temp_dir dir;
   std::string alphabets;
   for (int i = 0; i < 200; ++i) alphabets += "abcdefghijklmnopqrstuvwxyz";
@@ -105,7 +105,7 @@ TEST_CASE("io_uring: more at a time than the submission queue holds", "[uring]")
   }(dir.write("f", alphabets)));
 }
 
-TEST_CASE("io_uring: more completes at a time than the completion queue holds", "[uring]") {
+TEST_CASE("io_uring: handles more completions than the completion queue holds", "[uring]") {
   const temp_dir dir;
   const std::string path = dir / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -136,8 +136,7 @@ TEST_CASE("io_uring: more completes at a time than the completion queue holds", 
   ::close(both_ends);
 }
 
-TEST_CASE("io_uring: requests that nobody wants any more end, a thousand pipes at once",
-          "[uring]") {
+TEST_CASE("io_uring: cancels requests on a thousand pipes at once", "[uring]") {
   const temp_dir dir;
   const std::string path = dir / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -196,8 +195,7 @@ TEST_CASE("io_uring: a ring for each of many schedulers", "[uring]") {
   CHECK(counts == std::vector<std::size_t>(counts.size(), 1 << 20));
 }
 
-TEST_CASE("io_uring: a context ends while the reads of a reader that has left are under way",
-          "[uring]") {
+TEST_CASE("io_uring: a scheduler ends while reads of a destroyed reader are in flight", "[uring]") {
   const temp_dir dir;
   const std::string path = dir.write("lines", std::string(4 << 20, '\n'));
   const std::size_t before = leat_test::open_descriptors();
@@ -245,7 +243,8 @@ std::string backend_with_descriptors(int left) {
   });
 }
 
-TEST_CASE("io_uring: without descriptors for a ring it is threads, and said why", "[uring]") {
+TEST_CASE("io_uring: uses threads and reports the reason without descriptors for a ring",
+          "[uring]") {
   // The sanitizer for undefined behaviour looks at memory through a pipe of its own.
   if (LEAT_ASAN) return;
   const std::string threads = "threads; threads: io_uring is refused: Too many open files";
@@ -254,7 +253,7 @@ TEST_CASE("io_uring: without descriptors for a ring it is threads, and said why"
   CHECK(backend_with_descriptors(2).starts_with("io_uring"));
 }
 
-TEST_CASE("io_uring: without memory that may be locked it is threads, and said why", "[uring]") {
+TEST_CASE("io_uring: uses threads and reports the reason without lockable memory", "[uring]") {
   const std::string said = leat_test::run_in_child([] {
     ::unsetenv("LEAT_IO");
     const rlimit none{0, 0};
@@ -271,8 +270,7 @@ TEST_CASE("io_uring: without memory that may be locked it is threads, and said w
 
 // ------------------------------------------------------------------------------------------- fork
 
-TEST_CASE("io_uring: a child of fork has files of its own, and leaves its parent's alone",
-          "[uring]") {
+TEST_CASE("io_uring: a child of fork has its own files and does not affect its parent", "[uring]") {
   const temp_dir dir;
   const std::string path = dir.write("lines", std::string(1 << 20, '\n'));
   leat::runtime rt;

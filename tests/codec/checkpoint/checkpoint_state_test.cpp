@@ -19,7 +19,7 @@ std::string refused(const std::string& text) {
   return leat_test::refusal([&] { return checkpoint_state::from_text(text).to_text(); });
 }
 
-TEST_CASE("checkpoint_state: is written as TensorFlow writes it", "[codec]") {
+TEST_CASE("checkpoint_state: writes the text of TensorFlow", "[codec]") {
   checkpoint_state s;
   s.model_checkpoint_path = "/d/model.ckpt-20";
   s.all_model_checkpoint_paths = {"/d/model.ckpt-10", "/d/model.ckpt-20"};
@@ -36,7 +36,7 @@ TEST_CASE("checkpoint_state: is written as TensorFlow writes it", "[codec]") {
   CHECK(checkpoint_state::from_text(s.to_text()) == s);
 }
 
-TEST_CASE("checkpoint_state: 71. what people edit is understood", "[codec]") {
+TEST_CASE("checkpoint_state: parses a text that was edited by hand [71]", "[codec]") {
   const checkpoint_state s = checkpoint_state::from_text(
       "# the good one\n"
       "model_checkpoint_path: 'model.ckpt-7'  # not 8\n\n"
@@ -62,7 +62,7 @@ TEST_CASE("checkpoint_state: every escape of a string", "[codec]") {
   CHECK(read(R"('\u00e9\u20ac\U0001F600')") == "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
 }
 
-TEST_CASE("checkpoint_state: any path comes back from its text", "[codec]") {
+TEST_CASE("checkpoint_state: restores any path from its text", "[codec]") {
   leat::random_engine random(1);
   for (int round = 0; round < 500; ++round) {
     checkpoint_state s;
@@ -89,7 +89,7 @@ TEST_CASE("checkpoint_state: an empty text is an empty state", "[codec]") {
   CHECK(last.model_checkpoint_path == "b");
 }
 
-TEST_CASE("checkpoint_state: what is none is refused with its line", "[codec]") {
+TEST_CASE("checkpoint_state: refuses invalid text and names the line", "[codec]") {
   CHECK(contains(refused("\x89LCK"), "line 1: expected the name of a field, found '\\x89'"));
   CHECK(contains(refused("\n\nmodel_path: 'x'"), "line 3: unknown field 'model_path'"));
   CHECK(contains(refused("model_checkpoint_path 'x'"),

@@ -57,7 +57,7 @@ void mend(bytes& b) {
   leat::store_little_endian(b.data() + 36, leat::crc32c({b.data(), 36}));
 }
 
-TEST_CASE("checkpoint_table: comes back as it was written", "[codec]") {
+TEST_CASE("checkpoint_table: decodes what it encoded", "[codec]") {
   const checkpoint_table t = sample();
   const bytes b = t.encode();
   CHECK(checkpoint_table::decode(b) == t);
@@ -87,7 +87,7 @@ TEST_CASE("checkpoint_table: the bytes are those of the format", "[codec]") {
   CHECK(leat::load_little_endian<std::uint32_t>(b.data() + 36) == leat::crc32c({b.data(), 36}));
 }
 
-TEST_CASE("checkpoint_table: without entries it is the whole file", "[codec]") {
+TEST_CASE("checkpoint_table: is the complete file if there are no entries", "[codec]") {
   checkpoint_table t;
   t.assign_offsets();
   const bytes b = t.encode();
@@ -105,7 +105,7 @@ TEST_CASE("checkpoint_table: every truncation is found", "[codec]") {
   }
 }
 
-TEST_CASE("checkpoint_table: every bit counts", "[codec]") {
+TEST_CASE("checkpoint_table: detects every flipped bit", "[codec]") {
   bytes b = sample().encode();
   for (std::size_t bit = 0; bit < b.size() * 8; ++bit) {
     const auto mask = static_cast<std::byte>(1U << (bit % 8));
@@ -116,7 +116,7 @@ TEST_CASE("checkpoint_table: every bit counts", "[codec]") {
   }
 }
 
-TEST_CASE("checkpoint_table: what is none, and one of a later version", "[codec]") {
+TEST_CASE("checkpoint_table: refuses other files and later versions", "[codec]") {
   const outcome other = decoding(leat::as_bytes("model_checkpoint_path: \"x\"\n"));
   CHECK(other.code == errc::invalid_argument);
   CHECK(contains(other.text, "file is not a checkpoint"));
@@ -138,7 +138,7 @@ outcome changed(std::size_t at, std::uint64_t value, std::size_t size) {
   return decoding(b);
 }
 
-TEST_CASE("checkpoint_table: lengths that somebody made up are not followed", "[codec]") {
+TEST_CASE("checkpoint_table: refuses crafted lengths", "[codec]") {
   const std::size_t first = 40 + 2 + 6;  // behind the identity
   const auto refused = [](const outcome& o, const std::string& why) {
     CHECK(o.code == errc::data_loss);
@@ -159,7 +159,7 @@ TEST_CASE("checkpoint_table: lengths that somebody made up are not followed", "[
   refused(changed(first + 16, 16, 8), ", must have ");
 }
 
-TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
+TEST_CASE("checkpoint_table: refuses a name that occurs twice", "[codec]") {
   checkpoint_table t = sample();
   t.entries[1].name = "step";
   t.assign_offsets();
@@ -168,7 +168,7 @@ TEST_CASE("checkpoint_table: a name that is there twice is damage", "[codec]") {
   CHECK(contains(o.text, "entry 'step' occurs twice"));
 }
 
-TEST_CASE("checkpoint_table: what does not fit is refused before it is written", "[codec]") {
+TEST_CASE("checkpoint_table: refuses to encode tables above the limits", "[codec]") {
   const auto refusal_of = [](checkpoint_table t) {
     return leat_test::refusal([&] {
       t.assign_offsets();
@@ -189,8 +189,7 @@ TEST_CASE("checkpoint_table: what does not fit is refused before it is written",
   CHECK(contains(refusal_of(many), "combine several values into one"));
 }
 
-TEST_CASE("checkpoint_table: changes at random are refused, or are a table like any other",
-          "[codec]") {
+TEST_CASE("checkpoint_table: random changes are refused or decode to a valid table", "[codec]") {
   const bytes good = sample().encode();
   leat::random_engine random(7);
   const std::uint64_t rounds = leat_test::scaled_count(20'000);

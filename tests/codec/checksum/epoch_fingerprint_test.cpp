@@ -39,7 +39,7 @@ TEST_CASE("murmur3: the verification value of SMHasher", "[codec]") {
   CHECK(static_cast<std::uint32_t>(leat::detail::murmur3(hashes).low) == 0x6384BA69);
 }
 
-TEST_CASE("epoch_fingerprint: the same in every order and by every number of readers", "[codec]") {
+TEST_CASE("epoch_fingerprint: does not depend on the order or the number of readers", "[codec]") {
   const epoch_fingerprint whole = of_range(0, 1000, 1);
   CHECK(whole.count() == 1000);
   CHECK(of_range(0, 1000, 2) == whole);
@@ -51,7 +51,7 @@ TEST_CASE("epoch_fingerprint: the same in every order and by every number of rea
   CHECK(epoch_fingerprint(whole.count(), whole.high(), whole.low()) == whole);
 }
 
-TEST_CASE("epoch_fingerprint: missing, doubled, changed and exchanged records are seen",
+TEST_CASE("epoch_fingerprint: detects missing, repeated, changed and exchanged records",
           "[codec]") {
   const auto of = [](std::initializer_list<std::pair<std::uint64_t, std::string_view>> records) {
     epoch_fingerprint f;
@@ -76,7 +76,8 @@ TEST_CASE("epoch_fingerprint: carries from the lower half into the upper", "[cod
   CHECK(f == epoch_fingerprint(2, 9, 0));
 }
 
-TEST_CASE("epoch_fingerprint: the same with every compiler; keys may be texts", "[codec]") {
+TEST_CASE("epoch_fingerprint: gives the same value with every compiler, for numbers and texts",
+          "[codec]") {
   CHECK(to_string(of_range(0, 100, 1)) == "100 records, cde52bd524e66eb5dffc1f0423dc41dd");
   epoch_fingerprint f;
   f.add("a.tfrecord:0", as_bytes("payload"));

@@ -15,7 +15,7 @@ namespace compression_test {
 using leat::as_bytes;
 using leat::compression;
 
-TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", "[codec]") {
+TEST_CASE("compression: parses the names of TensorFlow and an empty name [K41]", "[codec]") {
   // Of options inside options, as TFRecordOptions may be, nothing is left: the writers' own have a
   // compression.
   CHECK(leat::parse_compression("") == compression::none);
@@ -27,14 +27,15 @@ TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", 
   }
 }
 
-TEST_CASE("compression: D8, F16, K40 an unknown name is refused, and named", "[codec]") {
+TEST_CASE("compression: refuses an unknown name and repeats it in the message [D8, F16, K40]",
+          "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
     CHECK(leat_test::contains(what, "unknown compression '" + text + "': use none, ZLIB, GZIP"));
   }
 }
 
-TEST_CASE("detect_compression: tells what zlib has written, at every level", "[codec]") {
+TEST_CASE("detect_compression: detects the output of zlib at every level", "[codec]") {
   for (int level = 0; level <= 9; ++level) {
     const std::string zlib =
         leat_test::zlib_deflated("text", {.window_bits = leat_test::zlib_window, .level = level});
@@ -46,7 +47,7 @@ TEST_CASE("detect_compression: tells what zlib has written, at every level", "[c
   }
 }
 
-TEST_CASE("detect_compression: what is too short or looks otherwise is not compressed", "[codec]") {
+TEST_CASE("detect_compression: treats short or other data as uncompressed", "[codec]") {
   using namespace std::string_literals;
   for (const std::string& text :
        {""s, "\x1f"s, "\x1f\x8b"s, "\x1f\x8b\x07"s, "\x78\x9c"s, "\x78\x9d\x03"s, "x "s, "x is"s,
@@ -55,7 +56,8 @@ TEST_CASE("detect_compression: what is too short or looks otherwise is not compr
   }
 }
 
-TEST_CASE("detect_compression: tells zlib with any window, by what can be inflated", "[codec]") {
+TEST_CASE("detect_compression: detects zlib with any window size by inflating a sample",
+          "[codec]") {
   for (int bits = 9; bits <= 15; ++bits) {
     for (int level = 0; level <= 9; ++level) {
       for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{100'000}}) {
@@ -74,7 +76,7 @@ TEST_CASE("detect_compression: tells zlib with any window, by what can be inflat
   }
 }
 
-TEST_CASE("detect_compression: the header of a small window alone tells nothing", "[codec]") {
+TEST_CASE("detect_compression: does not trust the header of a small window alone", "[codec]") {
   // Each two bytes that are the header of a window below 32 KiB, and what may follow in a text.
   const std::string texts[] = {"",
                                "a",

@@ -53,7 +53,7 @@ std::string file_of_seven(int file) {
   return std::string(leat::as_text(bytes));
 }
 
-TEST_CASE("deflater: small files are the same as those of zlib.compress()", "[codec]") {
+TEST_CASE("deflater: writes the bytes of zlib.compress() for small inputs", "[codec]") {
   for (int file = 0; file < 2; ++file) {
     const std::string plain = file_of_seven(file);
     const std::string expected =
@@ -63,7 +63,7 @@ TEST_CASE("deflater: small files are the same as those of zlib.compress()", "[co
   }
 }
 
-TEST_CASE("deflater: every option gives the bytes that zlib gives", "[codec]") {
+TEST_CASE("deflater: writes the bytes of zlib for every option", "[codec]") {
   const std::string text =
       leat_test::prose(60'000) + std::string(3000, 'x') + leat_test::noise(500);
   const std::pair<deflate_strategy, int> strategies[] = {
@@ -91,7 +91,8 @@ TEST_CASE("deflater: every option gives the bytes that zlib gives", "[codec]") {
   }
 }
 
-TEST_CASE("deflater: how the input is cut and how large the output is changes nothing", "[codec]") {
+TEST_CASE("deflater: the bytes do not depend on the sizes of the input pieces and the output",
+          "[codec]") {
   const std::string text = leat_test::prose(3000) + leat_test::noise(1000);
   const std::string expected = deflated(compression::gzip, text);
   leat::deflater deflater(compression::gzip);
@@ -153,7 +154,7 @@ TEST_CASE("deflater: with a full flush after every byte it is read back", "[code
   CHECK(got.text == record);
 }
 
-TEST_CASE("deflater: an option out of range is refused by its name", "[codec]") {
+TEST_CASE("deflater: refuses and names an option out of range", "[codec]") {
   using leat_test::contains;
   const auto refusal = [](const leat::deflate_options& o) {
     return leat_test::refusal([&] { return leat::deflater(compression::zlib, o); });

@@ -67,7 +67,7 @@ std::string zeros_without_trailer(std::size_t pieces) {
   return stream;
 }
 
-TEST_CASE("inflater: D7 a stream cut off anywhere is never taken for a whole one", "[codec]") {
+TEST_CASE("inflater: never accepts a truncated stream as complete [D7]", "[codec]") {
   for (const sample& s : samples()) {
     for (std::size_t size = 0; size < s.stream.size(); ++size) {
       for (const std::size_t piece : {std::size_t{1}, std::size_t{9}, SIZE_MAX}) {
@@ -107,7 +107,7 @@ TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
 }
 
 // ISA-L's tables and history are what a damaged stream can show.
-TEST_CASE("inflater: of a damaged stream it gives the same whatever it has read before",
+TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier streams",
           "[codec]") {
   const std::string text = leat_test::prose(1000);
   const std::string other = zlib_deflated(leat_test::prose(20'000) + std::string(20'000, '\xE9'));
@@ -128,7 +128,7 @@ TEST_CASE("inflater: of a damaged stream it gives the same whatever it has read 
   }
 }
 
-TEST_CASE("inflater: says which check failed, where, and what was expected", "[codec]") {
+TEST_CASE("inflater: reports the failed check, its offset and the expected value", "[codec]") {
   const std::string text = leat_test::prose(100);
   std::string gzip = zlib_deflated(text);
   gzip[gzip.size() - 7] ^= 1;
@@ -152,7 +152,7 @@ TEST_CASE("inflater: says which check failed, where, and what was expected", "[c
   CHECK(leat::code_of(r.status) == leat::errc::data_loss);
 }
 
-TEST_CASE("inflater: a failure is final, and gives nothing more", "[codec]") {
+TEST_CASE("inflater: a failure is final and adds no output", "[codec]") {
   std::string gzip = zlib_deflated(leat_test::prose(1000));
   gzip[gzip.size() - 8] ^= 1;
   leat::inflater inflater(compression::gzip);
@@ -166,7 +166,7 @@ TEST_CASE("inflater: a failure is final, and gives nothing more", "[codec]") {
   CHECK(inflater.finish().status == first.status);
 }
 
-TEST_CASE("inflater: what is no stream, or one of another kind, is called so", "[codec]") {
+TEST_CASE("inflater: reports data that is not a stream, or is of another format", "[codec]") {
   using namespace std::string_literals;
   const std::string gzip = zlib_deflated("a");
   const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
@@ -180,7 +180,7 @@ TEST_CASE("inflater: what is no stream, or one of another kind, is called so", "
   CHECK(inflate_all(compression::zlib, "").result.status == status::truncated);
 }
 
-TEST_CASE("inflater: a stream that needs a dictionary is refused as that", "[codec]") {
+TEST_CASE("inflater: refuses a stream that needs a dictionary", "[codec]") {
   leat_test::zlib_deflater deflater({.window_bits = zlib_window});
   const Bytef dictionary[] = "dictionary";
   REQUIRE(::deflateSetDictionary(&deflater.stream(), dictionary, sizeof dictionary) == Z_OK);
@@ -190,7 +190,7 @@ TEST_CASE("inflater: a stream that needs a dictionary is refused as that", "[cod
   CHECK(contains(leat::describe(r), "dictionary"));
 }
 
-TEST_CASE("inflater: other data behind the end is an error at its place", "[codec]") {
+TEST_CASE("inflater: reports other data after the end at its offset", "[codec]") {
   using namespace std::string_literals;
   const std::string gzip = zlib_deflated("a");
   const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
@@ -222,7 +222,7 @@ std::string inflated_over(const std::string& stream, char before) {
 }
 
 // With other codes in the header of a later block ISA-L copies over a distance of 0: dozens do.
-TEST_CASE("inflater: a damaged stream shows nothing of what stood in its room", "[codec]") {
+TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output", "[codec]") {
   const std::string text =
       "a header\n\none\r\n" + leat_test::prose(std::size_t{1} << 20) + "\n\n\r\nthe last";
   std::string stream = zlib_deflated(text);
@@ -255,7 +255,7 @@ TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
   CHECK(contains(leat::describe(r), "max_ratio"));
 }
 
-TEST_CASE("inflater: who knows that data is that dense reads it", "[codec]") {
+TEST_CASE("inflater: reads dense data if the ratio limit is raised", "[codec]") {
   const std::string dense = zeros_without_trailer(100);
   const auto got = inflate_all(compression::gzip, dense, SIZE_MAX, 1 << 18, {.max_ratio = 2000});
   CHECK(got.result.status == status::truncated);

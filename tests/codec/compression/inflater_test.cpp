@@ -46,7 +46,7 @@ struct full_header {
   gz_header header{};
 };
 
-TEST_CASE("inflater: gives what zlib compressed, at every level, strategy and size", "[codec]") {
+TEST_CASE("inflater: inflates the output of zlib at every level, strategy and size", "[codec]") {
   const std::string texts[] = {"",
                                "a",
                                leat_test::prose(1000),
@@ -70,7 +70,7 @@ TEST_CASE("inflater: gives what zlib compressed, at every level, strategy and si
   }
 }
 
-TEST_CASE("inflater: how a stream is cut changes nothing", "[codec]") {
+TEST_CASE("inflater: the output does not depend on the pieces of the input", "[codec]") {
   const std::string text = leat_test::prose(3000) + std::string(500, 'x') + leat_test::noise(300);
   const std::size_t sizes[] = {1, 2, 3, 5, 7, 8, 9, 13, 20, 100, 65536};
   full_header all_fields;
@@ -116,7 +116,7 @@ TEST_CASE("inflater: a stream may be cut in two anywhere, and be followed by ano
   }
 }
 
-TEST_CASE("inflater: reads the stored blocks that TensorFlow's tests know", "[codec]") {
+TEST_CASE("inflater: reads the stored blocks of TensorFlow's tests", "[codec]") {
   const std::string record = from_hex("0300000000000000b099490e6162636e57f121");
   const auto zlib = inflate_all(
       compression::zlib, from_hex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
@@ -159,7 +159,7 @@ TEST_CASE("inflater: a stream of a smaller window is read", "[codec]") {
   }
 }
 
-TEST_CASE("inflater: zeros between and behind gzip members are no data", "[codec]") {
+TEST_CASE("inflater: skips zeros between and after gzip members", "[codec]") {
   const std::string a = zlib_deflated("a");
   const std::string b = zlib_deflated("b");
   const std::string zeros(513, '\0');
@@ -173,7 +173,7 @@ TEST_CASE("inflater: zeros between and behind gzip members are no data", "[codec
   }
 }
 
-TEST_CASE("inflater: after a reset it reads the next stream, whatever was before", "[codec]") {
+TEST_CASE("inflater: reads the next stream after a reset in any state", "[codec]") {
   const std::string text = leat_test::prose(100'000);
   const std::string gzip = zlib_deflated(text);
   const std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
@@ -194,7 +194,7 @@ TEST_CASE("inflater: after a reset it reads the next stream, whatever was before
   CHECK(inflater.format() == compression::gzip);
 }
 
-TEST_CASE("inflater: refuses options that cannot be", "[codec]") {
+TEST_CASE("inflater: refuses invalid options", "[codec]") {
   using leat_test::contains;
   using leat_test::refusal;
   CHECK(contains(refusal([] { return leat::inflater(compression::none); }),
@@ -229,7 +229,7 @@ class guarded_page {
   void* memory_;
 };
 
-TEST_CASE("inflater: touches nothing behind its input and its output", "[codec]") {
+TEST_CASE("inflater: accesses no byte after its input and its output", "[codec]") {
   guarded_page in;
   guarded_page out;
   const std::string text = leat_test::prose(70'000) + std::string(30'000, 'x');

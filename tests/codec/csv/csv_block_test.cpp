@@ -135,7 +135,7 @@ texts rows(random_engine& random, std::size_t count, bool quotes) {
   return all;
 }
 
-TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
+TEST_CASE("csv_block: random rows decode like single rows", "[codec]") {
   random_engine random(1);
   for (const bool quotes : {false, true}) {
     const csv_decoder decoder(five, {.na_value = "NA"});
@@ -148,7 +148,7 @@ TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: the first error of damaged rows is that of its row alone", "[codec]") {
+TEST_CASE("csv_block: reports the first corrupt row like a single row", "[codec]") {
   random_engine random(2);
   const csv_decoder decoder(five, {.na_value = "NA"});
   const std::uint64_t rounds = leat_test::scaled_count(400);
@@ -226,7 +226,7 @@ TEST_CASE("csv_block: integers at the ends of their types", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: what is no number is none at every place of a block", "[codec]") {
+TEST_CASE("csv_block: refuses an invalid number at every position of a block", "[codec]") {
   for (const char* text : {"-", ".", "-.", "1.2.3", "1-", "--1", "1e", "x", "1 2", "12:", "1/"}) {
     for (const dtype type : {dtype::int64, dtype::float32, dtype::float64}) {
       for (const std::size_t place : {0U, 1U, 15U, 16U, 40U}) {
@@ -252,7 +252,7 @@ texts rows_with(std::string_view text, std::size_t place, dtype type) {
   return all;
 }
 
-TEST_CASE("csv_block: numbers four at a time are those that each is alone", "[codec]") {
+TEST_CASE("csv_block: four numbers at a time decode like single numbers", "[codec]") {
   const texts some = {
       "0", "-0", "-1", "7.", "-7.", ".5", "-.5", "0.", "-0.0", "1e3", "inf", "0x10", "+1", " 1",
       "1 ",
@@ -316,7 +316,7 @@ TEST_CASE("csv_block: int32 four at a time up to the ends of the type", "[codec]
   }
 }
 
-TEST_CASE("csv_block: what is no number is none among four at a time", "[codec]") {
+TEST_CASE("csv_block: refuses an invalid number among four at a time", "[codec]") {
   for (const char* text : {"-", ".", "-.", "1.2.3", "..", "1-", "--1", "1.-", "-.-", "1e", "x",
                            "1 2", "12:", "1/", "\x80",
                            "\xff"
@@ -390,7 +390,7 @@ TEST_CASE("csv_block: a required string that is missing", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: columns beside a delimiter that looks like a number", "[codec]") {
+TEST_CASE("csv_block: decodes columns with a delimiter that may be part of a number", "[codec]") {
   for (const char delimiter : {'-', '.', '5'}) {
     const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
                               {.delimiter = delimiter});
@@ -422,7 +422,7 @@ TEST_CASE("csv_block: records of every length, and longer than any block", "[cod
   CHECK(same_in_all_places(wide, full).columns[100].values<std::int32_t>()[299] == 3);
 }
 
-TEST_CASE("csv_block: selected fields of records with others behind", "[codec]") {
+TEST_CASE("csv_block: decodes selected fields of records with further fields", "[codec]") {
   texts all;
   for (int i = 0; i < 300; ++i) all.push_back("x,1,y,2.5" + std::string(i < 200 ? 3 : 7, ','));
   const csv_decoder decoder(
@@ -433,7 +433,7 @@ TEST_CASE("csv_block: selected fields of records with others behind", "[codec]")
   CHECK(same_in_all_places(decoder, all).error.find("number of fields is 1") != std::string::npos);
 }
 
-TEST_CASE("csv_block: fields too many in one record and too few in the next are seen", "[codec]") {
+TEST_CASE("csv_block: detects too many fields in one record and too few in the next", "[codec]") {
   const csv_decoder decoder({csv_column::optional("d"), csv_column::optional("d")});
   texts all(20, "a,b");
   all[7] = "a,b,c";
@@ -446,7 +446,7 @@ TEST_CASE("csv_block: fields too many in one record and too few in the next are 
   CHECK(same_in_all_places(decoder, all).error.find("no closing quote") != std::string::npos);
 }
 
-TEST_CASE("csv_block: quotes around fields, and none where they are text", "[codec]") {
+TEST_CASE("csv_block: removes quotes around fields unless quotes are text", "[codec]") {
   const std::vector<csv_column> two = {csv_column::optional("none"), csv_column::optional("none")};
   const texts all = {"\"a\",b", "\"\",\"c,d\"", "e,\"\"\"f\"", "\",\",\",\"", "g,\"h\"\"i\""};
   for (std::size_t first = 0; first < all.size(); ++first) {

@@ -70,21 +70,21 @@ using texts = std::vector<std::string>;
 
 // --------------------------------------------------------------------------------------- columns
 
-TEST_CASE("V01: a quoted number is a number", "[codec]") {
+TEST_CASE("csv_decoder: decodes a quoted number [V01]", "[codec]") {
   const tensor_tuple t = decode({"1", "2", "\"3\""}, {csv_column::optional(std::int32_t{1})});
   CHECK(t.count() == 1);
   CHECK(t[0].shape() == leat::shape{3});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
 }
 
-TEST_CASE("V02: two columns, a scalar as default", "[codec]") {
+TEST_CASE("csv_decoder: decodes two columns with a scalar default [V02]", "[codec]") {
   const tensor_tuple t = decode({"1,4", "2,5", "3,6"}, {csv_column::optional(std::int32_t{1}),
                                                         csv_column::optional(std::int32_t{2})});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
   CHECK(numbers<std::int32_t>(t[1]) == ints{4, 5, 6});
 }
 
-TEST_CASE("V03: a default is one value at most", "[codec]") {
+TEST_CASE("csv_decoder: refuses a default with more than one value [V03]", "[codec]") {
   const auto refused = [](tensor value) {
     try {
       const csv_decoder made({{std::move(value)}});
@@ -100,12 +100,13 @@ TEST_CASE("V03: a default is one value at most", "[codec]") {
   CHECK_FALSE(refused(tensor(dtype::int32, {1})));
 }
 
-TEST_CASE("V04: without quotes a quote is text", "[codec]") {
+TEST_CASE("csv_decoder: treats a quote as text if quotes are disabled [V04]", "[codec]") {
   const tensor_tuple t = decode({"1", "2", "\"3\"", "a\"b"}, {a_string}, {.quotes = false});
   CHECK(strings(t[0]) == texts{"1", "2", "\"3\"", "a\"b"});
 }
 
-TEST_CASE("V05: a scalar record gives scalars, and a quoted empty field is missing", "[codec]") {
+TEST_CASE("csv_decoder: decodes a record to scalars, a quoted empty field as missing [V05]",
+          "[codec]") {
   const csv_decoder decoder(
       {csv_column::optional(std::int32_t{3}), csv_column::optional(std::int32_t{4})});
   const tensor_tuple t = decoder.decode_one("1,\"\"");
@@ -116,7 +117,7 @@ TEST_CASE("V05: a scalar record gives scalars, and a quoted empty field is missi
   CHECK(square[1] == tensor::of<std::int32_t>({2, 2}, {2, 4, 6, 8}));
 }
 
-TEST_CASE("V07, V08, V10: the types", "[codec]") {
+TEST_CASE("csv_decoder: decodes all types [V07, V08, V10]", "[codec]") {
   const tensor_tuple d = decode({"1.0", "-1.79e+308", "\"1.79e+308\""}, {a_double});
   CHECK(numbers<double>(d[0]) == doubles{1.0, -1.79e+308, 1.79e+308});
   const tensor_tuple l = decode({"1", "2", "\"2147483648\""}, {a_long});
@@ -127,7 +128,7 @@ TEST_CASE("V07, V08, V10: the types", "[codec]") {
   CHECK(strings(t[2]) == texts{"aa", "bb", "cc"});
 }
 
-TEST_CASE("V11, V12, V13: what is missing is the default", "[codec]") {
+TEST_CASE("csv_decoder: uses the default for a missing field [V11-V13]", "[codec]") {
   const columns all = {csv_column::optional(0.0F), csv_column::optional(std::int32_t{0}),
                        csv_column::optional("")};
   const tensor_tuple na = decode({"2.0,NA,aa", "NA,5,bb", "3,6,NA"}, all, {.na_value = "NA"});
@@ -146,7 +147,7 @@ TEST_CASE("V11, V12, V13: what is missing is the default", "[codec]") {
   CHECK(numbers<std::int32_t>(tab[1]) == ints{1, 3, 0});
 }
 
-TEST_CASE("V14: what is required and missing is an error", "[codec]") {
+TEST_CASE("csv_decoder: refuses a missing required field [V14]", "[codec]") {
   const columns all = {csv_column::optional(1.0F), an_int};
   CHECK(error_of({",1", "0.2,3", "3.0,"}, all) ==
         "record 2, byte 5, field 1: required value is missing: set a default_value if it is "
@@ -156,7 +157,7 @@ TEST_CASE("V14: what is required and missing is an error", "[codec]") {
         "optional");
 }
 
-TEST_CASE("V15, V17: no number", "[codec]") {
+TEST_CASE("csv_decoder: refuses an invalid number [V15, V17]", "[codec]") {
   const columns all = {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0})};
   CHECK(error_of({",1", "0.2,234a", "3.0,2"}, all) ==
         "record 1, byte 5, field 1: '234a' is not a valid int32");
@@ -164,7 +165,8 @@ TEST_CASE("V15, V17: no number", "[codec]") {
         "record 2, byte 1, field 0: '3.0adf' is not a valid float32");
 }
 
-TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", "[codec]") {
+TEST_CASE("csv_decoder: refuses misplaced quotes and line ends [V18, V20, V28, V30, V34]",
+          "[codec]") {
   const auto place = [](std::string_view record) {
     const std::string what = error_of({record}, {a_string, csv_column::optional("d")});
     return what.substr(0, what.find(':'));
@@ -186,7 +188,7 @@ TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", 
   CHECK(leat_test::contains(said("x,\"abc"), "quoted field has no closing quote"));
 }
 
-TEST_CASE("V19, V27: as many fields as columns", "[codec]") {
+TEST_CASE("csv_decoder: refuses a number of fields other than the columns [V19, V27]", "[codec]") {
   CHECK(error_of({",1"}, {csv_column::optional("d")}) ==
         "record 0, byte 2: number of fields is 2, must be 1");
   CHECK(error_of({"a", "a,b,c,d"}, {a_string}) ==
@@ -201,7 +203,7 @@ TEST_CASE("V19, V27: as many fields as columns", "[codec]") {
         "record 0, byte 1: number of fields is 0, must be 1");
 }
 
-TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") {
+TEST_CASE("csv_decoder: skips line ends before a field", "[codec]") {
   const tensor_tuple t = decode({"\n1,2", "1,\n2", "\r\n\"1\",\r2"}, {an_int, an_int});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 1, 1});
   CHECK(numbers<std::int32_t>(t[1]) == ints{2, 2, 2});
@@ -211,7 +213,7 @@ TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") 
 
 // ---------------------------------------------------------------------------------------- select
 
-TEST_CASE("V21, V22, V37: selected columns", "[codec]") {
+TEST_CASE("csv_decoder: decodes selected columns [V21, V22, V37]", "[codec]") {
   const auto number = [](int value) { return csv_column::optional(std::int32_t{value}); };
   const tensor_tuple two = decode({",,", "4,5,6"}, {number(1), number(2)}, {.select = {0, 1}});
   CHECK(numbers<std::int32_t>(two[0]) == ints{1, 4});
@@ -223,14 +225,14 @@ TEST_CASE("V21, V22, V37: selected columns", "[codec]") {
   CHECK(strings(last[0]) == texts{"d"});
 }
 
-TEST_CASE("V24, V38: a selected column that is not there", "[codec]") {
+TEST_CASE("csv_decoder: refuses a selected column that does not exist [V24, V38]", "[codec]") {
   CHECK(error_of({"1,2,3"}, {an_int, an_int}, {.select = {0, 3}}) ==
         "record 0, byte 6: number of fields is 1, must be 2");
   CHECK(error_of({"1,2"}, {an_int}, {.select = {2}}) ==
         "record 0, byte 4: number of fields is 0, must be 1");
 }
 
-TEST_CASE("V25, V44: options that cannot be", "[codec]") {
+TEST_CASE("csv_decoder: refuses invalid options [V25, V44]", "[codec]") {
   const auto refused = [](csv_options options, columns all = {an_int, an_int}) {
     return leat_test::refusal([&] {
       const csv_decoder made(std::move(all), std::move(options));
@@ -254,22 +256,22 @@ TEST_CASE("V25, V44: options that cannot be", "[codec]") {
   CHECK(refused({.select = {1, 3}}).empty());
 }
 
-TEST_CASE("V36: what is before a selected column is read, what is behind is not", "[codec]") {
+TEST_CASE("csv_decoder: checks fields before the last selected column, not after it [V36]",
+          "[codec]") {
   CHECK(error_of({"1,2,x\"y,3"}, {an_int, an_int}, {.select = {0, 3}})
             .starts_with("record 0, byte 6, field 2: "));
   const tensor_tuple t = decode({"1,2,x\"y,3", "1,\"2\",x\"y,3"}, {an_int}, {.select = {1}});
   CHECK(numbers<std::int32_t>(t[0]) == ints{2, 2});
 }
 
-TEST_CASE("csv_decoder: an error counts all fields of the record, and has the column's name",
-          "[codec]") {
+TEST_CASE("csv_decoder: an error counts all fields of the record and names the column", "[codec]") {
   CHECK(error_of({"1,2,x"}, {csv_column::required(dtype::int32, "price")}, {.select = {2}}) ==
         "record 0, byte 5, field 2 ('price'): 'x' is not a valid int32");
 }
 
 // ---------------------------------------------------------------------------------------- quotes
 
-TEST_CASE("V31, V33, V43, V45: quotes", "[codec]") {
+TEST_CASE("csv_decoder: decodes quoted fields [V31, V33, V43, V45]", "[codec]") {
   CHECK(strings(decode({"\"\"\"\""}, {a_string})[0]) == texts{"\""});
   const tensor_tuple t = decode({"\"a\"\"\",b"}, {a_string, a_string});
   CHECK(strings(t[0]) == texts{"a\""});
@@ -300,7 +302,7 @@ TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[
   CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not at the beginning
 }
 
-TEST_CASE("csv_decoder: records of every length, beside the definition", "[codec]") {
+TEST_CASE("csv_decoder: records of every length decode as defined", "[codec]") {
   // Blocks are 64 bytes: fields and records end at every place of one.
   for (std::size_t length = 0; length < 200; ++length) {
     for (const std::size_t field : {1U, 7U, 64U}) {
@@ -331,7 +333,7 @@ TEST_CASE("csv_decoder: records of every length, beside the definition", "[codec
 
 // --------------------------------------------------------------------------------------- numbers
 
-TEST_CASE("V39: integers", "[codec]") {
+TEST_CASE("csv_decoder: decodes integers [V39]", "[codec]") {
   CHECK(number<std::int32_t>(" 12 ") == 12);
   CHECK(number<std::int32_t>("\"\t12\"") == 12);
   CHECK(number<std::int32_t>("-0") == 0);
@@ -353,7 +355,7 @@ TEST_CASE("V39: integers", "[codec]") {
   }
 }
 
-TEST_CASE("V41: floats", "[codec]") {
+TEST_CASE("csv_decoder: decodes floats [V41]", "[codec]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(number<float>("inf") == std::numeric_limits<float>::infinity());
   CHECK(number<double>("-INF") == -infinity);
@@ -412,14 +414,13 @@ TEST_CASE("csv_decoder: every float comes back from its text", "[codec]") {
   }
 }
 
-TEST_CASE("csv_decoder: a message shows the beginning of a text, and no byte that is none",
-          "[codec]") {
+TEST_CASE("csv_decoder: messages show the beginning of a text and escape other bytes", "[codec]") {
   CHECK(error_of({std::string(100, 'x')}, {an_int}) ==
         "record 0, byte 1, field 0: '" + std::string(32, 'x') + "'... is not a valid int32");
   CHECK(error_of({"\x01\xff"}, {an_int}).ends_with("'\\x01\\xff' is not a valid int32"));
 }
 
-TEST_CASE("csv_decoder: bytes, names, and what the elements are", "[codec]") {
+TEST_CASE("csv_decoder: reports names and types of its elements", "[codec]") {
   const csv_decoder decoder(
       {csv_column::required(dtype::int32, "a"), csv_column::optional("none", "b")});
   const std::vector<leat::byte_view> lines = {leat::as_bytes("1,x"), leat::as_bytes("2,")};

@@ -85,7 +85,7 @@ std::vector<event_record> all_kinds() {
   return all;
 }
 
-TEST_CASE("event_record: case 81: the golden bytes are written and read back", "[codec]") {
+TEST_CASE("event_record: writes and reads the golden bytes [81]", "[codec]") {
   for (const golden& g : golden_table()) {
     const std::string payload = leat_test::from_hex(g.payload);
     CHECK(g.what.to_bytes() == payload);
@@ -95,7 +95,7 @@ TEST_CASE("event_record: case 81: the golden bytes are written and read back", "
   }
 }
 
-TEST_CASE("event_record: what is written is read, one of each kind", "[codec]") {
+TEST_CASE("event_record: reads what it wrote for each kind of event", "[codec]") {
   for (const event_record& e : all_kinds()) {
     const std::string bytes = e.to_bytes();
     const event_record again = event_record::from_bytes(bytes);
@@ -108,7 +108,7 @@ TEST_CASE("event_record: what is written is read, one of each kind", "[codec]") 
   CHECK(event_record::from_bytes("") == event_record());
 }
 
-TEST_CASE("event_record: cut anywhere it is refused with the place, or is the beginning of itself",
+TEST_CASE("event_record: truncation is refused with the offset, or leaves a valid prefix",
           "[codec]") {
   for (const event_record& e : all_kinds()) {
     const std::string bytes = e.to_bytes();
@@ -140,9 +140,7 @@ TEST_CASE("event_record: fields that are not known are skipped", "[codec]") {
   CHECK(std::get<summary>(event_record::from_bytes(named).what) == summary().add_scalar("", 1));
 }
 
-TEST_CASE(
-    "event_record: of a oneof the last member counts, and messages that come twice are merged",
-    "[codec]") {
+TEST_CASE("event_record: uses the last member of a oneof and merges repeated messages", "[codec]") {
   const std::string a = event_record{0, 0, summary().add_scalar("a", 1)}.to_bytes();
   const std::string b = event_record{0, 0, summary().add_scalar("b", 2)}.to_bytes();
   const std::string stop = event_record{0, 0, session_log{session_log::stop, {}, {}}}.to_bytes();
@@ -160,7 +158,7 @@ TEST_CASE(
         std::vector<double>{1, 2});
 }
 
-TEST_CASE("event_record: texts are UTF-8, when written and when read", "[codec]") {
+TEST_CASE("event_record: refuses texts that are not UTF-8 in both directions", "[codec]") {
   const std::string bad = "a\xff";
   const auto written = [](event_record::content what) {
     return refusal([&] { return with(std::move(what)).to_bytes(); });
@@ -211,7 +209,7 @@ TEST_CASE("summary: bytes and back, with a limit on the values", "[codec]") {
   CHECK(s.values.size() == 10);
 }
 
-TEST_CASE("merge_summaries: one behind the other; a tag that comes twice is refused", "[codec]") {
+TEST_CASE("merge_summaries: concatenates values and refuses a repeated tag", "[codec]") {
   const summary a = summary().add_scalar("a", 1).add_scalar("", 1);
   const summary b = summary().add_scalar("b", 2).add_scalar("", 2);
   const std::vector<summary> good{a, b};
@@ -222,7 +220,7 @@ TEST_CASE("merge_summaries: one behind the other; a tag that comes twice is refu
   CHECK(contains(refusal([&] { return leat::merge_summaries(twice); }), "tag 'a' occurs twice"));
 }
 
-TEST_CASE("summary: an opaque value keeps its field, which must be one of its kind", "[codec]") {
+TEST_CASE("summary: an unparsed value keeps its field, which must be valid", "[codec]") {
   for (const unsigned field : {3U, 4U, 6U, 8U}) {
     summary s;
     s.values.push_back({"x", leat::unparsed_value{field, "ab"}, {}});

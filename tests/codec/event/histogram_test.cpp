@@ -124,7 +124,7 @@ TEST_CASE("histogram: percentiles lie between the limits of their bucket and the
   }
 }
 
-TEST_CASE("histogram: what was stored is what is read, and merges", "[codec]") {
+TEST_CASE("histogram: a stored histogram is restored and can be merged", "[codec]") {
   leat::random_engine random(2);
   doubles first;
   doubles second;
@@ -156,7 +156,7 @@ TEST_CASE("histogram: what was stored is what is read, and merges", "[codec]") {
   CHECK(copy.encode() == merged.encode());
 }
 
-TEST_CASE("histogram: other buckets cannot be merged, and change nothing", "[codec]") {
+TEST_CASE("histogram: refuses to merge other buckets and does not change", "[codec]") {
   const doubles limits{-1.5, 0.5, DBL_MAX};
   histogram other{std::span<const double>(limits)};
   histogram h = counted({1, 2});
@@ -191,7 +191,7 @@ TEST_CASE("histogram: NaN and infinity are refused with the tag, and nothing is 
   CHECK(h.num() == 0);
 }
 
-TEST_CASE("histogram: limits and counts that make no sense are refused", "[codec]") {
+TEST_CASE("histogram: refuses invalid limits and counts", "[codec]") {
   const auto make = [](histogram_data data) { return refusal([&] { return histogram(data); }); };
   CHECK(contains(make({}), "no bucket limits"));
   CHECK(contains(make({.bucket_limit = {1, 2}, .bucket = {1}}),

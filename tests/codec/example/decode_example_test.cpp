@@ -60,19 +60,19 @@ TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
   CHECK(all.feature_lists.at("empty").empty());
 }
 
-TEST_CASE("decode_example: of a key that comes twice the last one counts", "[codec]") {
+TEST_CASE("decode_example: uses the last value of a repeated key", "[codec]") {
   const auto age = [](std::int64_t value) {
     return leat::example_builder().add("age", {value}).serialize();
   };
   CHECK(decode(age(0) + age(15)).features.at("age") == tensor::of<std::int64_t>({1}, {15}));
 }
 
-TEST_CASE("decode_example: no byte is an Example without features", "[codec]") {
+TEST_CASE("decode_example: decodes an empty record as an Example without features", "[codec]") {
   CHECK(decode("") == decoded_example{});
   CHECK(decode(from_hex("0a00")) == decoded_example{});
 }
 
-TEST_CASE("decode_example: what is none is refused", "[codec]") {
+TEST_CASE("decode_example: refuses other records", "[codec]") {
   CHECK(contains(refusal("a line of text"), "record 0 is not a tf.train.Example"));
   CHECK(contains(refusal(from_hex("1801")), "neither features nor feature lists"));
   CHECK(contains(refusal(from_hex("0a05")), "a length that exceeds the remaining bytes"));

@@ -46,7 +46,7 @@ std::string error_of(const std::string& text) {
   return {};
 }
 
-TEST_CASE("J20: an Example of its JSON text, and the same shape", "[codec]") {
+TEST_CASE("decode_json_example: converts JSON texts and keeps their shape [J20]", "[codec]") {
   const std::string floats = feature(R"({"floatList": {"value": [1, 1.0, 3]}})");
   CHECK(decode_json_example(floats) == example_builder().add("a", {1.0F, 1.0F, 3.0F}).serialize());
   const tensor texts = tensor::of({2, 1}, {std::string_view(floats), std::string_view("{}")});
@@ -56,7 +56,7 @@ TEST_CASE("J20: an Example of its JSON text, and the same shape", "[codec]") {
   CHECK(decode_json_example(tensor(dtype::string, {0})) == tensor(dtype::string, {0}));
 }
 
-TEST_CASE("J21: what is no JSON", "[codec]") {
+TEST_CASE("decode_json_example: refuses text that is not JSON [J21]", "[codec]") {
   CHECK(error_of("{]") == "record 0: text is not valid JSON at byte 2");
   CHECK(error_of("").starts_with("record 0: text is not valid JSON"));
   CHECK(error_of("{'features': {}}").starts_with("record 0: text is not valid JSON"));
@@ -127,15 +127,14 @@ TEST_CASE("decode_json_example: floats, and those JSON has no number for", "[cod
         "record 0: feature 'a': value is not a valid number");
 }
 
-TEST_CASE("decode_json_example: a number that no double holds is refused, wherever it stands",
-          "[codec]") {
+TEST_CASE("decode_json_example: refuses a number beyond float64 at every place", "[codec]") {
   const std::string why = "record 0: number is out of range for float64";
   CHECK(error_of("926e23372") == why);
   CHECK(error_of(R"({"features": -1e999})") == why);
   CHECK(error_of(feature(R"({"floatList": {"value": [1e400]}})")) == why);
 }
 
-TEST_CASE("decode_json_example: a name that stands twice in an object is refused", "[codec]") {
+TEST_CASE("decode_json_example: refuses a repeated name in an object", "[codec]") {
   const std::string one = R"("a": {"int64List": {"value": [1]}})";
   const std::string two = R"("a": {"int64List": {"value": [2]}})";
   CHECK(error_of(R"({"features": {"feature": {)" + one + ", " + two + "}}}") ==
@@ -149,7 +148,8 @@ TEST_CASE("decode_json_example: a name that stands twice in an object is refused
       decode_json_example(R"({"features": {"feature": {)" + one + ", " + other + "}}}").empty());
 }
 
-TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
+TEST_CASE("decode_json_example: refuses fields and values that an Example does not have",
+          "[codec]") {
   CHECK(error_of(R"({"other": {}})") == "record 0: unknown field 'other' in an Example");
   CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: unknown field 'x' in Features");
   CHECK(error_of(feature(R"({"doubleList": {}})")) ==

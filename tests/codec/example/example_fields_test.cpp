@@ -89,7 +89,7 @@ TEST_CASE("example_fields: a value of each type", "[codec]") {
   CHECK(d.of_the_program == 5);
 }
 
-TEST_CASE("example_fields: as many values as an array has", "[codec]") {
+TEST_CASE("example_fields: reads the number of values of an array", "[codec]") {
   const std::string record = example_builder()
                                  .add("c", {1.0F, 2.0F})
                                  .add("s", longs{3, 400})
@@ -118,7 +118,7 @@ TEST_CASE("example_fields: the bytes of one string", "[codec]") {
       "record 0, feature 'c': has 2 string values, must have 1 for the shape []: invalid argument");
 }
 
-TEST_CASE("example_fields: vectors of any number, and of one that is given", "[codec]") {
+TEST_CASE("example_fields: reads vectors of any or of a fixed size", "[codec]") {
   const std::string record = example_builder()
                                  .add("s", {1.0F, 2.0F, 3.0F})
                                  .add("t", longs{1, 2, 3})
@@ -137,7 +137,7 @@ TEST_CASE("example_fields: vectors of any number, and of one that is given", "[c
   }
 }
 
-TEST_CASE("example_fields: what a record is without", "[codec]") {
+TEST_CASE("example_fields: sets missing optional fields to their default", "[codec]") {
   const std::string nothing =
       example_builder().add("s", leat::feature_values()).serialize();  // one without a kind
   const drawing d = parse(
@@ -156,7 +156,7 @@ TEST_CASE("example_fields: what a record is without", "[codec]") {
   CHECK(d.times == std::vector<std::int64_t>{4});
 }
 
-TEST_CASE("example_fields: what a record has counts, not the default", "[codec]") {
+TEST_CASE("example_fields: prefers the values of the record to the default", "[codec]") {
   const std::string record = example_builder()
                                  .add("c", {0.25F})
                                  .add("p", longs{9})
@@ -236,7 +236,7 @@ TEST_CASE("example_fields: lists packed, not packed and in pieces", "[codec]") {
   CHECK(parse(floats, required_field<&drawing::corner>("age")).corner == std::array{1.5F, 0.5F});
 }
 
-TEST_CASE("example_fields: of a key that comes twice the last one counts", "[codec]") {
+TEST_CASE("example_fields: uses the last value of a repeated key", "[codec]") {
   // A Features message may come in pieces: those of two Examples are one.
   const std::string first = example_builder().add("k", {"text"}).add("w", {"a"}).serialize();
   const std::string second = example_builder().add("k", longs{8}).serialize();
@@ -246,7 +246,7 @@ TEST_CASE("example_fields: of a key that comes twice the last one counts", "[cod
   CHECK(d.words == texts{"a"});
 }
 
-TEST_CASE("example_fields: keys in any order, beside others that nobody wants", "[codec]") {
+TEST_CASE("example_fields: reads keys in any order and ignores other keys", "[codec]") {
   for (const bool backwards : {false, true}) {
     example_builder b;
     for (int i = 0; i < 20; ++i) {
@@ -298,7 +298,7 @@ TEST_CASE("example_fields: an object is read into again", "[codec]") {
   CHECK(!d.title);
 }
 
-TEST_CASE("example_fields: what makes no sense is refused at once", "[codec]") {
+TEST_CASE("example_fields: refuses invalid fields at construction", "[codec]") {
   const auto refusal = [](const std::vector<leat::example_field<drawing>>& fields) -> std::string {
     try {
       static_cast<void>(example_fields<drawing>(fields));
@@ -320,7 +320,7 @@ bool is_read(const std::string& record) {
   return refusal.empty();
 }
 
-TEST_CASE("example_fields: bytes with any damage are read as an example_parser does", "[codec]") {
+TEST_CASE("example_fields: reads corrupt bytes like an example_parser", "[codec]") {
   const std::string record = example_builder()
                                  .add("f", {1.0F, 2.0F})
                                  .add("i", longs{1, 300, -1})
@@ -369,7 +369,7 @@ std::string random_record(leat::random_engine& random) {
   return record;
 }
 
-TEST_CASE("example_fields: any Example is read as by an example_parser", "[codec]") {
+TEST_CASE("example_fields: reads any Example like an example_parser", "[codec]") {
   leat::random_engine random(leat_test::case_seed(1));
   std::uint64_t read = 0;
   const std::uint64_t count = leat_test::random_case_count(5'000);

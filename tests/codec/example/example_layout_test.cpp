@@ -74,7 +74,7 @@ std::string error_of(const example_parser& parser, const texts& records) {
   return {};
 }
 
-TEST_CASE("Example: lengths of any number of bytes are read the same", "[codec]") {
+TEST_CASE("Example: reads lengths encoded with any number of bytes", "[codec]") {
   for (const std::size_t size : {0U, 1U, 100U, 127U, 128U, 16'000U, 16'384U, 70'000U}) {
     const std::string text(size, 'x');
     const parsed_features expected = parse(all_kinds, {example({}, text)});
@@ -119,7 +119,7 @@ TEST_CASE("Example: every length that is one too long or too short is an error",
   }
 }
 
-TEST_CASE("Example: features may stand in another order in each record", "[codec]") {
+TEST_CASE("Example: reads features in a different order in each record", "[codec]") {
   leat::random_engine random(1);
   leat::feature_map wanted;
   texts keys;
@@ -152,7 +152,7 @@ TEST_CASE("Example: features may stand in another order in each record", "[codec
   }
 }
 
-TEST_CASE("Example: what is unusual may stand between what is usual", "[codec]") {
+TEST_CASE("Example: reads unusual fields between usual ones", "[codec]") {
   const std::string list = field('\x0A', "\x07");
   const texts unusual = {
       std::string("\x28\x7B", 2),                                              // an unknown field
@@ -175,7 +175,7 @@ TEST_CASE("Example: what is unusual may stand between what is usual", "[codec]")
   }
 }
 
-TEST_CASE("Example: of a key that comes again the last one counts, usual or not", "[codec]") {
+TEST_CASE("Example: uses the last value of a repeated key, usual or unusual", "[codec]") {
   const auto label = [](char value, std::size_t length_bytes) {
     lengths l;
     l.of[3] = length_bytes;
@@ -192,7 +192,7 @@ TEST_CASE("Example: of a key that comes again the last one counts, usual or not"
   }
 }
 
-TEST_CASE("Example: a feature that nobody wants is not looked into", "[codec]") {
+TEST_CASE("Example: does not parse a feature that was not requested", "[codec]") {
   const std::string wanted = entry("k", '\x1A', field('\x0A', "\x07"), {});
   const example_parser parser({{"k", fixed_len_feature{.type = dtype::int64}}});
   for (const std::string& bad :

@@ -49,12 +49,12 @@ std::string error_of(std::string_view hex, const std::string& key, dtype type) {
   return {};
 }
 
-TEST_CASE("X01, X02: lists packed and not", "[codec]") {
+TEST_CASE("Example: reads packed and unpacked lists [X01, X02]", "[codec]") {
   CHECK(ints("0a0e0a0c0a0361676512051a030a010d", "age") == longs{13});
   CHECK(ints("0a0d0a0b0a0361676512041a02080d", "age") == longs{13});
 }
 
-TEST_CASE("example_builder: lists and ranges as a program has them", "[codec]") {
+TEST_CASE("example_builder: accepts lists and ranges", "[codec]") {
   const auto one = [](const leat::feature_values& values) {
     return leat::example_builder().add("a", values).serialize();
   };
@@ -96,13 +96,13 @@ TEST_CASE("feature_values: integers of any type, in lists and ranges", "[codec]"
 template <class Builder>
 concept takes_empty_braces = requires(Builder& b) { b.add("k", {}); };
 
-TEST_CASE("feature_values: braces without a value, and text, do not tell the kind", "[codec]") {
+TEST_CASE("feature_values: empty braces and text do not determine the type", "[codec]") {
   STATIC_REQUIRE_FALSE(std::is_convertible_v<std::string, leat::feature_values>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<std::vector<std::uint8_t>, leat::feature_values>);
   STATIC_REQUIRE_FALSE(takes_empty_braces<leat::example_builder>);
 }
 
-TEST_CASE("X03, X06: an Example is written as protobuf writes it", "[codec]") {
+TEST_CASE("example_builder: writes the bytes of protobuf [X03, X06]", "[codec]") {
   const auto label = [](std::int64_t value) {
     return leat::example_builder().add("label", {value}).serialize();
   };
@@ -117,35 +117,36 @@ TEST_CASE("X03, X06: an Example is written as protobuf writes it", "[codec]") {
                  "1200000000000000241f64250a100a0e0a056c6162656c12051a030a010987e4d10b"));
 }
 
-TEST_CASE("X07: negative numbers", "[codec]") {
+TEST_CASE("Example: reads negative numbers [X07]", "[codec]") {
   CHECK(ints("0a170a150a017812101a0e0a0cffffffffffffffffff010001", "x") == longs{-1, 0, 1});
   CHECK(leat::example_builder()
             .add("x", {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}})
             .serialize() == from_hex("0a170a150a017812101a0e0a0cffffffffffffffffff010001"));
 }
 
-TEST_CASE("X09: floats, packed and not", "[codec]") {
+TEST_CASE("Example: reads packed and unpacked floats [X09]", "[codec]") {
   CHECK(floats("0a130a110a0161120c120a0a080000803f0000803f", "a") == std::vector<float>{1, 1});
   CHECK(floats("0a130a110a0161120c120a0d0000803f0d0000803f", "a") == std::vector<float>{1, 1});
 }
 
-TEST_CASE("X10: of Examples behind each other the last value of a key counts", "[codec]") {
+TEST_CASE("Example: concatenated Examples have the last value of a key [X10]", "[codec]") {
   CHECK(ints("0a0e0a0c0a0361676512051a030a01000a0e0a0c0a0361676512051a030a010f", "age") ==
         longs{15});
 }
 
-TEST_CASE("X11: unknown fields are skipped", "[codec]") {
+TEST_CASE("Example: skips unknown fields [X11]", "[codec]") {
   CHECK(ints("287b0a0e0a0c0a0361676512051a030a010d", "age") == longs{13});
   CHECK(ints("0a0e0a0c0a0361676512051a030a010d310000000000001240", "age") == longs{13});
 }
 
-TEST_CASE("X13: what is cut short is an error that does not show the record", "[codec]") {
+TEST_CASE("Example: the error of a truncated record does not show the record [X13]", "[codec]") {
   const std::string what = error_of("0a0e0a0c0a0361676512051a030a01", "age", dtype::int64);
   CHECK(what.starts_with("record 0 is not a tf.train.Example: "));
   CHECK(what.find("age") == std::string::npos);
 }
 
-TEST_CASE("X14, X16, X17: no kind, an empty key, an unknown kind", "[codec]") {
+TEST_CASE("Example: accepts no type and an empty key, refuses an unknown type [X14, X16, X17]",
+          "[codec]") {
   CHECK(ints("0a070a050a01631200", "c").empty());
   CHECK(ints("0a0b0a090a0012051a030a0107", "") == longs{7});
   CHECK(error_of("0a0a0a080a01611203220100", "a", dtype::int64)
@@ -153,12 +154,12 @@ TEST_CASE("X14, X16, X17: no kind, an empty key, an unknown kind", "[codec]") {
   CHECK(error_of("0a0a0a080a01611203220100", "b", dtype::int64).empty());
 }
 
-TEST_CASE("X19: packed floats that are cut short", "[codec]") {
+TEST_CASE("Example: refuses truncated packed floats [X19]", "[codec]") {
   CHECK(error_of("0a110a0f0a0166120a12080a060000c03f0000", "f", dtype::float32)
             .starts_with("record 0 is not a tf.train.Example: list of floats"));
 }
 
-TEST_CASE("X20, X21: the value before the key, and bytes", "[codec]") {
+TEST_CASE("Example: reads a value before its key, and any bytes [X20, X21]", "[codec]") {
   CHECK(ints("0a0c0a0a12051a030a01010a0161", "a") == longs{1});
   const auto values =
       parse(from_hex("0a120a100a0162120b0a090a000a0200ff0a0178"), "b", dtype::string).values;
@@ -168,7 +169,7 @@ TEST_CASE("X20, X21: the value before the key, and bytes", "[codec]") {
   CHECK(values.strings()[2] == "x");
 }
 
-TEST_CASE("Example: lists and features in pieces are one, of kinds the last counts", "[codec]") {
+TEST_CASE("Example: merges lists and features in pieces and uses the last type", "[codec]") {
   const auto field = [](int number, const std::string& bytes) {
     return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
   };
@@ -193,7 +194,7 @@ TEST_CASE("Example: lists and features in pieces are one, of kinds the last coun
   CHECK(numbers(example(key + field(2, field(3, one + "\x0d\1\2\3\4" + one)))) == longs{1, 1});
 }
 
-TEST_CASE("Example: every record that is cut short is an error or another record", "[codec]") {
+TEST_CASE("Example: a truncated record is an error or a valid record", "[codec]") {
   const std::string whole = leat::example_builder()
                                 .add("a", {1.0F, 2.0F})
                                 .add("b", {std::int64_t{1}, std::int64_t{300}})

@@ -90,7 +90,7 @@ const std::vector<ragged_partition> ways = {{ragged_partition::row_splits, "spli
                                             {ragged_partition::row_limits, "limits"},
                                             {ragged_partition::value_row_ids, "ids"}};
 
-TEST_CASE("Y01: without partitions each record is a row", "[codec]") {
+TEST_CASE("ragged_feature: each record is a row without partitions [Y01]", "[codec]") {
   const std::vector<example_builder> four = {example().add("vals", longs{3, 4}),
                                              example().add("vals", longs{}), example(),
                                              example().add("vals", longs{1, 2, -1})};
@@ -113,8 +113,7 @@ TEST_CASE("Y01: without partitions each record is a row", "[codec]") {
   CHECK(batch_of({}, rows({})) == ragged_tensor{{narrow({0})}, tensor(dtype::int64, {0})});
 }
 
-TEST_CASE("ragged_feature: the values stand under the feature's own name, of each type",
-          "[codec]") {
+TEST_CASE("ragged_feature: values of each type have the name of the feature", "[codec]") {
   const std::string bytes = example()
                                 .add("f", {1.5F, 2.5F})
                                 .add("s", {std::string_view("a"), std::string_view("bc")})
@@ -129,7 +128,7 @@ TEST_CASE("ragged_feature: the values stand under the feature's own name, of eac
   CHECK(one.ragged("s") == ragged_tensor{{narrow({0, 2})}, tensor::of({2}, {"a", "bc"})});
 }
 
-TEST_CASE("Y02: one partition of each kind", "[codec]") {
+TEST_CASE("ragged_feature: parses one partition of each kind [Y02]", "[codec]") {
   for (const ragged_partition& way : ways) {
     INFO(way.key);
     CHECK(parse_one(two_rows, rows({way})).ragged("r") ==
@@ -160,7 +159,7 @@ TEST_CASE("ragged_feature: empty rows, at the end too except by value_row_ids", 
   CHECK(parse_one(only_empty, rows({ways[1]})).ragged("r").row_splits[0] == narrow({0, 0, 0}));
 }
 
-TEST_CASE("Y04: rows of uniform length are a dimension of the values", "[codec]") {
+TEST_CASE("ragged_feature: rows of uniform length are a dimension of the values [Y04]", "[codec]") {
   const tensor pairs = tensor::of<std::int64_t>({2, 2}, {3, 4, 5, 6});
   CHECK(parse_one(two_rows, rows({uniform(2)})).dense("r") == pairs);
   CHECK(batch_of({two_rows, example()}, rows({uniform(2)})) ==
@@ -176,7 +175,7 @@ TEST_CASE("Y04: rows of uniform length are a dimension of the values", "[codec]"
         ragged_tensor{{narrow({0, 0, 2})}, tensor::of<std::int64_t>({2, 2}, {1, 2, 3, 4})});
 }
 
-TEST_CASE("Y06: rows of rows", "[codec]") {
+TEST_CASE("ragged_feature: parses rows of rows [Y06]", "[codec]") {
   const example_builder e = example()
                                 .add("vals", longs{5, 6, 7})
                                 .add("splits", longs{0, 1, 1, 3})
@@ -189,7 +188,7 @@ TEST_CASE("Y06: rows of rows", "[codec]") {
                       wide({5, 6, 7, 5, 6, 7})});
 }
 
-TEST_CASE("Y07: values and partitions of another number", "[codec]") {
+TEST_CASE("ragged_feature: refuses partitions that do not match the values [Y07]", "[codec]") {
   const std::vector<example_builder> crossed = {
       example().add("vals", longs{}).add("lengths", longs{5}),
       example().add("vals", longs{1, 2, 3, 4, 5}).add("lengths", longs{})};
@@ -200,7 +199,7 @@ TEST_CASE("Y07: values and partitions of another number", "[codec]") {
         "are 5 items");
 }
 
-TEST_CASE("ragged_feature: partitions that cannot be", "[codec]") {
+TEST_CASE("ragged_feature: refuses invalid partitions", "[codec]") {
   const auto said = [](const ragged_partition& way, longs numbers) {
     return error_of({example().add("vals", longs{1, 2, 3}).add(way.key, numbers)}, rows({way}));
   };
@@ -235,7 +234,7 @@ TEST_CASE("ragged_feature: partitions that cannot be", "[codec]") {
                  "feature 'lengths': has type float32, must have int64"));
 }
 
-TEST_CASE("Y08: features that cannot be", "[codec]") {
+TEST_CASE("ragged_feature: refuses invalid features [Y08]", "[codec]") {
   const auto said = [](const feature_map& features) {
     return leat_test::refusal([&] { return example_parser(features); });
   };
@@ -264,8 +263,7 @@ TEST_CASE("Y08: features that cannot be", "[codec]") {
   CHECK(contains(of_steps, "ragged_feature is not supported in a sequence"));
 }
 
-TEST_CASE("ragged_feature: components for queues, and what is asked for by another name",
-          "[codec]") {
+TEST_CASE("ragged_feature: converts to components and refuses access as another kind", "[codec]") {
   leat::parsed_features all = parse({two_rows}, rows({ways[0]}));
   std::string said;
   try {

@@ -109,7 +109,7 @@ std::string error_of(const builder& b, const feature_map& sequences, std::string
 
 const feature_map int_rows = {{"a", fixed_len_sequence_feature{dtype::int64, {}}}};
 
-TEST_CASE("S01: the context, and defaults of it", "[codec]") {
+TEST_CASE("sequence_example_parser: parses the context and its defaults [S01]", "[codec]") {
   const std::string bytes = builder()
                                 .context("c", floats{3, 4})
                                 .context("st_a", floats{3, 4})
@@ -128,7 +128,7 @@ TEST_CASE("S01: the context, and defaults of it", "[codec]") {
   CHECK(one.context.dense("b") == tensor::scalar("tmp"));
 }
 
-TEST_CASE("S03: lists of features", "[codec]") {
+TEST_CASE("sequence_example_parser: parses lists of features [S03]", "[codec]") {
   builder b;
   b.list("st_a").step(floats{3, 4}).step(floats{5}).step(floats{});
   b.list("st_b").step(texts{"a"}).step(leat::feature_values()).step(texts{}).step(texts{"b", "c"});
@@ -147,7 +147,8 @@ TEST_CASE("S03: lists of features", "[codec]") {
   CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{2}));
 }
 
-TEST_CASE("S05, S06, S07, S08: a step of another kind or number names list and step", "[codec]") {
+TEST_CASE("sequence_example_parser: a wrong type or number of values names list and step [S05-S08]",
+          "[codec]") {
   CHECK(error_of(builder().list("a").step(longs{1}).step(floats{2}), int_rows) ==
         "record 0, feature 'a', step 1: has type float32, must have int64");
   CHECK(error_of(builder().list("a").step(floats{2}), int_rows) ==
@@ -162,7 +163,7 @@ TEST_CASE("S05, S06, S07, S08: a step of another kind or number names list and s
         "record 0, feature 'a', step 0: has 0 int64 values, must have 1 for the shape []");
 }
 
-TEST_CASE("S09: a list that is missing", "[codec]") {
+TEST_CASE("sequence_example_parser: refuses a missing required list [S09]", "[codec]") {
   CHECK(error_of(builder(), int_rows) ==
         "record 0, feature 'a': required list is missing: set allow_missing if it is optional");
   const parsed_sequences one =
@@ -171,7 +172,7 @@ TEST_CASE("S09: a list that is missing", "[codec]") {
   CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{0}));
 }
 
-TEST_CASE("S11: bytes as protobuf writes them", "[codec]") {
+TEST_CASE("sequence_example_builder: writes the bytes of protobuf [S11]", "[codec]") {
   const std::string bytes = leat_test::from_hex(
       "0a130a110a0163120c120a0a08000040400000804012170a150a016112100a061a040a0203040a061a040a02010"
       "0");
@@ -187,7 +188,7 @@ TEST_CASE("S11: bytes as protobuf writes them", "[codec]") {
   CHECK(one.sequences.dense("a") == tensor::of<std::int64_t>({2, 2}, {3, 4, 1, 0}));
 }
 
-TEST_CASE("sequence_example_parser: a batch is filled up, with lengths", "[codec]") {
+TEST_CASE("sequence_example_parser: pads a batch and returns the lengths", "[codec]") {
   const std::vector<std::string> bytes = {
       builder().list("a").step(longs{1}).step(longs{2}).list("v").step(texts{"x", "y"}).serialize(),
       builder()
@@ -211,7 +212,7 @@ TEST_CASE("sequence_example_parser: a batch is filled up, with lengths", "[codec
         sparse({3, 3}, {0, 0, 0, 0, 0, 1, 1, 1, 0}, tensor::of({3}, {"x", "y", "z"}), {2, 2, 2}));
 }
 
-TEST_CASE("sequence_example_parser: features that cannot be", "[codec]") {
+TEST_CASE("sequence_example_parser: refuses invalid features", "[codec]") {
   const auto refused = [](const feature_map& context, const feature_map& sequences) {
     try {
       const sequence_example_parser made(context, sequences);
@@ -228,7 +229,7 @@ TEST_CASE("sequence_example_parser: features that cannot be", "[codec]") {
                       {{"a", var_len_feature{dtype::float32}}}));
 }
 
-TEST_CASE("sequence_example_parser: what is cut short is an error or another record", "[codec]") {
+TEST_CASE("sequence_example_parser: a truncated record is an error or a valid record", "[codec]") {
   const std::string whole =
       builder().context("c", floats{3, 4}).list("a").step(longs{3, 400}).serialize();
   const sequence_example_parser parser({{"c", var_len_feature{dtype::float32}}},

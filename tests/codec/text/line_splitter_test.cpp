@@ -48,7 +48,7 @@ lines split_in_pieces(const std::string& text, std::size_t piece) {
   return all;
 }
 
-TEST_CASE("split_lines: line ends are left out, with one carriage return", "[codec]") {
+TEST_CASE("split_lines: removes line ends and one carriage return", "[codec]") {
   std::vector<std::string_view> views;
   const std::string_view text = "one\ntwo\r\n\n\r\r\nrest";
   CHECK(leat::detail::split_lines(text, views) == text.size() - 4);
@@ -60,7 +60,7 @@ TEST_CASE("split_lines: a last line of one carriage return is an empty line", "[
   CHECK(split_in_pieces("a\n\r", 2) == lines{"a", ""});
 }
 
-TEST_CASE("split_lines: T14 NUL bytes are data", "[codec]") {
+TEST_CASE("split_lines: treats NUL bytes as data [T14]", "[codec]") {
   const std::string text("a\0b\n\0\n", 6);
   CHECK(split_in_pieces(text, 6) == lines{std::string("a\0b", 3), std::string("\0", 1)});
 }
@@ -156,7 +156,7 @@ TEST_CASE("split_lines: lines much longer than a block are whole", "[codec]") {
   }
 }
 
-TEST_CASE("split_lines: lines are added behind what is there", "[codec]") {
+TEST_CASE("split_lines: appends lines to the vector", "[codec]") {
   std::vector<std::string_view> views = {"before"};
   leat::detail::split_lines("a\nb\n", views);
   CHECK(views == std::vector<std::string_view>{"before", "a", "b"});

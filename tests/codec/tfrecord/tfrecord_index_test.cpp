@@ -69,7 +69,7 @@ void mend(std::vector<std::byte>& bytes) {
   leat::store_little_endian(bytes.data() + 60, leat::crc32c({bytes.data(), 60}));
 }
 
-TEST_CASE("tfrecord_index: knows the place of every record, whatever their sizes", "[codec]") {
+TEST_CASE("tfrecord_index: returns the offset of every record, for any sizes", "[codec]") {
   for (const std::size_t count : {0U, 1U, 2U, 127U, 128U, 129U, 256U, 1000U}) {
     for (const std::uint64_t below : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1000},
                                       std::uint64_t{1} << 32, std::uint64_t{1} << 52}) {
@@ -81,7 +81,7 @@ TEST_CASE("tfrecord_index: knows the place of every record, whatever their sizes
   }
 }
 
-TEST_CASE("tfrecord_index: an early and a late jump as far as a file can reach", "[codec]") {
+TEST_CASE("tfrecord_index: stores the largest possible offsets early and late", "[codec]") {
   const std::uint64_t huge = INT64_MAX - 16 - 127 * 16;
   for (const std::size_t where : {0U, 1U, 64U, 126U, 127U}) {
     sizes all(128, 0);
@@ -90,7 +90,7 @@ TEST_CASE("tfrecord_index: an early and a late jump as far as a file can reach",
   }
 }
 
-TEST_CASE("tfrecord_index: a file beyond 2^63 bytes cannot be", "[codec]") {
+TEST_CASE("tfrecord_index: refuses a file of more than 2^63 bytes", "[codec]") {
   leat::tfrecord_index_builder builder;
   builder.add(100);
   for (const std::uint64_t size :
@@ -109,14 +109,13 @@ TEST_CASE("tfrecord_index: two records of the format's own example", "[codec]") 
   CHECK(index.fingerprint().size == 39);
 }
 
-TEST_CASE("tfrecord_index: records of one size take next to nothing, others what varies",
-          "[codec]") {
+TEST_CASE("tfrecord_index: memory grows with the variation of the record sizes", "[codec]") {
   constexpr std::size_t count = 100'000;
   CHECK(index_of(sizes(count, 1000)).encode().size() < count / 5);
   CHECK(index_of(random_sizes(count, 900, 1)).encode().size() < 2 * count);
 }
 
-TEST_CASE("tfrecord_index: is made for the file of its records only", "[codec]") {
+TEST_CASE("tfrecord_index: refuses a fingerprint whose size differs from the records", "[codec]") {
   leat::tfrecord_index_builder builder;
   builder.add(3);
   std::string what;
@@ -129,7 +128,7 @@ TEST_CASE("tfrecord_index: is made for the file of its records only", "[codec]")
   CHECK(what.find("20 bytes, but its records have 19") != std::string::npos);
 }
 
-TEST_CASE("tfrecord_index: comes back from its bytes", "[codec]") {
+TEST_CASE("tfrecord_index: decodes what it encoded", "[codec]") {
   for (const std::size_t count : {0U, 1U, 128U, 1000U}) {
     for (const std::uint64_t below : {1U, 3000U}) {
       const sizes all = random_sizes(count, below, 3);
@@ -197,7 +196,7 @@ TEST_CASE("tfrecord_index: every flipped bit is found", "[codec]") {
   CHECK(refusal_of(bytes).code == errc{});
 }
 
-TEST_CASE("tfrecord_index: says what is wrong with it", "[codec]") {
+TEST_CASE("tfrecord_index: errors name the reason", "[codec]") {
   CHECK(refusal_of(leat::as_bytes("0 48\n48 96\n"))
             .text.find("file is not an index of a TFRecord file") != std::string::npos);
   auto bytes = index_of({3, 4}).encode();
@@ -209,10 +208,8 @@ TEST_CASE("tfrecord_index: says what is wrong with it", "[codec]") {
   CHECK(refusal_of(bytes).text.find("checksum of the offsets is wrong") != std::string::npos);
 }
 
-TEST_CASE(
-    "tfrecord_index: numbers of anybody's choice with right checksums are refused, or make "
-    "sense",
-    "[codec]") {
+TEST_CASE("tfrecord_index: crafted numbers with valid checksums are refused or consistent",
+          "[codec]") {
   const auto good = index_of(random_sizes(300, 3000, 6)).encode();
   leat::random_engine random(7);
   std::size_t refused = 0;
@@ -255,7 +252,7 @@ std::vector<std::byte> file_of(const std::vector<std::string>& records) {
 const std::vector<std::string> sample = {"hello", "", std::string(300, 'x'), "the end"};
 const std::array<std::size_t, 5> starts = {0, 21, 37, 353, 376};
 
-TEST_CASE("index_tfrecords: finds what a scan of everything finds, from any piece of the file",
+TEST_CASE("index_tfrecords: finds the records of a full scan for any pieces of the file",
           "[codec]") {
   const auto file = file_of(sample);
   REQUIRE(file.size() == starts.back());
@@ -294,7 +291,8 @@ TEST_CASE("index_tfrecords: every truncation of the file is found at its record"
   }
 }
 
-TEST_CASE("index_tfrecords: every bit of a header counts, none of a payload", "[codec]") {
+TEST_CASE("index_tfrecords: detects every flipped bit of a header and ignores payloads",
+          "[codec]") {
   auto file = file_of(sample);
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     const auto mask = static_cast<std::byte>(1U << (bit % 8));
@@ -315,7 +313,7 @@ TEST_CASE("index_tfrecords: every bit of a header counts, none of a payload", "[
   }
 }
 
-TEST_CASE("index_tfrecords: follows no length that leads out of the file", "[codec]") {
+TEST_CASE("index_tfrecords: refuses a length beyond the end of the file", "[codec]") {
   for (const std::uint64_t length :
        {std::uint64_t{101}, std::uint64_t{1} << 63, UINT64_MAX - 16, UINT64_MAX - 15, UINT64_MAX}) {
     std::vector<std::byte> bytes(12);

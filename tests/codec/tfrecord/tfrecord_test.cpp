@@ -82,7 +82,7 @@ scanned scan_in_pieces(const std::vector<std::byte>& file, std::size_t first, st
   return all;
 }
 
-TEST_CASE("tfrecord: records come back as they were written", "[codec]") {
+TEST_CASE("tfrecord: reads the records that it wrote", "[codec]") {
   const auto file = file_of(sample);
   const auto got = scan(file);
   CHECK(got.records == sample);
@@ -96,7 +96,7 @@ TEST_CASE("tfrecord: the bytes are those of the format", "[codec]") {
   CHECK(leat::load_little_endian<std::uint32_t>(file.data() + 12) == 0xA282EAD8U);
 }
 
-TEST_CASE("tfrecord: K01, K02, K03, K05 files are the same as those of TensorFlow", "[codec]") {
+TEST_CASE("tfrecord: writes the bytes of TensorFlow [K01-K03, K05]", "[codec]") {
   CHECK(file_of({"abc"}) == from_hex("0300000000000000b099490e6162636e57f121"));
   CHECK(file_of({""}) == from_hex("000000000000000029039807d8ea82a2"));
   CHECK(file_of({"abc", "defg"}) == from_hex("0300000000000000b099490e6162636e57f121"
@@ -105,7 +105,7 @@ TEST_CASE("tfrecord: K01, K02, K03, K05 files are the same as those of TensorFlo
         from_hex("1200000000000000241f64255265636f72642030206f662066696c6520306c978ce2"));
 }
 
-TEST_CASE("tfrecord: K14, K15, K17 damage that TensorFlow finds is found", "[codec]") {
+TEST_CASE("tfrecord: detects the corruption that TensorFlow detects [K14, K15, K17]", "[codec]") {
   CHECK(scan(from_hex("0300000000006400b099490e666f6f618abefe")).scan.status ==
         status::bad_length_checksum);
   CHECK(scan(from_hex("0300000000000000b099ad0e666f6f618abefe")).scan.status ==
@@ -128,7 +128,7 @@ TEST_CASE("tfrecord: a scan stops after as many records as asked for", "[codec]"
   CHECK(s.consumed == 5 + 16 + 16);
 }
 
-TEST_CASE("tfrecord: every truncation gives the whole records before it and what is needed",
+TEST_CASE("tfrecord: a truncated file has its complete records and the size that is needed",
           "[codec]") {
   const auto file = file_of(sample);
   for (std::size_t size = 0; size < file.size(); ++size) {
@@ -173,8 +173,7 @@ TEST_CASE("tfrecord: without checks a damaged payload passes", "[codec]") {
   CHECK(scan(file, leat::tfrecord_checks::none).records.size() == 1);
 }
 
-TEST_CASE("tfrecord: a length above the limit is refused before anything is done with it",
-          "[codec]") {
+TEST_CASE("tfrecord: refuses a length above the limit before any use", "[codec]") {
   for (const std::uint64_t length :
        {std::uint64_t{(1 << 20) + 1}, std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15}) {
     const auto got = scan(header_only(length));
@@ -183,7 +182,7 @@ TEST_CASE("tfrecord: a length above the limit is refused before anything is done
   }
 }
 
-TEST_CASE("tfrecord: a run of zeros is no record", "[codec]") {
+TEST_CASE("tfrecord: does not accept zeros as a record", "[codec]") {
   const std::vector<std::byte> zeros(64);
   const auto got = scan(zeros);
   CHECK(got.scan.status == status::bad_length_checksum);
@@ -191,7 +190,7 @@ TEST_CASE("tfrecord: a run of zeros is no record", "[codec]") {
         leat::unmask_crc32c(leat::mask_crc32c(leat::crc32c({zeros.data(), 8}))));
 }
 
-TEST_CASE("tfrecord: a hostile length is not followed when nothing is checked", "[codec]") {
+TEST_CASE("tfrecord: does not follow a crafted length without checks", "[codec]") {
   for (const std::uint64_t length : {std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15}) {
     for (const auto checks : {leat::tfrecord_checks::none, leat::tfrecord_checks::header_only}) {
       const auto got = scan(header_only(length), checks, UINT64_MAX);
@@ -258,7 +257,7 @@ TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[code
   CHECK(views[0].size() == length);
 }
 
-TEST_CASE("is_tfrecord: tells one whole record from all else", "[codec]") {
+TEST_CASE("is_tfrecord: accepts one complete record only", "[codec]") {
   using checks = leat::tfrecord_checks;
   for (const std::string& record : sample) {
     auto frame = file_of({record});
@@ -292,7 +291,7 @@ TEST_CASE("find_tfrecord: finds the next record from every place in a file", "[c
   }
 }
 
-TEST_CASE("find_tfrecord: passes over a length above the limit and over noise", "[codec]") {
+TEST_CASE("find_tfrecord: skips noise and lengths above the limit", "[codec]") {
   auto bytes = header_only(1000);
   leat::random_engine random(6);
   for (int i = 0; i < 5000; ++i) bytes.push_back(static_cast<std::byte>(random()));
@@ -303,7 +302,7 @@ TEST_CASE("find_tfrecord: passes over a length above the limit and over noise", 
   CHECK(leat::find_tfrecord(bytes, 1000) == std::size_t{0});
 }
 
-TEST_CASE("find_tfrecord: a header that is cut off is not judged", "[codec]") {
+TEST_CASE("find_tfrecord: does not judge a truncated header", "[codec]") {
   const auto header = header_only(7);
   for (std::size_t size = 0; size < header.size(); ++size) {
     CHECK_FALSE(leat::find_tfrecord({header.data(), size}, 1 << 20).has_value());

@@ -73,7 +73,7 @@ TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
   }
 }
 
-TEST_CASE("embedded_scheduler: it is not idle before the reads of a reader that has left are over",
+TEST_CASE("embedded_scheduler: is not idle until the reads of a destroyed reader complete",
           "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("lines", std::string(1 << 20, '\n'));
@@ -92,7 +92,7 @@ TEST_CASE("embedded_scheduler: it is not idle before the reads of a reader that 
   }
 }
 
-TEST_CASE("embedded_scheduler: a file that is let go of is closed before it is idle", "[io]") {
+TEST_CASE("embedded_scheduler: closes a destroyed file before it is idle", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "text");
   for (const file_backend_choice choice : backends()) {

@@ -26,7 +26,7 @@ task<std::size_t> names_in(std::string directory) {
   co_return names.size();
 }
 
-TEST_CASE("file: a child of fork makes worker threads of its own", "[io]") {
+TEST_CASE("file: a child of fork creates its own worker threads", "[io]") {
   const temp_dir dir;
   dir.write("a", "");
   CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has some

@@ -67,8 +67,8 @@ task<> read_stream(std::string path) {
   static_cast<void>(co_await f.read_at(leat::at_stream_position, some));
 }
 
-TEMPLATE_TEST_CASE("files and scheduler: a read of a pipe that nobody writes to", "[io]", asio_loop,
-                   embedded_loop) {
+TEMPLATE_TEST_CASE("files and scheduler: a scheduler ends during a read of an empty pipe", "[io]",
+                   asio_loop, embedded_loop) {
   const temp_dir dir;
   warm_up(dir);
   const std::string path = dir / "fifo";
@@ -153,7 +153,7 @@ task<> work(std::string path, std::string other) {
   }
 }
 
-TEMPLATE_TEST_CASE("files and scheduler: destroyed at any time, no descriptor is lost", "[io]",
+TEMPLATE_TEST_CASE("files and scheduler: destruction at any time leaks no descriptor", "[io]",
                    asio_loop, embedded_loop) {
   const temp_dir dir;
   warm_up(dir);

@@ -38,7 +38,7 @@ task<> open_and_close(std::string path, open_mode mode) {
   co_await f.close();
 }
 
-TEST_CASE("file: what is written is read", "[io]") {
+TEST_CASE("file: reads what it wrote", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     file out = co_await file::open(path, open_mode::write);
@@ -63,7 +63,7 @@ TEST_CASE("file: what is written is read", "[io]") {
   }(dir / "a"));
 }
 
-TEST_CASE("file: how it is opened", "[io]") {
+TEST_CASE("file: opens in every mode", "[io]") {
   const temp_dir dir;
   const std::string there = dir.write("there", "content");
   CHECK(error_of(open_and_close(dir / "no", open_mode::read), errc::not_found).find(dir / "no") !=
@@ -78,7 +78,7 @@ TEST_CASE("file: how it is opened", "[io]") {
   leat::sync_wait(open_and_close(dir / "new", open_mode::write_new));
 }
 
-TEST_CASE("file: is cut, and filled up with zeros", "[io]") {
+TEST_CASE("file: truncate shortens, or extends with zeros", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "0123456789");
   leat::sync_wait([](std::string p) -> task<> {
@@ -150,7 +150,7 @@ class plain_user {
   const uid_t was_ = ::geteuid();
 };
 
-TEST_CASE("file: directories are made, with those above them", "[io]") {
+TEST_CASE("file: make_directories creates missing parents", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](const temp_dir& d) -> task<> {
     co_await leat::make_directories(d / "a" + "/b//c/");
@@ -168,7 +168,7 @@ TEST_CASE("file: directories are made, with those above them", "[io]") {
   CHECK(error_of(leat::make_directories(dir / "file"), errc::failed_precondition) != "");
 }
 
-TEST_CASE("file: who has a lock keeps it until the file is closed", "[io]") {
+TEST_CASE("file: holds a lock until it is closed", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     file first = co_await file::open(path, open_mode::append);
@@ -201,7 +201,7 @@ TEST_CASE("file: a directory that may be written to but not read is synced", "[i
   }(inner));
 }
 
-TEST_CASE("file: one that is not open says so", "[io]") {
+TEST_CASE("file: operations on a closed file fail with its path", "[io]") {
   const auto read = []() -> task<> {
     file f;
     std::vector<std::byte> buffer(1);
@@ -217,7 +217,7 @@ TEST_CASE("file: a path with a NUL byte is refused", "[io]") {
         std::string::npos);
 }
 
-TEST_CASE("exclusive_use: a second use at the same time ends the process with a sentence", "[io]") {
+TEST_CASE("exclusive_use: a concurrent second use aborts with a message", "[io]") {
   const std::string said = leat_test::abort_message([] {
     leat::detail::exclusive_use reader;
     const leat::detail::exclusive_use::guard first(reader);
@@ -238,7 +238,7 @@ task<> write_on(std::string path, int& writes) {
   }
 }
 
-TEST_CASE("file: a stopped task begins nothing new", "[io]") {
+TEST_CASE("file: a stopped task starts no new operation", "[io]") {
   const temp_dir dir;
   int writes = 0;
   leat::sync_wait([](std::string path, int& n) -> task<> {

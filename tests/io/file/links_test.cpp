@@ -72,7 +72,7 @@ outcome outcome_now(task<> t) {
 
 task<> forget(task<std::string> t) { static_cast<void>(co_await std::move(t)); }
 
-TEST_CASE("links: readers read what a link leads to, under the name of the link", "[io]") {
+TEST_CASE("links: readers follow a link and report its path", "[io]") {
   const temp_dir dir;
   dir.write("text", "line\nline\n");
   dir.write("records", framed({"one", "two"}));
@@ -90,7 +90,7 @@ TEST_CASE("links: readers read what a link leads to, under the name of the link"
   CHECK(fs::exists(records + ".index"));  // stands beside the link
 }
 
-TEST_CASE("links: one that leads to itself or to nothing is an error that names it", "[io]") {
+TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") {
   const temp_dir dir;
   fs::create_symlink("b", dir / "a");
   fs::create_symlink("a", dir / "b");
@@ -125,8 +125,7 @@ void check_replaced(const temp_dir& dir, const std::string& target, const Write&
   CHECK(fs::file_size(link) > 0);
 }
 
-TEST_CASE("links: a new file takes the place of a link, and leaves alone what that leads to",
-          "[io]") {
+TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
   const temp_dir dir;
   const std::string old = framed({"old"});
   dir.write("target", old);
@@ -152,7 +151,7 @@ TEST_CASE("links: a new file takes the place of a link, and leaves alone what th
   CHECK_FALSE(fs::exists(dir / "none"));
 }
 
-TEST_CASE("links: a link to what is no file is not replaced", "[io]") {
+TEST_CASE("links: does not replace a link to something other than a file", "[io]") {
   const temp_dir dir;
   fs::create_directory(dir / "directory");
   fs::create_symlink("directory", dir / "link");
@@ -179,7 +178,7 @@ TEST_CASE("links: nothing is written through a link at a temporary name", "[io]"
   CHECK_FALSE(fs::exists(fs::symlink_status(dir / "out.partial3")));
 }
 
-TEST_CASE("links: what is added to is found through its link", "[io]") {
+TEST_CASE("links: appending follows a link", "[io]") {
   const temp_dir dir;
   dir.write("target", framed({"old"}));
   fs::create_symlink("target", dir / "link");

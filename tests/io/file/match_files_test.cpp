@@ -65,18 +65,18 @@ struct working_directory {
   std::filesystem::path before = std::filesystem::current_path();
 };
 
-TEST_CASE("match_files: G03 a question mark is one character", "[io]") {
+TEST_CASE("match_files: a question mark matches one character [G03]", "[io]") {
   const letters t;
   CHECK(match({t / "AB?DEF.GH*"}) == t.of({"3", "4", "c", "z"}));
 }
 
-TEST_CASE("match_files: G05, G06 sets and ranges", "[io]") {
+TEST_CASE("match_files: matches sets and ranges [G05, G06]", "[io]") {
   const letters t;
   CHECK(match({t / "AB[cxz]DEF.GH*"}) == t.of({"c", "z"}));
   CHECK(match({t / "AB[0-9]DEF.GH*"}) == t.of({"3", "4"}));
 }
 
-TEST_CASE("match_files: G07 several patterns give one sorted list", "[io]") {
+TEST_CASE("match_files: several patterns give one sorted list [G07]", "[io]") {
   const letters t;
   paths expected = t.of({"3", "4", "c", "z"});
   expected.push_back(t / "XYZq7");
@@ -84,9 +84,11 @@ TEST_CASE("match_files: G07 several patterns give one sorted list", "[io]") {
   CHECK(match({t / "X?Z*", t / "AB?DEF.GH*"}) == expected);
 }
 
-TEST_CASE("match_files: G08 no pattern is no path", "[io]") { CHECK(match({}).empty()); }
+TEST_CASE("match_files: returns no path without a pattern [G08]", "[io]") {
+  CHECK(match({}).empty());
+}
 
-TEST_CASE("match_files: G10, G11 wildcards in directories", "[io]") {
+TEST_CASE("match_files: matches wildcards in directories [G10, G11]", "[io]") {
   const forest one({"match-00/abc/x", "match-01/abc/x", "match-0a/abc/x", "match-aaa/abc/x"});
   CHECK(match({one / "match-?a*/abc/x"}) == paths{one / "match-0a/abc/x", one / "match-aaa/abc/x"});
   const forest two({"match-00/abc/00", "match-00/abc/01", "match-00/abc/09", "match-01/abc/00",
@@ -96,20 +98,20 @@ TEST_CASE("match_files: G10, G11 wildcards in directories", "[io]") {
               two / "match-01/abc/04"});
 }
 
-TEST_CASE("match_files: G12 what is matched here begins with a dot and a slash", "[io]") {
+TEST_CASE("match_files: keeps a leading dot and slash [G12]", "[io]") {
   const forest t({"test"});
   const working_directory here(t.path());
   CHECK(match({"te*"}) == paths{"./test"});
   CHECK(match({"test"}) == paths{"test"});
 }
 
-TEST_CASE("match_files: G15 no match in a directory is an empty list", "[io]") {
+TEST_CASE("match_files: returns an empty list if nothing matches [G15]", "[io]") {
   const temp_dir t;
   CHECK(match({t / "*"}).empty());
   CHECK(match({t / "*.cpp"}).empty());
 }
 
-TEST_CASE("match_files: G16 a missing directory is an error that names it", "[io]") {
+TEST_CASE("match_files: a missing directory is an error that names it [G16]", "[io]") {
   const temp_dir t;
   auto asked = [&]() -> leat::task<> { co_await leat::match_files(paths(1, t / "none/*")); };
   CHECK(contains(leat_test::error_of(asked(), leat::errc::not_found), t / "none"));
@@ -132,7 +134,7 @@ TEST_CASE("match_files: a pattern without wildcards is its path, if that exists"
   CHECK(match({t / "*/deep/d.txt"}) == paths{t / "sub/deep/d.txt"});
 }
 
-TEST_CASE("match_files: a path that several patterns match is there once, or each time", "[io]") {
+TEST_CASE("match_files: returns a path that several patterns match once, or each time", "[io]") {
   const tree t;
   CHECK(match({t / "b*", t / "a*", t / "b.*"}) == paths{t / "a.txt", t / "b.txt"});
   CHECK(match({t / "b*", t / "b.*"}, {.unique = false}) == paths{t / "b.txt", t / "b.txt"});
@@ -145,7 +147,7 @@ TEST_CASE("match_files: directories match too, unless they are left out", "[io]"
 }
 
 // Names are taken as they are; SECURITY.md.
-TEST_CASE("match_files: dots lead where they lead, and out of a directory too", "[io]") {
+TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]") {
   const tree t;
   CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});
   CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
@@ -161,7 +163,7 @@ TEST_CASE("match_files: dots lead where they lead, and out of a directory too", 
   CHECK(match({t / "..*"}).empty());  // what is read of a directory has no '.' and '..'
 }
 
-TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[io]") {
+TEST_CASE("match_files: follows links and ends at dangling or cyclic ones", "[io]") {
   const tree t;
   std::filesystem::create_symlink(".", t / "itself");
   std::filesystem::create_symlink("loop", t / "loop");

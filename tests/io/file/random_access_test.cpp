@@ -156,7 +156,8 @@ TEST_CASE("tfrecord_file: reads ranges", "[io]") {
   }(dir.write("a", framed(records)), records));
 }
 
-TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a slice both", "[io]") {
+TEST_CASE("tfrecord_file: selections, copies and slices outlive the file and the next read",
+          "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string p) -> task<> {
     leat::record_selection selection;
@@ -183,8 +184,7 @@ TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a sl
   }(dir.write("a", framed({"zero", "one", "two"}))));
 }
 
-TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly is refused",
-          "[io]") {
+TEST_CASE("tfrecord_file: refuses missing and too large records and invalid options", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string p) -> task<> {
     auto file = co_await leat::tfrecord_file::open(p);
@@ -217,7 +217,7 @@ TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly 
   }(dir.write("a", framed({"zero", "first"}))));
 }
 
-TEST_CASE("tfrecord_file: many records in one go take no more than max_selection_size", "[io]") {
+TEST_CASE("tfrecord_file: refuses a selection above max_selection_size", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed(texts(100, std::string(10'000, 'x'))));
   leat::sync_wait([](std::string p) -> task<> {
@@ -246,8 +246,7 @@ TEST_CASE("tfrecord_file: many records in one go take no more than max_selection
   }(path));
 }
 
-TEST_CASE("tfrecord_file: a damaged record is said with its place; the others can be read",
-          "[io]") {
+TEST_CASE("tfrecord_file: reports the position of a corrupt record and reads the others", "[io]") {
   const temp_dir dir;
   const texts records = numbered(50, 100);
   const leat::tfrecord_index index = index_of(records);
@@ -276,8 +275,7 @@ TEST_CASE("tfrecord_file: a damaged record is said with its place; the others ca
   }(path, records));
 }
 
-TEST_CASE("tfrecord_file: an index of other records is noticed at the first one that is read",
-          "[io]") {
+TEST_CASE("tfrecord_file: detects an index of other records at the first read", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string p, std::string other) -> task<> {
     leat::tfrecord_index index = co_await leat::build_tfrecord_index(other);
@@ -312,7 +310,7 @@ task<texts> read_rest(leat::tfrecord_reader& reader) {
 }
 
 // K23, K24, K25; and K27 otherwise: TensorFlow's sequential reader refuses to go back.
-TEST_CASE("tfrecord_reader: goes on at the offset of any record, forwards and backwards", "[io]") {
+TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and backwards", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
@@ -352,7 +350,7 @@ TEST_CASE("tfrecord_reader: goes on at the offset of any record, forwards and ba
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("tfrecord_file: the same records, whatever the device does", "[io]") {
+TEST_CASE("tfrecord_file: reads the same records for any behaviour of the device", "[io]") {
   const texts records = numbered(500, 8000);
   const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -376,7 +374,7 @@ TEST_CASE("tfrecord_file: the same records, whatever the device does", "[io]") {
   }
 }
 
-TEST_CASE("tfrecord_file: a bit that is wrong on the way is read again, or told", "[io]") {
+TEST_CASE("tfrecord_file: rereads a record after a transient error, or reports it", "[io]") {
   const texts records = numbered(100, 2000);
   std::size_t healed = 0;
   std::size_t told = 0;
@@ -401,8 +399,7 @@ TEST_CASE("tfrecord_file: a bit that is wrong on the way is read again, or told"
   CHECK(told > 5);
 }
 
-TEST_CASE("tfrecord_file: the n-th call fails, for every n: it is told, and the file goes on",
-          "[io]") {
+TEST_CASE("tfrecord_file: reports a failed system call and stays usable, for every call", "[io]") {
   const texts records = numbered(100, 20'000);
   const std::string bytes = framed(records);
   std::size_t failed = 0;
@@ -437,7 +434,8 @@ TEST_CASE("tfrecord_file: the n-th call fails, for every n: it is told, and the 
   CHECK(failed > 5);
 }
 
-TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is whole", "[io]") {
+TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next read is complete",
+          "[io]") {
   const texts records = numbered(200, 20'000);
   const std::string bytes = framed(records);
   std::size_t stopped = 0;
@@ -469,7 +467,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
   CHECK(stopped >= leat_test::scaled_count(20));
 }
 
-TEST_CASE("tfrecord_file: a file that becomes shorter is told of", "[io]") {
+TEST_CASE("tfrecord_file: reports a file that becomes shorter", "[io]") {
   const texts records = numbered(100, 1000);
   const std::string bytes = framed(records);
   world w(3);

@@ -86,7 +86,7 @@ TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "
   }
 }
 
-TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "[io]") {
+TEST_CASE("epoch_order: equal ranks drop or repeat the remainder and count it", "[io]") {
   for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 7 : 1) {
     const numbers files = cut(n);
     for (std::uint64_t world = 1; world <= 9; ++world) {
@@ -131,7 +131,7 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "
   }
 }
 
-TEST_CASE("epoch_order: another number of ranks goes on where the first one stopped", "[io]") {
+TEST_CASE("epoch_order: another number of ranks continues at the same position", "[io]") {
   for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 13 : 3) {
     const numbers files = cut(n);
     for (const std::uint64_t world : {1U, 2U, 3U, 7U}) {
@@ -153,7 +153,7 @@ TEST_CASE("epoch_order: another number of ranks goes on where the first one stop
   }
 }
 
-TEST_CASE("epoch_order: a rank that goes on reads what it would have read", "[io]") {
+TEST_CASE("epoch_order: a resumed rank reads the remaining records", "[io]") {
   const numbers files = cut(200);
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     for (const auto last :
@@ -192,7 +192,8 @@ TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[
   }
 }
 
-TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", "[io]") {
+TEST_CASE("epoch_order: with shard_by::files a rank has other complete files in each epoch",
+          "[io]") {
   const numbers files = {3, 0, 5, 7, 2, 4};
   epoch_order order(files, true, seed, {.rank = 0, .world_size = 2}, {.by = shard_by::files});
   std::set<std::set<std::size_t>> choices;
@@ -214,7 +215,7 @@ TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", 
   CHECK(choices.size() == 10);  // 3 of 5
 }
 
-TEST_CASE("epoch_order: without a shuffle it is the order of the files", "[io]") {
+TEST_CASE("epoch_order: is the order of the files without shuffle", "[io]") {
   const numbers files = {2, 0, 3, 4};
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     const epoch_order whole(files, false, seed, {}, {.by = by});

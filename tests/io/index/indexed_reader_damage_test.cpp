@@ -60,8 +60,7 @@ numbers order_without(const numbers& left_out) {
   return all;
 }
 
-TEST_CASE("indexed_reader: the records before a damaged one are delivered, then it is told",
-          "[io]") {
+TEST_CASE("indexed_reader: delivers the records before a corrupt one, then reports it", "[io]") {
   for (std::uint64_t global_index = 0; global_index < records; ++global_index) {
     in_world([&](world& w) -> task<> {
       const data d = make_damaged(w, numbers{global_index});
@@ -84,7 +83,7 @@ TEST_CASE("indexed_reader: the records before a damaged one are delivered, then 
   }
 }
 
-TEST_CASE("indexed_reader: damaged records are left out and reported", "[io]") {
+TEST_CASE("indexed_reader: skips and reports corrupt records", "[io]") {
   for (const auto policy :
        {leat::corruption_policy::skip_record, leat::corruption_policy::resync}) {
     in_world([&](world& w) -> task<> {
@@ -116,7 +115,7 @@ TEST_CASE("indexed_reader: damaged records are left out and reported", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader: a batch of damaged records only, and the limit of reports", "[io]") {
+TEST_CASE("indexed_reader: skips a batch of corrupt records up to max_reports", "[io]") {
   in_world([](world& w) -> task<> {
     numbers damaged;
     for (std::uint64_t i = 10; i < 33; ++i) damaged.push_back(leat::permutation(records, seed)[i]);
@@ -163,7 +162,7 @@ TEST_CASE("indexed_reader: a record above the limit is refused without being rea
   });
 }
 
-TEST_CASE("indexed_reader: a file that was exchanged behind its index is told of", "[io]") {
+TEST_CASE("indexed_reader: reports a file that was replaced after it was indexed", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{20, 40});
     leat::tfrecord_index_builder builder;
@@ -191,7 +190,7 @@ TEST_CASE("indexed_reader: a file that was exchanged behind its index is told of
   });
 }
 
-TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]") {
+TEST_CASE("indexed_reader: delivers a record after a transient error", "[io]") {
   std::uint64_t transient = 0;
   std::uint64_t told = 0;
   for (std::uint64_t s = 0; s < scaled_count(200); ++s) {
@@ -228,8 +227,7 @@ TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]
   CHECK(told > scaled_count(20));
 }
 
-TEST_CASE("indexed_reader: the n-th call fails, for every n: it is told, and the reader goes on",
-          "[io]") {
+TEST_CASE("indexed_reader: reports a failed system call and stays usable, for every call", "[io]") {
   std::size_t failed = 0;
   bool reached = true;
   for (std::uint64_t n = 1; reached; ++n) {
@@ -257,7 +255,7 @@ TEST_CASE("indexed_reader: the n-th call fails, for every n: it is told, and the
   CHECK(failed > 5);
 }
 
-TEST_CASE("indexed_reader: a file that becomes shorter is told of", "[io]") {
+TEST_CASE("indexed_reader: reports a file that becomes shorter", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{20, 40});
     const auto reader = co_await open(d, one_epoch(leat::corruption_policy::skip_record));

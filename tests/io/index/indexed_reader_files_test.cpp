@@ -95,7 +95,7 @@ TEST_CASE("indexed_reader: a thousand shards, of which 32 may be open", "[io]") 
   });
 }
 
-TEST_CASE("indexed_reader: where descriptors are short fewer files are open", "[io]") {
+TEST_CASE("indexed_reader: keeps fewer files open if descriptors are short", "[io]") {
   for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -109,7 +109,7 @@ TEST_CASE("indexed_reader: where descriptors are short fewer files are open", "[
   }
 }
 
-TEST_CASE("indexed_reader: files are opened again after stops, and none is left open", "[io]") {
+TEST_CASE("indexed_reader: reopens files after stops and leaves none open", "[io]") {
   std::size_t stops = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
@@ -156,7 +156,7 @@ task<> check_records(leat::tfrecord_file& file, const data& d, std::uint64_t fir
   REQUIRE(leat::as_text(all[0]) == d.records[static_cast<std::size_t>(first)]);
 }
 
-TEST_CASE("indexed_reader: files() may be read out of turn, those that are closed too", "[io]") {
+TEST_CASE("indexed_reader: files() can be read at any time, even if they are closed", "[io]") {
   for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -225,8 +225,7 @@ void replace_unnoticed(const std::string& path, const std::string& bytes) {
   REQUIRE(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
 }
 
-TEST_CASE("indexed_reader: a file is refused too that was replaced by one of equal size and time",
-          "[io]") {
+TEST_CASE("indexed_reader: refuses a replaced file of equal size and time", "[io]") {
   const temp_dir dir;
   data d;
   for (const char* record : {"first", "second"}) {
@@ -250,8 +249,7 @@ TEST_CASE("indexed_reader: a file is refused too that was replaced by one of equ
                  d.paths[1] + ": file was changed or replaced after the reader opened it"));
 }
 
-TEST_CASE("indexed_reader: an inode tells nothing where files are numbered as they are looked up",
-          "[io]") {
+TEST_CASE("indexed_reader: ignores inodes on file systems that number files on lookup", "[io]") {
   const temp_dir dir;
   struct statfs on{};
   REQUIRE(::statfs(dir.path().c_str(), &on) == 0);
@@ -265,7 +263,7 @@ TEST_CASE("indexed_reader: an inode tells nothing where files are numbered as th
   }
 }
 
-TEST_CASE("indexed_reader: max_open_files is 1 at least", "[io]") {
+TEST_CASE("indexed_reader: refuses max_open_files of 0", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{3});
     const outcome refused = co_await outcome_of(

@@ -59,8 +59,7 @@ task<> read_fingerprints(const data& d, indexed_reader_options o, std::string st
   state_after = reader->serialize_state();
 }
 
-TEST_CASE("indexed_reader: saved after any batch, restored in a fresh reader, nothing differs",
-          "[io]") {
+TEST_CASE("indexed_reader: a state of any batch resumes identically in a new reader", "[io]") {
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     for (const auto last :
          {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
@@ -93,8 +92,7 @@ TEST_CASE("indexed_reader: saved after any batch, restored in a fresh reader, no
   }
 }
 
-TEST_CASE("indexed_reader: the union over the ranks is each record once, by its fingerprint",
-          "[io]") {
+TEST_CASE("indexed_reader: all ranks together read each record once, by the fingerprint", "[io]") {
   for (std::uint64_t world_size = 1; world_size <= 4; ++world_size) {
     for (const shard_by by : {shard_by::records, shard_by::files}) {
       in_world([&](world& w) -> task<> {
@@ -115,7 +113,8 @@ TEST_CASE("indexed_reader: the union over the ranks is each record once, by its 
   }
 }
 
-TEST_CASE("indexed_reader: equal ranks give equally many records, and count the rest", "[io]") {
+TEST_CASE("indexed_reader: equal ranks return the same number of records and count the rest",
+          "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     for (const shard_by by : {shard_by::records, shard_by::files}) {
@@ -145,7 +144,7 @@ TEST_CASE("indexed_reader: equal ranks give equally many records, and count the 
   });
 }
 
-TEST_CASE("indexed_reader: another number of ranks goes on from the state of any of them", "[io]") {
+TEST_CASE("indexed_reader: another number of ranks resumes from the state of any rank", "[io]") {
   for (std::uint64_t before = 1; before <= 4; ++before) {
     for (std::uint64_t after = 1; after <= 5; ++after) {
       in_world([&](world& w) -> task<> {
@@ -178,7 +177,7 @@ TEST_CASE("indexed_reader: another number of ranks goes on from the state of any
   }
 }
 
-TEST_CASE("indexed_reader: by files, another number of ranks goes on from the states of all",
+TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes from all states",
           "[io]") {
   for (std::uint64_t before = 1; before <= 3; ++before) {
     for (std::uint64_t after = 1; after <= 4; ++after) {
@@ -244,7 +243,8 @@ std::string refusal_of(indexed_reader& reader, const std::string& state, errc ex
   return said;
 }
 
-TEST_CASE("indexed_reader: a state of other files or orders is refused, and says why", "[io]") {
+TEST_CASE("indexed_reader: refuses a state of other files or orders and names the difference",
+          "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     indexed_reader_options by_files = some_epochs(2);
@@ -280,8 +280,7 @@ TEST_CASE("indexed_reader: a state of other files or orders is refused, and says
   });
 }
 
-TEST_CASE("indexed_reader: restored, it reads to the end of num_epochs, counted from the first",
-          "[io]") {
+TEST_CASE("indexed_reader: a restored reader counts num_epochs from the first epoch", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     constexpr std::uint64_t most = 4;
@@ -314,7 +313,7 @@ TEST_CASE("indexed_reader: restored, it reads to the end of num_epochs, counted 
   });
 }
 
-TEST_CASE("indexed_reader: a file that has changed since the state was saved", "[io]") {
+TEST_CASE("indexed_reader: refuses a state if a file has changed", "[io]") {
   in_world([](world& w) -> task<> {
     data d = data::make(w, files);
     std::string state;
@@ -335,7 +334,7 @@ TEST_CASE("indexed_reader: a file that has changed since the state was saved", "
   });
 }
 
-TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
+TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
   indexed_reader_state s;
   s.epoch = 3;
   s.position = 4;
@@ -380,7 +379,7 @@ TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader_state: one of a later version is told apart", "[io]") {
+TEST_CASE("indexed_reader_state: refuses a later version as unimplemented", "[io]") {
   std::string bytes = indexed_reader_state{}.to_bytes();
   REQUIRE(bytes.substr(0, 2) == "\x08\x01");
   bytes[1] = 2;

@@ -64,7 +64,7 @@ TEST_CASE("indexed_reader: each epoch is a permutation of all records of all fil
   });
 }
 
-TEST_CASE("indexed_reader: positions say where a record stands", "[io]") {
+TEST_CASE("indexed_reader: returns the position of each record", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     const auto reader = co_await open(d, some_epochs(1));
@@ -84,7 +84,7 @@ TEST_CASE("indexed_reader: positions say where a record stands", "[io]") {
   });
 }
 
-TEST_CASE("indexed_reader: without a shuffle the order is that of the files", "[io]") {
+TEST_CASE("indexed_reader: reads in the order of the files without shuffle", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     indexed_reader_options o = some_epochs(2);
@@ -98,8 +98,7 @@ TEST_CASE("indexed_reader: without a shuffle the order is that of the files", "[
   });
 }
 
-TEST_CASE("indexed_reader: the same records in the same batches, whatever the device does",
-          "[io]") {
+TEST_CASE("indexed_reader: returns the same batches for any behaviour of the device", "[io]") {
   std::vector<numbers> sizes;  // of the batches, for each way to read ahead
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
@@ -133,7 +132,7 @@ TEST_CASE("indexed_reader: the same records in the same batches, whatever the de
   }
 }
 
-TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
+TEST_CASE("indexed_reader: a stop at any point loses no record", "[io]") {
   std::size_t stops = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(200); ++seed) {
     in_world(
@@ -160,7 +159,7 @@ TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
   CHECK(stops > scaled_count(200));
 }
 
-TEST_CASE("indexed_reader: may end while it reads", "[io]") {
+TEST_CASE("indexed_reader: can be destroyed while it reads", "[io]") {
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -181,7 +180,7 @@ TEST_CASE("indexed_reader: may end while it reads", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader: batches and what is read ahead keep to max_bytes", "[io]") {
+TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{50, 50}, 3000);
     indexed_reader_options o = some_epochs(1);
@@ -227,7 +226,7 @@ TEST_CASE("indexed_reader: files without records", "[io]") {
   });
 }
 
-TEST_CASE("indexed_reader: without a seed each reader has its own orders, and tells the seed",
+TEST_CASE("indexed_reader: without a seed each reader has its own order and returns its seed",
           "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
@@ -245,7 +244,7 @@ TEST_CASE("indexed_reader: without a seed each reader has its own orders, and te
   });
 }
 
-TEST_CASE("indexed_reader: options that cannot be are refused before any file is opened", "[io]") {
+TEST_CASE("indexed_reader: refuses invalid options before it opens a file", "[io]") {
   const auto said = [](const std::function<void(indexed_reader_options&)>& change) {
     std::string text;
     in_world([&](world& w) -> task<> {
@@ -272,7 +271,7 @@ TEST_CASE("indexed_reader: options that cannot be are refused before any file is
                  "use corruption_policy::skip_record"));
 }
 
-TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io]") {
+TEST_CASE("indexed_reader: refuses no files, and more ranks than records or files", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{2, 0, 1});
     const auto said = [](const data& of, indexed_reader_options o) -> task<std::string> {

@@ -124,15 +124,15 @@ void check_turns(shard_by by, std::uint64_t runs) {
   }
 }
 
-TEST_CASE("reshard: several numbers of ranks in turn have each record once in each epoch", "[io]") {
+TEST_CASE("reshard: changing numbers of ranks read each record once in each epoch", "[io]") {
   check_turns(shard_by::records, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("reshard: so have ranks that read files of their own", "[io]") {
+TEST_CASE("reshard: ranks with shard_by::files read each record once in each epoch", "[io]") {
   check_turns(shard_by::files, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("reshard: ranks that are to have equally many records have that", "[io]") {
+TEST_CASE("reshard: equal ranks keep equal numbers of records", "[io]") {
   using how = std::pair<shard_remainder, shard_by>;
   for (const auto& [last, by] : {how{shard_remainder::drop, shard_by::records},
                                  how{shard_remainder::repeat, shard_by::records},
@@ -174,7 +174,7 @@ TEST_CASE("reshard: ranks that are to have equally many records have that", "[io
   }
 }
 
-TEST_CASE("reshard: takes a part for each rank that is behind, however far", "[io]") {
+TEST_CASE("reshard: stores a part for each rank that is behind, by any distance", "[io]") {
   constexpr std::uint64_t records = std::uint64_t{1} << 50;
   std::vector<indexed_reader_state> states(3);
   for (indexed_reader_state& s : states) {
@@ -199,7 +199,7 @@ TEST_CASE("reshard: takes a part for each rank that is behind, however far", "[i
   CHECK(contains(refused_states(states), "reader: rank 1 of 3 differs from rank 0 in its files"));
 }
 
-TEST_CASE("reshard: ranks that have gone on with something else each are refused", "[io]") {
+TEST_CASE("reshard: refuses ranks that resumed from different states", "[io]") {
   const auto rank_in = [](std::uint64_t epoch, std::uint64_t place) {
     indexed_reader_state s;
     s.records = 100;
@@ -222,8 +222,7 @@ TEST_CASE("reshard: ranks that have gone on with something else each are refused
   }
 }
 
-TEST_CASE("reshard: by files takes a part for each rank, of the orders that stand end to end",
-          "[io]") {
+TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
   const numbers files = {5, 0, 3, 9, 1, 12};
   std::vector<indexed_reader_state> states(2);
   for (indexed_reader_state& s : states) {
@@ -288,7 +287,7 @@ TEST_CASE("reshard: by files takes a part for each rank, of the orders that stan
                  "reader: states have 30 records, but the files have 18"));
 }
 
-TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
+TEST_CASE("indexed_reader_state: refuses invalid parts of an epoch", "[io]") {
   indexed_reader_state good;
   good.records = 100;
   good.epoch = 2;

@@ -93,8 +93,7 @@ TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
   }(sample_file(dir)));
 }
 
-TEST_CASE("tfrecord_reader: D1 every truncation is an error at its record, never a silent end",
-          "[io]") {
+TEST_CASE("tfrecord_reader: every truncation is an error at its record [D1]", "[io]") {
   const temp_dir dir;
   const std::string path = sample_file(dir);
   const std::string whole = temp_dir::read(path);
@@ -118,7 +117,7 @@ TEST_CASE("tfrecord_reader: D1 every truncation is an error at its record, never
   }
 }
 
-TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksums", "[io]") {
+TEST_CASE("tfrecord_reader: reports position and checksums of a corrupt record", "[io]") {
   const temp_dir dir;
   std::string bytes = temp_dir::read(sample_file(dir));
   bytes[40 + 20] ^= 1;
@@ -129,7 +128,7 @@ TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksum
   CHECK(what.find("expected 0x") != std::string::npos);
 }
 
-TEST_CASE("tfrecord_reader: K06, K07, K09 keys are offsets, and an end repeats", "[io]") {
+TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats [K06, K07, K09]", "[io]") {
   const temp_dir dir;
   for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
     const std::string f = dir / "f";
@@ -157,7 +156,7 @@ TEST_CASE("tfrecord_reader: K06, K07, K09 keys are offsets, and an end repeats",
   }
 }
 
-TEST_CASE("tfrecord_reader: K10 a hundred thousand records", "[io]") {
+TEST_CASE("tfrecord_reader: reads a hundred thousand records [K10]", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
@@ -168,7 +167,8 @@ TEST_CASE("tfrecord_reader: K10 a hundred thousand records", "[io]") {
   CHECK(found == records);
 }
 
-TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at record 0", "[io]") {
+TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0 [K14-K21]",
+          "[io]") {
   struct damaged {
     const char* id;
     std::string bytes;
@@ -195,7 +195,7 @@ TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at recor
   }
 }
 
-TEST_CASE("tfrecord_reader: a file of another kind is called one", "[io]") {
+TEST_CASE("tfrecord_reader: names a file of another format", "[io]") {
   const temp_dir dir;
   const auto [count, what] = leat::sync_wait(
       read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
@@ -211,7 +211,7 @@ TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
   CHECK(what.find("max_record_size") != std::string::npos);
 }
 
-TEST_CASE("tfrecord_reader: D16 no memory is taken by a length that somebody wrote", "[io]") {
+TEST_CASE("tfrecord_reader: a crafted length allocates no memory [D16]", "[io]") {
   const temp_dir dir;
   const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
                                    std::uint64_t{1} << 62, std::uint64_t{1} << 63,
@@ -261,7 +261,7 @@ TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
                     Catch::Contains("with an empty path"));
 }
 
-TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, whole", "[io]") {
+TEST_CASE("tfrecord_writer: the last of two writers to close wins completely", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto first = co_await leat::tfrecord_writer::open(path);
@@ -301,7 +301,7 @@ TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
   CHECK(leat::sync_wait(leat_test::read_records(path)) == texts{"x"});
 }
 
-TEST_CASE("tfrecord_writer: without a close nothing is left behind", "[io]") {
+TEST_CASE("tfrecord_writer: leaves no file without a close", "[io]") {
   const temp_dir dir;
   dir.write("a.tfrecord", "what was there before");
   leat::sync_wait([](std::string p) -> task<> {

@@ -81,7 +81,7 @@ task<> index_file(std::string path) {
 
 using file_time = std::filesystem::file_time_type;
 
-TEST_CASE("tfrecord_index_file: the index of a file knows the place of every record", "[io]") {
+TEST_CASE("tfrecord_index_file: the index has the offset of every record", "[io]") {
   const temp_dir dir;
   for (const texts& records : {texts{}, texts{"abc", "defg"}, texts{""}, texts(5000, "x"),
                                of_sizes(std::vector<std::size_t>(60, 50'000)), mixed_records()}) {
@@ -99,7 +99,7 @@ TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
   CHECK(index.fingerprint().size == 39);
 }
 
-TEST_CASE("tfrecord_index_file: a file that is cut at any byte is refused with the place", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a truncated file with the position", "[io]") {
   const temp_dir dir;
   const std::string whole = framed({"hello", "", std::string(300, 'x'), "the end"});
   const std::vector<std::size_t> starts = {0, 21, 37, 353, 376};
@@ -118,8 +118,7 @@ TEST_CASE("tfrecord_index_file: a file that is cut at any byte is refused with t
   }
 }
 
-TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in both ways to look",
-          "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in both scans", "[io]") {
   const temp_dir dir;
   for (const std::size_t size : {100U, 50'000U}) {
     std::string bytes = framed(of_sizes(std::vector<std::size_t>(40, size)));
@@ -146,7 +145,7 @@ TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in
   }
 }
 
-TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses to index files that are not regular", "[io]") {
   const temp_dir dir;
   CHECK(build_outcome("/dev/null").code == errc::failed_precondition);
   const outcome made_up = build_outcome("/proc/self/maps");  // regular, and says that it is empty
@@ -156,7 +155,7 @@ TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {
   CHECK(build_outcome(dir / "none").code == errc::not_found);
 }
 
-TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
+TEST_CASE("tfrecord_index_file: loads a saved index", "[io]") {
   const temp_dir dir;
   const texts records = mixed_records();
   const std::string path = dir.write("a.tfrecord", framed(records));
@@ -171,7 +170,7 @@ TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 3);
 }
 
-TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
+TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") {
   const temp_dir dir;
   const std::string records = framed({"a"});
   for (const char* name : {"a", "b", "b.index"}) dir.write(name, records);
@@ -193,7 +192,7 @@ TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
   CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // who reads them says that it is missing
 }
 
-TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as that was", "[io]") {
+TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file", "[io]") {
   const temp_dir dir;
   const std::string bytes = framed({"hello", "world"});
   const std::string path = dir.write("a", bytes);
@@ -223,7 +222,7 @@ TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as tha
   CHECK(load_outcome(path).code == errc{});
 }
 
-TEST_CASE("tfrecord_index_file: a damaged index, a later one and what is none are told apart",
+TEST_CASE("tfrecord_index_file: distinguishes a corrupt index, a later version and other files",
           "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"hello", "world"}));
@@ -253,9 +252,7 @@ TEST_CASE("tfrecord_index_file: a damaged index, a later one and what is none ar
   CHECK(load_outcome(path).code == errc::unimplemented);
 }
 
-TEST_CASE(
-    "tfrecord_index_file: load_or_build makes an index where none fits, and uses one that does",
-    "[io]") {
+TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds one", "[io]") {
   const temp_dir dir;
   const texts records = {"hello", "world", "again"};
   std::string bytes = framed(records);
@@ -286,7 +283,7 @@ TEST_CASE(
   CHECK(load_outcome(path).code == errc{});
 }
 
-TEST_CASE("tfrecord_index_file: load_or_build replaces nothing that it did not make", "[io]") {
+TEST_CASE("tfrecord_index_file: load_or_build replaces only indexes", "[io]") {
   const temp_dir dir;
   const texts records = {"hello", "world"};
   const std::string path = dir.write("a", framed(records));
@@ -303,7 +300,7 @@ TEST_CASE("tfrecord_index_file: load_or_build replaces nothing that it did not m
   CHECK(temp_dir::read(path + ".index") == "0 21\n21 21\n");
 }
 
-TEST_CASE("tfrecord_index_file: an index is made while a file is written", "[io]") {
+TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]") {
   const temp_dir dir;
   const std::string path = dir / "a";
   const texts records = mixed_records();
@@ -331,7 +328,7 @@ TEST_CASE("tfrecord_index_file: an index is made while a file is written", "[io]
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("tfrecord_index_file: the same index, whatever the device does", "[io]") {
+TEST_CASE("tfrecord_index_file: builds the same index for any behaviour of the device", "[io]") {
   const texts records = mixed_records();
   const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -346,7 +343,7 @@ TEST_CASE("tfrecord_index_file: the same index, whatever the device does", "[io]
   }
 }
 
-TEST_CASE("tfrecord_index_file: a bit that is wrong on the way is read again, or told", "[io]") {
+TEST_CASE("tfrecord_index_file: rereads after a transient error, or reports it", "[io]") {
   const texts records(200, "some record");
   std::size_t right = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -365,7 +362,7 @@ TEST_CASE("tfrecord_index_file: a bit that is wrong on the way is read again, or
   CHECK(right > 250);
 }
 
-TEST_CASE("tfrecord_index_file: a file that is changed meanwhile has no index", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a file that changes while it is indexed", "[io]") {
   const texts records(3000, std::string(1000, 'x'));
   const std::string bytes = framed(records);
   std::size_t aborted = 0;
@@ -392,9 +389,7 @@ TEST_CASE("tfrecord_index_file: a file that is changed meanwhile has no index", 
   CHECK(aborted > 10);
 }
 
-TEST_CASE(
-    "tfrecord_index_file: nor has one that is replaced meanwhile, by one of equal size and time",
-    "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a file that is replaced while it is indexed", "[io]") {
   const texts records(300, std::string(1000, 'x'));
   const std::string bytes = framed(records);
   std::size_t aborted = 0;
@@ -418,7 +413,7 @@ TEST_CASE(
   CHECK(aborted > 10);
 }
 
-TEST_CASE("tfrecord_index_file: on a full disk the index serves, and nothing is left", "[io]") {
+TEST_CASE("tfrecord_index_file: a full disk leaves a usable index in memory and no file", "[io]") {
   const texts records = of_sizes({1, 2, 3, 400});
   const std::string bytes = framed(records);
   world w(1, {.files = {.size = bytes.size() + 20}});
@@ -438,8 +433,7 @@ TEST_CASE("tfrecord_index_file: on a full disk the index serves, and nothing is 
   });
 }
 
-TEST_CASE("tfrecord_index_file: after a crash at any point there is no index or a whole one",
-          "[io]") {
+TEST_CASE("tfrecord_index_file: a crash at any point leaves no index or a complete one", "[io]") {
   const texts records(300, "some record");
   std::size_t crashes = 0;
   std::size_t whole = 0;

@@ -103,7 +103,7 @@ leat::tfrecord_reader_options with(corruption_policy policy) {
   return o;
 }
 
-TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") {
+TEST_CASE("corruption: skips and reports a corrupt payload [D4]", "[io]") {
   const temp_dir dir;
   const texts all = records(5);
   std::string bytes = framed(all);
@@ -130,7 +130,7 @@ TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") 
   }
 }
 
-TEST_CASE("corruption: K42 to fail is the default, and the error repeats", "[io]") {
+TEST_CASE("corruption: fails by default, and the error repeats [K42]", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(5));
   bytes[2 * frame + 50] ^= 1;
@@ -154,7 +154,7 @@ TEST_CASE("corruption: K42 to fail is the default, and the error repeats", "[io]
   }(dir.write("f", bytes)));
 }
 
-TEST_CASE("corruption: where the length is damaged, resync finds the next record", "[io]") {
+TEST_CASE("corruption: resync finds the next record after a corrupt length", "[io]") {
   const temp_dir dir;
   const texts all = records(6);
   std::string bytes = framed(all);
@@ -191,7 +191,7 @@ TEST_CASE("corruption: resync is not taken in by what only looks like a record",
   CHECK(o.reports[0].skipped == frame);
 }
 
-TEST_CASE("corruption: resync finds what stands inside and behind thousands of look-alikes",
+TEST_CASE("corruption: resync finds records inside and after thousands of similar headers",
           "[io]") {
   const texts all = records(4);
   const std::string header = framed({std::string(20000, '!')}).substr(0, 12);
@@ -220,7 +220,7 @@ TEST_CASE("corruption: resync finds what stands inside and behind thousands of l
   }
 }
 
-TEST_CASE("corruption: resync finds a record that is longer than what is read at a time", "[io]") {
+TEST_CASE("corruption: resync finds a record longer than one read", "[io]") {
   for (const std::size_t size : {999U, 1000U, 1009U, 1024U, 1280U, 3000U, 5000U}) {
     texts all = {"a", std::string(size, 'b'), std::string(size, 'c'), "d", std::string(size, 'e')};
     std::string bytes = framed(all);
@@ -241,7 +241,7 @@ TEST_CASE("corruption: resync finds a record that is longer than what is read at
   }
 }
 
-TEST_CASE("corruption: what resync holds of a compressed file is limited by max_held", "[io]") {
+TEST_CASE("corruption: max_held limits the memory of resync in a compressed file", "[io]") {
   const temp_dir dir;
   texts all = {"a", std::string(3000, 'b'), std::string(2000, 'c')};
   std::string bytes = framed(all);
@@ -280,7 +280,7 @@ TEST_CASE("corruption: resync with damage at the end", "[io]") {
   CHECK(cut.reports[0].skipped == 5);
 }
 
-TEST_CASE("corruption: skip_file leaves the rest out", "[io]") {
+TEST_CASE("corruption: skip_file skips the rest of the file", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(5));
   bytes[frame + 50] ^= 1;
@@ -291,7 +291,7 @@ TEST_CASE("corruption: skip_file leaves the rest out", "[io]") {
   CHECK(o.reports[0].skipped == 4 * frame);
 }
 
-TEST_CASE("corruption: a record above the limit is left out too", "[io]") {
+TEST_CASE("corruption: skips a record above the limit", "[io]") {
   const temp_dir dir;
   texts all = records(4);
   all[1] = std::string(1000, 'b');
@@ -303,7 +303,7 @@ TEST_CASE("corruption: a record above the limit is left out too", "[io]") {
   CHECK(o.reports[0].skipped == 1016);
 }
 
-TEST_CASE("corruption: after so many reports it is an error", "[io]") {
+TEST_CASE("corruption: fails after max_reports reports", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(6));
   for (const std::size_t i : {1U, 2U, 4U}) bytes[i * frame + 50] ^= 1;
@@ -316,7 +316,7 @@ TEST_CASE("corruption: after so many reports it is an error", "[io]") {
         std::string::npos);
 }
 
-TEST_CASE("corruption: a line that is too long is left out to its end", "[io]") {
+TEST_CASE("corruption: skips a line above the limit to its end", "[io]") {
   const temp_dir dir;
   const std::string path =
       dir.write("f", "a\n" + std::string(5000, 'b') + "\nc\r\n" + std::string(100, 'd') + "\ne");
@@ -336,7 +336,8 @@ TEST_CASE("corruption: a line that is too long is left out to its end", "[io]") 
   }
 }
 
-TEST_CASE("corruption: every bit of a file, with resync: no wrong record, no lost one", "[io]") {
+TEST_CASE("corruption: resync loses no record and returns no wrong one for any flipped bit",
+          "[io]") {
   const texts all = records(4);
   const std::string whole = framed(all);
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
@@ -350,7 +351,7 @@ TEST_CASE("corruption: every bit of a file, with resync: no wrong record, no los
   }
 }
 
-TEST_CASE("corruption: D15 no error and no report tells what a record holds", "[io]") {
+TEST_CASE("corruption: errors and reports do not contain record data [D15]", "[io]") {
   const temp_dir dir;
   const std::string secret = "PASSWORD";
   std::string bytes = framed({secret, secret, secret});
@@ -379,7 +380,7 @@ TEST_CASE("corruption: D15 no error and no report tells what a record holds", "[
   CHECK(told == 8);
 }
 
-TEST_CASE("corruption: what was damaged on the way is read again, delivered and reported", "[io]") {
+TEST_CASE("corruption: a transient error is reread, delivered and reported", "[io]") {
   const texts all = records(20);
   std::uint64_t healed = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -408,7 +409,7 @@ TEST_CASE("corruption: what was damaged on the way is read again, delivered and 
   CHECK(healed > 50);
 }
 
-TEST_CASE("quarantine_log: a line of JSON for each report, behind those that are there", "[io]") {
+TEST_CASE("quarantine_log: appends a line of JSON for each report", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(5));
   bytes[frame + 50] ^= 1;

@@ -81,7 +81,7 @@ void check_all(const contents& all, const std::vector<std::string>& paths) {
   }
 }
 
-TEST_CASE("file_prefetcher: gives each file whole, in order, cached or not", "[io]") {
+TEST_CASE("file_prefetcher: returns complete files in order, cached or not", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 200);
   for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
@@ -91,7 +91,8 @@ TEST_CASE("file_prefetcher: gives each file whole, in order, cached or not", "[i
   }
 }
 
-TEST_CASE("file_prefetcher: direct reads give the same, whatever the last sector holds", "[io]") {
+TEST_CASE("file_prefetcher: direct reads return the same for any contents of the last sector",
+          "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths;
   contents expected;
@@ -128,7 +129,7 @@ TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it
   CHECK(all[6].second == text_of(2));
 }
 
-TEST_CASE("file_prefetcher: where errors are thrown, no file behind is given before it is read",
+TEST_CASE("file_prefetcher: after an error, later files are returned only when they are read",
           "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths = make_files(dir, 5);
@@ -157,7 +158,7 @@ TEST_CASE("file_prefetcher: where errors are thrown, no file behind is given bef
   }(paths, dir));
 }
 
-TEST_CASE("file_prefetcher: sizes that are none, and limits", "[io]") {
+TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]") {
   const temp_dir dir;
   const std::string large = dir.write("large", std::string(3'000'000, 'x'));
   const std::string empty = dir.write("empty", "");
@@ -178,7 +179,7 @@ TEST_CASE("file_prefetcher: sizes that are none, and limits", "[io]") {
   }
 }
 
-TEST_CASE("file_prefetcher: what is read ahead stays within its limit", "[io]") {
+TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths;
   for (int i = 0; i < 30; ++i) {
@@ -234,7 +235,7 @@ TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
   }(paths));
 }
 
-TEST_CASE("file_prefetcher: one that goes leaves no descriptor behind", "[io]") {
+TEST_CASE("file_prefetcher: destruction leaks no descriptor", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   leat::sync_wait(read_list(paths));  // what is made once
@@ -273,7 +274,7 @@ TEST_CASE("file_prefetcher: a stop loses no file", "[io]") {
   }(paths));
 }
 
-TEST_CASE("file_prefetcher: files in the page cache leave others their turns", "[io]") {
+TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);  // 4.9 MB
   std::size_t turns = 0;
@@ -340,9 +341,7 @@ task<std::string> read_without_set_flags(std::vector<std::string> paths) {
   co_return std::to_string(right);
 }
 
-TEST_CASE(
-    "file_prefetcher: what is in the page cache takes no call but open, fstat, read and close",
-    "[io]") {
+TEST_CASE("file_prefetcher: a cached file needs only open, fstat, read and close", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   const std::string said =

@@ -76,7 +76,7 @@ std::string upstream_file(int file, int records, const std::string& gap) {
   return text + "FF";
 }
 
-TEST_CASE("fixed_length_reader: F01 records between a header and a footer", "[io]") {
+TEST_CASE("fixed_length_reader: reads records between a header and a footer [F01]", "[io]") {
   const temp_dir dir;
   const result first = read(dir, upstream_file(0, 7, ""), upstream);
   CHECK(first.records == texts{"000", "111", "222", "333", "444", "555", "666"});
@@ -86,7 +86,7 @@ TEST_CASE("fixed_length_reader: F01 records between a header and a footer", "[io
   CHECK(read(dir, upstream_file(1, 7, ""), upstream).records.back() == "888");
 }
 
-TEST_CASE("fixed_length_reader: F02 a gap between records", "[io]") {
+TEST_CASE("fixed_length_reader: skips a gap between records [F02]", "[io]") {
   const temp_dir dir;
   options o = upstream;
   o.hop_size = 4;
@@ -100,13 +100,13 @@ TEST_CASE("fixed_length_reader: F02 a gap between records", "[io]") {
   }
 }
 
-TEST_CASE("fixed_length_reader: F03, F10 a file without records", "[io]") {
+TEST_CASE("fixed_length_reader: reads a file without records [F03, F10]", "[io]") {
   const temp_dir dir;
   CHECK(read(dir, "HHHHHFF", upstream).records.empty());
   CHECK(read(dir, "HHHHH", upstream).records.empty());
 }
 
-TEST_CASE("fixed_length_reader: F04, F18 records that overlap", "[io]") {
+TEST_CASE("fixed_length_reader: reads overlapping records [F04, F18]", "[io]") {
   const temp_dir dir;
   options o = upstream;
   o.hop_size = 2;
@@ -118,7 +118,7 @@ TEST_CASE("fixed_length_reader: F04, F18 records that overlap", "[io]") {
   CHECK(six.keys.back() == dir / "f" + ":5");
 }
 
-TEST_CASE("fixed_length_reader: F08, F13, D3 what is too short at the end is counted", "[io]") {
+TEST_CASE("fixed_length_reader: counts the bytes of a partial last record [F08, F13, D3]", "[io]") {
   const temp_dir dir;
   const result eight = read(dir, "abcdefgh", {.record_size = 3});
   CHECK(eight.records == texts{"abc", "def"});
@@ -128,7 +128,7 @@ TEST_CASE("fixed_length_reader: F08, F13, D3 what is too short at the end is cou
   CHECK(hop.statistics.left_over == 1);
 }
 
-TEST_CASE("fixed_length_reader: D2 a file shorter than its header is damaged", "[io]") {
+TEST_CASE("fixed_length_reader: a file shorter than its header is corrupt [D2]", "[io]") {
   const temp_dir dir;
   const std::string said = error_of(dir, "HHHH", upstream, errc::data_loss);
   CHECK(said.find("file has 4 bytes, but header_size is 5") != std::string::npos);
@@ -141,7 +141,8 @@ TEST_CASE("fixed_length_reader: D2 a file shorter than its header is damaged", "
   CHECK(none.statistics.reports == 1);
 }
 
-TEST_CASE("fixed_length_reader: D20, F14, F15 a size out of range is refused by its name", "[io]") {
+TEST_CASE("fixed_length_reader: refuses a size out of range and names the option [D20, F14, F15]",
+          "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir, "abc", {}, errc::invalid_argument).find("record_size is 0") !=
         std::string::npos);

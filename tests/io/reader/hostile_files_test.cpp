@@ -66,7 +66,7 @@ std::string precondition_of(task<> t) {
   return "no error";
 }
 
-TEST_CASE("files: W04 a directory is none, for no reader and no writer", "[io]") {
+TEST_CASE("files: readers and writers refuse a directory [W04]", "[io]") {
   const temp_dir dir;
   const std::string path = dir / "folder";
   REQUIRE(::mkdir(path.c_str(), 0700) == 0);
@@ -82,8 +82,7 @@ TEST_CASE("files: W04 a directory is none, for no reader and no writer", "[io]")
   CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"folder"});
 }
 
-TEST_CASE("files: a pipe is refused where records have places, and is replaced by no file",
-          "[io]") {
+TEST_CASE("files: refuses a pipe for random access and never replaces it", "[io]") {
   const temp_dir dir;
   const std::string path = dir / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -104,7 +103,7 @@ void check_regular_only(const temp_dir& dir, typename Reader::options_type optio
   CHECK(error_of(read_all<Reader>(dir / "empty", options)) == "no error");
 }
 
-TEST_CASE("files: pipes and devices are refused where that is wished", "[io]") {
+TEST_CASE("files: regular_only refuses pipes and devices", "[io]") {
   const temp_dir dir;
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
   std::filesystem::create_symlink("pipe", dir / "to pipe");
@@ -116,7 +115,7 @@ TEST_CASE("files: pipes and devices are refused where that is wished", "[io]") {
 }
 
 // Names are taken as they are; SECURITY.md.
-TEST_CASE("files: dots in a path lead where they lead, and out of a directory too", "[io]") {
+TEST_CASE("files: resolves dots in a path, also out of a directory", "[io]") {
   const temp_dir dir;
   REQUIRE(::mkdir((dir / "folder").c_str(), 0700) == 0);
   const std::string path = dir.write("f", leat_test::framed({"a record"}));
@@ -157,7 +156,7 @@ std::string error_of_shrinking(const std::string& bytes, typename Reader::option
   return what;
 }
 
-TEST_CASE("files: one that becomes shorter while it is read is told so, in every format", "[io]") {
+TEST_CASE("files: every reader reports a file that becomes shorter", "[io]") {
   const std::string records = leat_test::framed(std::vector<std::string>(50, "a record"));
   std::string text;
   for (int i = 0; i < 100; ++i) text += "line " + std::to_string(i * 7919) + "\n";
@@ -175,7 +174,7 @@ TEST_CASE("files: one that becomes shorter while it is read is told so, in every
   }
 }
 
-TEST_CASE("files: one that is replaced is read as it was, and the next time as it is", "[io]") {
+TEST_CASE("files: an open file keeps its old contents after it is replaced", "[io]") {
   leat::sim::world w(1);
   const std::string old_text = std::string(100, 'o') + "\n" + std::string(100, 'o') + "\n";
   w.files().write_file("/f", old_text);

@@ -50,7 +50,7 @@ std::string text_of(int count) {
   return text;
 }
 
-TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]") {
+TEST_CASE("line_reader: reads lines with and without a final line end [D18]", "[io]") {
   const temp_dir dir;
   CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
         lines{"one", "two", "", "four"});
@@ -60,7 +60,7 @@ TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]")
   CHECK(leat::sync_wait(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
 }
 
-TEST_CASE("line_reader: T08, T09, T11, T14, T16 what is part of a line, and what its end", "[io]") {
+TEST_CASE("line_reader: separates lines from their ends [T08, T09, T11, T14, T16]", "[io]") {
   const temp_dir dir;
   const auto lines_of = [&](const std::string& text) {
     return leat::sync_wait(read_all(dir.write("f", text)));
@@ -81,7 +81,7 @@ TEST_CASE("line_reader: T08, T09, T11, T14, T16 what is part of a line, and what
   }(dir.write("f", "\n")));
 }
 
-TEST_CASE("line_reader: T04 buffers of any size, and an end that repeats", "[io]") {
+TEST_CASE("line_reader: reads with buffers of any size, and the end repeats [T04]", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", "line one\nline two\nline three\n");
   for (std::size_t size = 1; size <= 21; ++size) {
@@ -123,7 +123,7 @@ TEST_CASE("line_reader: lines longer than many chunks", "[io]") {
   CHECK(got[1].size() == 50'000);
 }
 
-TEST_CASE("line_reader: header lines are left out, positions count them", "[io]") {
+TEST_CASE("line_reader: skips header lines, but counts them in positions", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "h1\nh2\nfirst\nsecond\n");
   leat::sync_wait([](std::string p) -> task<> {
@@ -139,7 +139,7 @@ TEST_CASE("line_reader: header lines are left out, positions count them", "[io]"
   CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = 9})).empty());
 }
 
-TEST_CASE("line_reader: a line above the limit is an error with its place, lines before it come",
+TEST_CASE("line_reader: a line above the limit is an error with its position after earlier lines",
           "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "short\n" + std::string(50, 'x') + "\nshort\n");
@@ -164,7 +164,7 @@ TEST_CASE("line_reader: a line above the limit is an error with its place, lines
             .find("line 2") != std::string::npos);
 }
 
-TEST_CASE("line_reader: the limit means the line, wherever the chunks are cut", "[io]") {
+TEST_CASE("line_reader: the limit applies to the line, not to chunks", "[io]") {
   const temp_dir dir;
   const std::string fits = dir.write("fits", "abcd\r\nabcd\nabcd\r\n");
   const std::string does_not = dir.write("does_not", "abcd\r\nabcde\r\n");
@@ -176,8 +176,7 @@ TEST_CASE("line_reader: the limit means the line, wherever the chunks are cut", 
   }
 }
 
-TEST_CASE("line_reader: lines that are left out are counted each, however they come into view",
-          "[io]") {
+TEST_CASE("line_reader: counts each skipped line for any chunks", "[io]") {
   const temp_dir dir;
   const std::string path =
       dir.write("a", "1\n2 is too long\n3 is too long\n4 is too long\n5\n6 is too long\n");
@@ -211,7 +210,7 @@ TEST_CASE("line_reader: lines that are left out are counted each, however they c
   }
 }
 
-TEST_CASE("line_reader: what cannot be opened is said with its path", "[io]") {
+TEST_CASE("line_reader: an error of opening names the path", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir / "missing", {}, errc::not_found).find("missing") != std::string::npos);
   CHECK(error_of(dir.path(), {}, errc::failed_precondition).find(dir.path()) != std::string::npos);
@@ -245,7 +244,7 @@ TEST_CASE("line_reader: a file that becomes shorter is an error", "[io]") {
   CHECK(what.find("became shorter") != std::string::npos);
 }
 
-TEST_CASE("line_reader: a file that is cut while it is read", "[io]") {
+TEST_CASE("line_reader: refuses a file that is truncated while it is read", "[io]") {
   const temp_dir dir;
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += std::to_string(1'000'000 + i) + "\n";
@@ -292,7 +291,7 @@ TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]"
   }
 }
 
-TEST_CASE("line_reader: T13 options out of range are named", "[io]") {
+TEST_CASE("line_reader: names options out of range [T13]", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "one\ntwo\n");
   const auto minus_one = static_cast<std::size_t>(-1);

@@ -58,7 +58,7 @@ std::string last_words_of_moved() {
   });
 }
 
-TEST_CASE("misuse: a writer that was moved from ends the process with a sentence", "[io]") {
+TEST_CASE("misuse: use of a moved-from writer aborts with a message", "[io]") {
   for (const std::string& said : {last_words_of_moved<leat::tfrecord_writer>(),
                                   last_words_of_moved<leat::sharded_tfrecord_writer>(),
                                   last_words_of_moved<leat::tfrecord_appender>()}) {
@@ -66,7 +66,7 @@ TEST_CASE("misuse: a writer that was moved from ends the process with a sentence
   }
 }
 
-TEST_CASE("misuse: a codec that was moved from ends the process with a sentence", "[io]") {
+TEST_CASE("misuse: use of a moved-from codec aborts with a message", "[io]") {
   CHECK(contains(abort_message([] {
                    leat::deflater first(leat::compression::gzip);
                    const leat::deflater second = std::move(first);
@@ -86,7 +86,7 @@ task<> read_batch(leat::line_reader& reader) {
   co_await reader.read_batch(batch);
 }
 
-TEST_CASE("misuse: a reader is neither shared by two reads nor destroyed under one", "[io]") {
+TEST_CASE("misuse: two reads of a reader, or its destruction during a read, abort", "[io]") {
   const std::string shared = last_words_in_world([](world&) -> task<> {
     auto reader = co_await leat::line_reader::open("/pipe");
     leat::task_group group;
@@ -111,7 +111,7 @@ task<> read_some(file& f) {
   co_await f.read_at(f.status().is_stream ? leat::at_stream_position : 0, to);
 }
 
-TEST_CASE("misuse: a file is neither closed nor destroyed under an operation", "[io]") {
+TEST_CASE("misuse: closing or destroying a file during an operation aborts", "[io]") {
   for (const bool closes : {true, false}) {
     const std::string said = last_words_in_world([closes](world&) -> task<> {
       std::optional<file> f(co_await file::open("/pipe"));
@@ -130,7 +130,8 @@ TEST_CASE("misuse: a file is neither closed nor destroyed under an operation", "
   }
 }
 
-TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it ends", "[io]") {
+TEST_CASE("misuse: use on another scheduler aborts, destruction on any scheduler closes the file",
+          "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", "a line\n");
   const std::size_t before = leat_test::open_descriptors();
@@ -147,7 +148,7 @@ TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it en
   CHECK(leat_test::open_descriptors() == before);
 }
 
-TEST_CASE("misuse: what needs an open file refuses one that is not", "[io]") {
+TEST_CASE("misuse: readers and writers refuse a closed file", "[io]") {
   CHECK_THROWS_WITH(leat::line_reader(file(), {}), Catch::Contains("file is not open"));
   CHECK_THROWS_WITH(leat::tfrecord_file(file(), {}, {}), Catch::Contains("file is not open"));
   const auto add = []() -> task<> {
@@ -158,7 +159,7 @@ TEST_CASE("misuse: what needs an open file refuses one that is not", "[io]") {
   CHECK(contains(error_of(add(), errc::failed_precondition), "file is not open"));
 }
 
-TEST_CASE("misuse: no file reaches where it is read or written", "[io]") {
+TEST_CASE("misuse: refuses offsets beyond the largest file", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", "a line\n");
   const auto read_at = [](std::string p, std::uint64_t offset) -> task<> {
@@ -182,7 +183,7 @@ TEST_CASE("misuse: more records than there are cannot be dropped", "[io]") {
                  "drop_front() of more records than the batch has"));
 }
 
-TEST_CASE("misuse: a report function that throws ends the read, and the next one goes on", "[io]") {
+TEST_CASE("misuse: an exception of on_report ends the read, and the next read continues", "[io]") {
   std::string bytes = leat_test::framed({"one", "two", "three"});
   bytes[16 + 3 + 13] ^= 1;
   world w(1);

@@ -35,7 +35,7 @@ TEST_CASE("range_checksums: equal the checksum of any range, in any order", "[io
   }
 }
 
-TEST_CASE("range_checksums: of long ranges", "[io]") {
+TEST_CASE("range_checksums: match for long ranges", "[io]") {
   const std::vector<std::byte> text = arbitrary_bytes((std::size_t{5} << 20) + 3);
   range_checksums some;
   for (const std::size_t from : {0U, 1U, 255U, 256U, 257U, 5000U}) {
@@ -45,7 +45,7 @@ TEST_CASE("range_checksums: of long ranges", "[io]") {
   CHECK(some.summed() < text.size() + 6 * 2 * range_checksums::block);
 }
 
-TEST_CASE("range_checksums: of a range whose blocks are given one by one", "[io]") {
+TEST_CASE("range_checksums: match for a range that is added in blocks", "[io]") {
   const std::vector<std::byte> text = arbitrary_bytes(9000);
   const byte_view all = text;
   constexpr std::size_t block = range_checksums::block;
@@ -75,7 +75,7 @@ std::vector<std::byte> look_alikes(std::size_t count, std::size_t length) {
   return bytes;
 }
 
-TEST_CASE("range_checksums: look-alikes of headers cost in proportion to the file", "[io]") {
+TEST_CASE("range_checksums: the cost of similar headers is proportional to the file", "[io]") {
   const leat::detail::tfrecord_framing framing({}, "f");
   for (const std::size_t count : {5000U, 20000U}) {
     const std::size_t length = count * 8;
@@ -90,7 +90,7 @@ TEST_CASE("range_checksums: look-alikes of headers cost in proportion to the fil
   }
 }
 
-TEST_CASE("range_checksums: a record is refuted when it is whole and its payload wrong", "[io]") {
+TEST_CASE("range_checksums: refuses a complete record with a wrong payload", "[io]") {
   const leat::detail::tfrecord_framing framing({}, "f");
   std::vector<std::byte> bytes;
   leat::append_tfrecord(bytes, arbitrary_bytes(1000));

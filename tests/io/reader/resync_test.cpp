@@ -91,23 +91,23 @@ void check_all_but(const std::string& damage, const std::string& told,
   }
 }
 
-TEST_CASE("resync: a torn record whose end is behind the file takes no other with it", "[io]") {
+TEST_CASE("resync: a torn record that exceeds the file loses no other record", "[io]") {
   check_all_but(torn(1000000, 1000), "truncated after ");
   check_all_but(torn(5000, 100), "truncated after ");
   check_all_but(torn(5000, leat::tfrecord_header_size), "truncated after ");
   check_all_but(torn(5000, 100) + torn(6000, 300), "truncated after ");
 }
 
-TEST_CASE("resync: nor does one that was torn within the file", "[io]") {
+TEST_CASE("resync: a record torn within the file loses no other record", "[io]") {
   check_all_but(torn(100, 50), "checksum of the payload of 100 bytes is wrong");
   check_all_but(torn(100, 50) + torn(80, 30), "checksum of the payload of 100 bytes is wrong");
 }
 
-TEST_CASE("resync: nor one whose header was torn", "[io]") {
+TEST_CASE("resync: a record with a torn header loses no other record", "[io]") {
   check_all_but(torn(100, 7), "checksum of the length is wrong");
 }
 
-TEST_CASE("resync: nor a length above the limit", "[io]") {
+TEST_CASE("resync: a length above the limit loses no other record", "[io]") {
   const std::string some(1000, 'z');
   const std::string above = " bytes is above the limit max_record_size of ";
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
@@ -124,13 +124,12 @@ TEST_CASE("resync: nor a length above the limit", "[io]") {
 }
 
 // Without the checksum of the payload a torn record within the file goes unseen.
-TEST_CASE("resync: also where only headers are checked", "[io]") {
+TEST_CASE("resync: loses no other record if only headers are checked", "[io]") {
   check_all_but(torn(5000, 100), "truncated after ",
                 {.checks = leat::tfrecord_checks::header_only});
 }
 
-TEST_CASE("resync: where a header says where the next one is, what lies between is no record",
-          "[io]") {
+TEST_CASE("resync: accepts no record inside a record with a valid header", "[io]") {
   const std::string inner = framed({"within"});
   const std::string first = framed({"first"});
   std::string damaged = framed({inner + "!"});
@@ -151,7 +150,8 @@ TEST_CASE("resync: where a header says where the next one is, what lies between 
   }
 }
 
-TEST_CASE("resync: what a compressed file or a pipe need not hold is searched", "[io]") {
+TEST_CASE("resync: searches inside a record above max_held in a compressed file or a pipe",
+          "[io]") {
   const std::string large = framed({framed({"within"}) + std::string(5000, '!')});
   const std::string bytes = large + framed({"last"});
   leat::tfrecord_reader_options options{.max_record_size = 1000};
@@ -174,7 +174,7 @@ TEST_CASE("resync: what a compressed file or a pipe need not hold is searched", 
   }
 }
 
-TEST_CASE("resync: skip_record tells how much was there, not what a header promised", "[io]") {
+TEST_CASE("resync: skip_record reports the skipped size, not the length in the header", "[io]") {
   const std::string bytes = framed({"first"}) + header_of(std::uint64_t{1} << 40) + "abc";
   for (const way how : ways) {
     const outcome o = read(bytes, how, {}, corruption_policy::skip_record);
@@ -196,7 +196,7 @@ TEST_CASE("resync: skip_record tells how much was there, not what a header promi
 }
 
 // Of what a tolerated tail is the caller is told by statistics().left_over alone.
-TEST_CASE("resync: a torn record with whole ones behind it is no tolerated tail", "[io]") {
+TEST_CASE("resync: a torn record before intact records is not a tolerated tail", "[io]") {
   for (const std::string& damage :
        {torn(1000000, 1000), torn(5000, 100), torn(5000, leat::tfrecord_header_size),
         torn(5000, 100) + torn(6000, 300)}) {
@@ -204,8 +204,7 @@ TEST_CASE("resync: a torn record with whole ones behind it is no tolerated tail"
   }
 }
 
-TEST_CASE("resync: behind a torn record one above max_held is not passed over, tolerated or not",
-          "[io]") {
+TEST_CASE("resync: does not skip a record above max_held after a torn one", "[io]") {
   leat::tfrecord_reader_options options;
   options.corruption.max_held = 100;
   const std::string large(3000, 'l');
@@ -222,8 +221,7 @@ TEST_CASE("resync: behind a torn record one above max_held is not passed over, t
   }
 }
 
-TEST_CASE("resync: a tolerated tail is none where only records that are not whole stand behind it",
-          "[io]") {
+TEST_CASE("resync: a torn record before other torn records is not a tolerated tail", "[io]") {
   std::string wrong = framed({"wrong"});
   wrong.back() ^= 1;
   for (const std::string& tail :
@@ -249,8 +247,7 @@ TEST_CASE("resync: a tolerated tail is none where only records that are not whol
   }
 }
 
-TEST_CASE("resync: what stands behind a torn record counts for max_reports, tolerated or not",
-          "[io]") {
+TEST_CASE("resync: corruption after a torn record counts for max_reports", "[io]") {
   leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};
   options.corruption.max_reports = 1;
   const std::string bytes =
@@ -266,7 +263,7 @@ TEST_CASE("resync: what stands behind a torn record counts for max_reports, tole
   }
 }
 
-TEST_CASE("resync: a reader that is stopped in its search stands where the damage begins", "[io]") {
+TEST_CASE("resync: a stop during the search leaves the position at the corruption", "[io]") {
   std::vector<left_out> reports;
   leat::tfrecord_reader_options options;
   options.corruption.policy = corruption_policy::resync;
@@ -305,7 +302,7 @@ TEST_CASE("resync: a reader that is stopped in its search stands where the damag
 }
 
 // Each of the records in between stands within what all those before promised to be.
-TEST_CASE("resync: the work for many torn records grows with the file, not with their promises",
+TEST_CASE("resync: the cost of torn records is proportional to the file, not to their lengths",
           "[io]") {
   const std::string garbage(12, '\xff');
   struct workload {
@@ -362,7 +359,7 @@ bool is_cut_off(std::string_view rest, std::uint64_t left_out, std::uint64_t max
   return length && *length <= max_record_size && *length + leat::tfrecord_overhead > rest.size();
 }
 
-TEST_CASE("resync: files with many kinds of damage are read as by the definition", "[io]") {
+TEST_CASE("resync: reads files with many kinds of corruption as defined", "[io]") {
   leat::random_engine random(17);
   leat::tfrecord_reader_options options{.max_record_size = 600};
   for (std::uint64_t i = 0; i < leat_test::scaled_count(3000); ++i) {
@@ -399,7 +396,7 @@ TEST_CASE("resync: files with many kinds of damage are read as by the definition
 
 // Of the header there, 12 bytes, nothing is in view once it is a part of the tail, and the memory
 // ends with the file.
-TEST_CASE("resync: a header at the end of a torn tail is not looked at behind its end", "[io]") {
+TEST_CASE("resync: does not read after the end of a torn tail", "[io]") {
   const leat::detail::tfrecord_framing framing({}, "f");
   CHECK_FALSE(framing.declared_size({}, 0));
   leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};

@@ -26,7 +26,7 @@ task<std::string> read_one(std::string path, leat::whole_file_reader_options opt
   co_return text;
 }
 
-TEST_CASE("whole_file_reader: a file is one record, an empty one too", "[io]") {
+TEST_CASE("whole_file_reader: each file is one record, also if it is empty", "[io]") {
   const temp_dir dir;
   CHECK(leat::sync_wait(read_one(dir.write("a", "One\na\nb\n"))) == "One\na\nb\n");
   CHECK(leat::sync_wait(read_one(dir.write("b", ""))).empty());

@@ -130,7 +130,8 @@ leat::tfrecord_reader_options as(compression format) {
 
 const texts sample = {"hello", "", std::string(3000, 'x'), "the end"};
 
-TEST_CASE("compressed: every reader, both formats, told or found out, any chunk size", "[io]") {
+TEST_CASE("compressed: every reader reads both formats, set or detected, with any chunk size",
+          "[io]") {
   const temp_dir dir;
   CHECK(check_formats<leat::tfrecord_reader>(dir, framed(sample), {}) == sample);
   CHECK(check_formats<leat::line_reader>(dir, "one\ntwo\r\n\nfour", {}).size() == 4);
@@ -138,7 +139,7 @@ TEST_CASE("compressed: every reader, both formats, told or found out, any chunk 
   CHECK(check_formats<leat::whole_file_reader>(dir, whole, {}) == texts{whole});
 }
 
-TEST_CASE("compressed: F05, F06 what F01 to F04 read, with either compression", "[io]") {
+TEST_CASE("compressed: fixed_length_reader reads both compressions [F05, F06]", "[io]") {
   const temp_dir dir;
   leat::fixed_length_reader_options o{.record_size = 3, .header_size = 5, .footer_size = 2};
   const texts zero = {"000", "111", "222", "333", "444", "555", "666"};
@@ -156,8 +157,7 @@ TEST_CASE("compressed: F05, F06 what F01 to F04 read, with either compression", 
   check("HHHHH01234FF", {"012", "234"});
 }
 
-TEST_CASE("compressed: zlib with a small window is found out, and text that looks like it is not",
-          "[io]") {
+TEST_CASE("compressed: detects zlib with a small window, but not similar text", "[io]") {
   const temp_dir dir;
   std::string long_text = "one\n";
   for (int i = 0; long_text.size() < 20'000; ++i) long_text += std::to_string(i * 7919L) + "\n";
@@ -183,7 +183,7 @@ TEST_CASE("compressed: zlib with a small window is found out, and text that look
   }
 }
 
-TEST_CASE("compressed: K28, K29 files of stored blocks", "[io]") {
+TEST_CASE("compressed: reads files of stored blocks [K28, K29]", "[io]") {
   const temp_dir dir;
   const std::string zlib =
       dir.write("z", unhex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
@@ -194,7 +194,7 @@ TEST_CASE("compressed: K28, K29 files of stored blocks", "[io]") {
   CHECK(read<leat::tfrecord_reader>(gzip, as(compression::gzip)) == texts{"abc"});
 }
 
-TEST_CASE("compressed: K31 a full flush after every byte, and two empty ones", "[io]") {
+TEST_CASE("compressed: reads a full flush after every byte and two empty ones [K31]", "[io]") {
   const temp_dir dir;
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string flushed = dir.write("f", deflated(framed({"small record"}), format, 2));
@@ -206,7 +206,7 @@ TEST_CASE("compressed: K31 a full flush after every byte, and two empty ones", "
   }
 }
 
-TEST_CASE("compressed: K32 a record larger than all buffers", "[io]") {
+TEST_CASE("compressed: reads a record larger than all buffers [K32]", "[io]") {
   const temp_dir dir;
   std::string large;
   for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919L);
@@ -216,7 +216,7 @@ TEST_CASE("compressed: K32 a record larger than all buffers", "[io]") {
   CHECK(read<leat::tfrecord_reader>(path, as(compression::zlib)) == texts{large});
 }
 
-TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io]") {
+TEST_CASE("compressed: refuses a file of another compression and names the file [K36]", "[io]") {
   const temp_dir dir;
   const std::string plain = dir.write("plain", framed(sample));
   const std::string said =
@@ -227,7 +227,7 @@ TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io
             .find("the file may be compressed") != std::string::npos);
 }
 
-TEST_CASE("compressed: D9 all members of a gzip file are read", "[io]") {
+TEST_CASE("compressed: reads all members of a gzip file [D9]", "[io]") {
   const temp_dir dir;
   const std::string plain = framed(sample);
   std::string members;
@@ -237,7 +237,7 @@ TEST_CASE("compressed: D9 all members of a gzip file are read", "[io]") {
   CHECK(read<leat::tfrecord_reader>(dir.write("m", members), as(compression::gzip)) == sample);
 }
 
-TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
+TEST_CASE("compressed: a truncated file is always an error", "[io]") {
   const temp_dir dir;
   leat::line_reader_options lines;
   for (const compression format : {compression::zlib, compression::gzip}) {
@@ -250,7 +250,7 @@ TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
   }
 }
 
-TEST_CASE("compressed: a file of 0 bytes is empty, whatever it is read as", "[io]") {
+TEST_CASE("compressed: a file of 0 bytes is empty with every compression", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("empty", "");
   for (const std::optional<compression> type :
@@ -392,7 +392,7 @@ TEST_CASE("compressed: a file of empty gzip members or zlib blocks lets other ta
   CHECK(leat::sync_wait(leat_test::read_lines(dir.write("m", mixed), options)).size() == 20);
 }
 
-TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the policy", "[io]") {
+TEST_CASE("compressed: delivers no partial line of a corrupt file with any policy", "[io]") {
   const temp_dir dir;
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i * 7919L) + "\n";
@@ -417,7 +417,7 @@ TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the
   }
 }
 
-TEST_CASE("compressed: K33 keys are the places in what was compressed", "[io]") {
+TEST_CASE("compressed: keys are offsets in the inflated data [K33]", "[io]") {
   const temp_dir dir;
   for (const compression format : {compression::zlib, compression::gzip}) {
     for (int file = 0; file < 2; ++file) {
@@ -444,7 +444,7 @@ TEST_CASE("compressed: K33 keys are the places in what was compressed", "[io]") 
   }
 }
 
-TEST_CASE("compressed: K25 seek inflates up to there", "[io]") {
+TEST_CASE("compressed: seek inflates up to the offset [K25]", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");

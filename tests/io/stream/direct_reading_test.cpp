@@ -45,7 +45,8 @@ task<std::string> read_whole(std::string path, std::size_t chunk_size, bool& dir
   co_return text;
 }
 
-TEST_CASE("read_options: direct reads give the same, whatever the last sector holds", "[io]") {
+TEST_CASE("read_options: direct reads return the same for any contents of the last sector",
+          "[io]") {
   const temp_dir dir;
   for (const std::size_t size : std::vector<std::size_t>{1, 511, 512, 513, 4095, 4096, 4097, 8192,
                                                          12'289, 300'000, 1'048'577}) {
@@ -60,7 +61,7 @@ TEST_CASE("read_options: direct reads give the same, whatever the last sector ho
   }
 }
 
-TEST_CASE("read_options: direct reads go on from any record", "[io]") {
+TEST_CASE("read_options: direct reads resume at any record", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", text_of_size(100'000));
   leat::sync_wait([](std::string p) -> task<> {
@@ -78,7 +79,7 @@ TEST_CASE("read_options: direct reads go on from any record", "[io]") {
   }(path));
 }
 
-TEST_CASE("read_options: direct reads of what is empty, made up, or one record", "[io]") {
+TEST_CASE("read_options: direct reads of empty files, generated files and single records", "[io]") {
   const temp_dir dir;
   bool direct = true;
   CHECK(leat::sync_wait(read_whole(dir.write("empty", ""), 4096, direct)).empty());

@@ -66,7 +66,7 @@ class writer {
   int number_;
 };
 
-TEST_CASE("file: lines come out of a pipe as they are written", "[io]") {
+TEST_CASE("file: returns lines of a pipe as they are written", "[io]") {
   const temp_dir dir;
   const std::string path = make_fifo(dir, "fifo");
   texts expected;
@@ -99,7 +99,7 @@ TEST_CASE("file: a pipe without a writer is opened, and a stop ends the wait for
   }(path));
 }
 
-TEST_CASE("file: pipes to which nobody writes hold up no file", "[io]") {
+TEST_CASE("file: empty pipes do not block other files", "[io]") {
   const temp_dir dir;
   std::vector<std::string> pipes;
   for (int i = 0; i < 20; ++i) pipes.push_back(make_fifo(dir, std::to_string(i)));
@@ -153,7 +153,7 @@ TEST_CASE("file: a stop while a pipe is empty loses nothing that comes later", "
   }(path, stopped));
 }
 
-TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]") {
+TEST_CASE("file: a stopped read of a pipe returns the bytes that it took", "[io]") {
   const temp_dir dir;
   const std::string path = make_fifo(dir, "fifo");
   const int both_ends = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -180,7 +180,7 @@ TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]
   ::close(both_ends);
 }
 
-TEST_CASE("file: a pipe is written to as far as it has room", "[io]") {
+TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
   const temp_dir dir;
   const std::string path = make_fifo(dir, "fifo");
   const auto write = [](std::string p, std::vector<std::byte> data) -> task<> {
@@ -207,7 +207,7 @@ TEST_CASE("file: a pipe is written to as far as it has room", "[io]") {
   leat::sync_wait(write(path, data));
 }
 
-TEST_CASE("file: what the kernel makes up is read to its end, whatever size it tells", "[io]") {
+TEST_CASE("file: reads a generated file to its end, for any reported size", "[io]") {
   const std::string thp = "/sys/kernel/mm/transparent_hugepage/enabled";  // tells 4096 bytes
   if (::access(thp.c_str(), R_OK) == 0) {
     const texts lines = leat::sync_wait(leat_test::read_lines(thp));
@@ -220,7 +220,7 @@ TEST_CASE("file: what the kernel makes up is read to its end, whatever size it t
   CHECK(leat::sync_wait(leat_test::read_lines("/dev/null")).empty());
 }
 
-TEST_CASE("file: one that has only a hole keeps to its size", "[io]") {
+TEST_CASE("file: a sparse file ends at its size", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("hole", "");
   REQUIRE(::truncate(path.c_str(), 100'000) == 0);
@@ -228,7 +228,7 @@ TEST_CASE("file: one that has only a hole keeps to its size", "[io]") {
   CHECK(leat::sync_wait(file::open(path)).status().size == 100'000);
 }
 
-TEST_CASE("file: what cannot be read says so and names itself", "[io]") {
+TEST_CASE("file: an error of reading names the file", "[io]") {
   const temp_dir dir;
   const auto read = [](std::string p) -> task<> { co_await leat_test::read_lines(std::move(p)); };
   CHECK(error_of(read(dir.path()), errc::failed_precondition).find(dir.path()) !=
@@ -251,7 +251,7 @@ TEST_CASE("file: what cannot be read says so and names itself", "[io]") {
 }
 
 // The first wait for a pipe starts a thread.
-TEST_CASE("file: a thread that waits for pipes and cannot be started is named", "[io]") {
+TEST_CASE("file: the error names the thread for pipes if it cannot be started", "[io]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
   const temp_dir dir;
   const std::string path = make_fifo(dir, "pipe");

@@ -55,7 +55,7 @@ std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64
   return view.copied();
 }
 
-TEST_CASE("stream_window: what grows in it in small pieces is copied twice at most", "[io]") {
+TEST_CASE("stream_window: copies data that grows in small pieces at most twice", "[io]") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const std::size_t piece : {4 * kibibyte, 64 * kibibyte, chunk_size + 1}) {
     CHECK(copied_for(text, piece, 0, false) < 2 * text.size());
@@ -64,7 +64,7 @@ TEST_CASE("stream_window: what grows in it in small pieces is copied twice at mo
   }
 }
 
-TEST_CASE("stream_window: a chunk that begins where another one ends is kept for itself", "[io]") {
+TEST_CASE("stream_window: keeps adjacent chunks separate", "[io]") {
   const pool_of_chunks chunks(0);
   stream_window view;
   for (int i = 0; i < 3; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("stream_window: a chunk that begins where another one ends is kept for
   }
 }
 
-TEST_CASE("stream_window: there is room for what is certain, and for no more", "[io]") {
+TEST_CASE("stream_window: reserves memory only for certain data", "[io]") {
   const pool_of_chunks chunks;
   constexpr std::size_t long_record = std::size_t{1} << 26;
   stream_window view;
@@ -93,7 +93,7 @@ TEST_CASE("stream_window: there is room for what is certain, and for no more", "
 }
 
 // What comes from a file is copied into view where it was read ahead: once.
-TEST_CASE("stream_window: what was read elsewhere is put together in one place", "[io]") {
+TEST_CASE("stream_window: joins separate reads in one buffer", "[io]") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const bool certain : {false, true}) {
     const pool_of_chunks chunks;
@@ -133,7 +133,8 @@ TEST_CASE("decompressed_stream: a long record from a pipe is not copied with eac
   });
 }
 
-TEST_CASE("decompressed_stream: nor is one from what compresses badly", "[io]") {
+TEST_CASE("decompressed_stream: a long record with a poor ratio is not copied with each piece",
+          "[io]") {
   const std::string text = noise(std::size_t{8} << 20);
   leat::sim::world w(1);
   w.files().write_file("/f", leat_test::zlib_deflated(text, {.level = 1}));
@@ -164,7 +165,7 @@ class counting_framing : public leat::detail::line_framing {
   inline static std::uint64_t looked_at = 0;
 };
 
-TEST_CASE("line_reader: a long line is not gone through again with each piece", "[io]") {
+TEST_CASE("line_reader: does not rescan a long line with each piece", "[io]") {
   const std::string line(std::size_t{2} << 20, 'x');
   const std::string text = "short\n" + line + "\r\nx\n" + line;
   leat::sim::world w(1);

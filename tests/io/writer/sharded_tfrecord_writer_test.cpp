@@ -61,14 +61,14 @@ texts names_in(const temp_dir& dir) {
   return names;
 }
 
-TEST_CASE("shard_path: the order of the names is that of the numbers", "[io]") {
+TEST_CASE("shard_path: names sort like their numbers", "[io]") {
   CHECK(leat::shard_path("data/a", 3, 10, ".tfrecord") == "data/a-00003-of-00010.tfrecord");
   CHECK(leat::shard_path("a", 0, 1, "") == "a-00000-of-00001");
   CHECK(leat::shard_path("a", 99'999, 100'000, "") == "a-099999-of-100000");
   CHECK(leat::shard_path("a", 12, 1'234'567, ".gz") == "a-0000012-of-1234567.gz");
 }
 
-TEST_CASE("sharded_tfrecord_writer: so many records to a file", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: writes max_records to each file", "[io]") {
   for (const int count : {0, 1, 9, 10, 11, 20, 95}) {
     const temp_dir dir;
     const texts records = numbered(count);
@@ -82,7 +82,7 @@ TEST_CASE("sharded_tfrecord_writer: so many records to a file", "[io]") {
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: no plain file is larger than wanted, unless a record is",
+TEST_CASE("sharded_tfrecord_writer: an uncompressed file exceeds max_bytes only for one record",
           "[io]") {
   const temp_dir dir;
   texts records = numbered(50, 84);  // 100 bytes with the frame
@@ -98,7 +98,7 @@ TEST_CASE("sharded_tfrecord_writer: no plain file is larger than wanted, unless 
   CHECK(names_in(dir).size() == 6);  // 1000, 1000, 5016, 1000, 1000, 900
 }
 
-TEST_CASE("sharded_tfrecord_writer: compressed files end where they have the size", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_bytes", "[io]") {
   for (const compression c : {compression::zlib, compression::gzip}) {
     const temp_dir dir;
     const texts records = numbered(200, 500);
@@ -119,7 +119,7 @@ TEST_CASE("sharded_tfrecord_writer: compressed files end where they have the siz
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: a fixed number of files gets the records in turn", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: shard_count distributes records round robin", "[io]") {
   for (const int count : {0, 2, 3, 10}) {
     const temp_dir dir;
     const texts records = numbered(count);
@@ -133,7 +133,7 @@ TEST_CASE("sharded_tfrecord_writer: a fixed number of files gets the records in 
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: nothing has a name before the close", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: no file has its name before close", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string prefix, const temp_dir& d) -> task<> {
     options o;
@@ -159,7 +159,7 @@ TEST_CASE("sharded_tfrecord_writer: nothing has a name before the close", "[io]"
   }(dir / "set", dir));
 }
 
-TEST_CASE("sharded_tfrecord_writer: without a close nothing is left behind", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: leaves no file without a close", "[io]") {
   const temp_dir dir;
   for (const std::size_t count : {std::size_t{0}, std::size_t{4}}) {
     leat::sync_wait([](std::string prefix, std::size_t n) -> task<> {
@@ -173,7 +173,7 @@ TEST_CASE("sharded_tfrecord_writer: without a close nothing is left behind", "[i
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: one file that cannot get its name, and none has it", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: if one file cannot be renamed, none is", "[io]") {
   const temp_dir dir;
   const std::string in_the_way = dir / "set-00002-of-00003.tfrecord";
   leat::sync_wait([](std::string prefix, std::string obstacle, const temp_dir& d) -> task<> {
@@ -198,7 +198,7 @@ TEST_CASE("sharded_tfrecord_writer: one file that cannot get its name, and none 
   }(dir / "set", in_the_way, dir));
 }
 
-TEST_CASE("sharded_tfrecord_writer: an option out of range is refused by its name", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: refuses and names an option out of range", "[io]") {
   const temp_dir dir;
   const auto refusal = [&](const options& o) {
     return leat_test::refusal([&] { return written(dir, {}, o); });

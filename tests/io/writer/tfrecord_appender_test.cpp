@@ -36,7 +36,7 @@ std::string refusal(const std::string& path, errc expected,
   return leat_test::error_of(append(path, {"x"}, true, options), expected);
 }
 
-TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
+TEST_CASE("tfrecord_appender: new records follow the old ones", "[io]") {
   const temp_dir dir;
   for (const std::size_t size : {0U, 20U, 100'000U}) {
     const std::string path = dir.write("a", framed({"one", "two"}));
@@ -51,7 +51,7 @@ TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
   CHECK(temp_dir::read(empty) == framed({"first"}));
 }
 
-TEST_CASE("tfrecord_appender: tells what was there and what was written", "[io]") {
+TEST_CASE("tfrecord_appender: counts old and new records", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto appender = co_await leat::tfrecord_appender::open(path);
@@ -82,7 +82,7 @@ TEST_CASE("tfrecord_appender: tells what was there and what was written", "[io]"
   }(dir.write("a", framed({"one", "two"}))));
 }
 
-TEST_CASE("tfrecord_appender: dropped, it leaves the file as it was", "[io]") {
+TEST_CASE("tfrecord_appender: destruction without close keeps the old file", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one", "two"}));
   for (const std::size_t size : {0U, 100'000U}) {
@@ -92,7 +92,7 @@ TEST_CASE("tfrecord_appender: dropped, it leaves the file as it was", "[io]") {
   }
 }
 
-TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place", "[io]") {
+TEST_CASE("tfrecord_appender: refuses a torn file with the position", "[io]") {
   const temp_dir dir;
   const std::string whole = framed({"one", "two"});
   for (std::size_t size = 20; size < whole.size(); ++size) {
@@ -111,7 +111,7 @@ TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place
   CHECK(temp_dir::read(path) == damaged + framed({"three"}));
 }
 
-TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that", "[io]") {
+TEST_CASE("tfrecord_appender: refuses files that are compressed or not TFRecord", "[io]") {
   const temp_dir dir;
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
   CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed with GZIP"));
@@ -125,8 +125,7 @@ TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that"
   CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
 }
 
-TEST_CASE("tfrecord_appender: an index that would stand where no file is, is refused at once",
-          "[io]") {
+TEST_CASE("tfrecord_appender: refuses an index path that is not a regular file", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one"}));
   const std::string index = leat::tfrecord_index_path(path);
@@ -145,7 +144,7 @@ TEST_CASE("tfrecord_appender: an index that would stand where no file is, is ref
   CHECK(temp_dir::read(path) == framed({"one", "two"}));
 }
 
-TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first", "[io]") {
+TEST_CASE("tfrecord_appender: the note of an append refuses a second appender", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one"}));
   leat::sync_wait([](std::string p) -> task<> {
@@ -168,7 +167,7 @@ TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first
   CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
 }
 
-TEST_CASE("roll_back_append: makes a file what its note says that it was", "[io]") {
+TEST_CASE("roll_back_append: restores the size in the note", "[io]") {
   const temp_dir dir;
   const std::string old = framed({"one"});
   const std::string path = dir.write("a", old + framed({"two"}).substr(0, 7));
@@ -181,7 +180,7 @@ TEST_CASE("roll_back_append: makes a file what its note says that it was", "[io]
   CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
 }
 
-TEST_CASE("roll_back_append: a note that is not whole tells that nothing was appended", "[io]") {
+TEST_CASE("roll_back_append: a partial note means that nothing was appended", "[io]") {
   const temp_dir dir;
   const std::string old = framed({"one"});
   for (const std::string& text : {std::string(), std::string("1"), std::string(5, '\0')}) {
@@ -193,7 +192,7 @@ TEST_CASE("roll_back_append: a note that is not whole tells that nothing was app
   }
 }
 
-TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", "[io]") {
+TEST_CASE("roll_back_append: does not truncate because of an invalid note", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "as it is");
   for (const char* text :
@@ -209,7 +208,7 @@ TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", 
   }
 }
 
-TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "[io]") {
+TEST_CASE("roll_back_append: does not extend a file that became shorter", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "short");
   dir.write("a.append", "1000\n");

@@ -67,7 +67,7 @@ task<std::error_code> failure_of(Operation operation) {
   co_return code;
 }
 
-TEST_CASE("tfrecord_writer: the same records in every compression and with every buffer size",
+TEST_CASE("tfrecord_writer: writes the same records with every compression and buffer size",
           "[io]") {
   const texts records = seven(0);
   for (const compression c : formats) {
@@ -83,7 +83,7 @@ TEST_CASE("tfrecord_writer: the same records in every compression and with every
   }
 }
 
-TEST_CASE("tfrecord_writer: K03 it counts records, and bytes with and without frames", "[io]") {
+TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames [K03]", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(path);
@@ -97,8 +97,7 @@ TEST_CASE("tfrecord_writer: K03 it counts records, and bytes with and without fr
   }(dir / "a"));
 }
 
-TEST_CASE("tfrecord_writer: K34 a ZLIB file is what zlib.compress() makes of the plain one",
-          "[io]") {
+TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file [K34]", "[io]") {
   const temp_dir dir;
   for (int file = 0; file < 2; ++file) {
     const std::string expected = leat_test::zlib_deflated(
@@ -107,7 +106,7 @@ TEST_CASE("tfrecord_writer: K34 a ZLIB file is what zlib.compress() makes of the
   }
 }
 
-TEST_CASE("tfrecord_writer: the options of the compressor are those of the file", "[io]") {
+TEST_CASE("tfrecord_writer: passes the options of the compressor", "[io]") {
   const temp_dir dir;
   const texts records = {leat_test::prose(100'000)};
   const std::string stored =
@@ -132,7 +131,7 @@ TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression", "[i
   }
 }
 
-TEST_CASE("tfrecord_writer: after a flush the file holds the records so far", "[io]") {
+TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]") {
   const temp_dir dir;
   for (const compression c : formats) {
     for (const auto mode : {leat::deflate_flush::sync, leat::deflate_flush::full}) {
@@ -159,7 +158,7 @@ TEST_CASE("tfrecord_writer: after a flush the file holds the records so far", "[
   }
 }
 
-TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps what it likes", "[io]") {
+TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps its buffer", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     const leat::tfrecord_writer_options options{.compression_type = compression::gzip,
@@ -174,7 +173,7 @@ TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps what it li
   }(dir / "a"));
 }
 
-TEST_CASE("tfrecord_writer: K37 after a close only another close is allowed", "[io]") {
+TEST_CASE("tfrecord_writer: after a close only another close is allowed [K37]", "[io]") {
   const temp_dir dir;
   for (const compression c : formats) {
     leat::sync_wait([](std::string path, compression how) -> task<> {
@@ -196,7 +195,7 @@ TEST_CASE("tfrecord_writer: K37 after a close only another close is allowed", "[
 
 // K38 otherwise: the file of one that was not closed is not finished, since who dropped it may have
 // failed.
-TEST_CASE("tfrecord_writer: one that is dropped leaves what was there before", "[io]") {
+TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]") {
   const temp_dir dir;
   for (const compression c : formats) {
     dir.write("a", "before");

@@ -75,7 +75,7 @@ task<bool> has_index(std::string path) {
   co_return true;
 }
 
-TEST_CASE("tfrecord_writer: the index that it makes is that of a scan", "[io]") {
+TEST_CASE("tfrecord_writer: its index equals the index of a scan", "[io]") {
   const temp_dir dir;
   for (const std::size_t count : {0U, 1U, 127U, 128U, 129U, 1000U}) {
     leat::sync_wait(write_file(dir / "a", records(count)));
@@ -91,8 +91,7 @@ TEST_CASE("tfrecord_writer: the index that it makes is that of a scan", "[io]") 
   }
 }
 
-TEST_CASE("tfrecord_writer: an index without its file is not left, nor is that of a dropped one",
-          "[io]") {
+TEST_CASE("tfrecord_writer: leaves no index without its file or without a close", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(path, with_index());
@@ -124,8 +123,7 @@ task<> append(std::string path, texts all, leat::tfrecord_appender_options how, 
   if (close) co_await appender.close();
 }
 
-TEST_CASE("tfrecord_appender: the index that it makes is that of a scan, whatever stood there",
-          "[io]") {
+TEST_CASE("tfrecord_appender: its index equals the index of a scan for any old index", "[io]") {
   const temp_dir dir;
   for (const std::size_t before : {0U, 1U, 128U, 300U}) {
     for (const std::size_t more : {0U, 1U, 129U}) {
@@ -143,7 +141,7 @@ TEST_CASE("tfrecord_appender: the index that it makes is that of a scan, whateve
   CHECK(std::distance(begin(entries), end(entries)) == 2);
 }
 
-TEST_CASE("tfrecord_appender: the index of before is refused when it is left as it was", "[io]") {
+TEST_CASE("tfrecord_appender: an old index is refused after an append", "[io]") {
   const temp_dir dir;
   leat::sync_wait(write_file(dir / "a", records(20)));
   leat::sync_wait(append(dir / "a", records(1), {}));
@@ -151,7 +149,7 @@ TEST_CASE("tfrecord_appender: the index of before is refused when it is left as 
   CHECK_FALSE(leat::sync_wait(has_index(dir / "a")));
 }
 
-TEST_CASE("tfrecord_appender: dropped, it leaves no index", "[io]") {
+TEST_CASE("tfrecord_appender: leaves no index without a close", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed(records(20)));
   leat::sync_wait(append(path, records(20), append_with_index, false));
@@ -161,10 +159,7 @@ TEST_CASE("tfrecord_appender: dropped, it leaves no index", "[io]") {
 
 // --------------------------------------------------------- on a file system that fails and crashes
 
-TEST_CASE(
-    "tfrecord_writer: with an index the n-th call fails, for every n: a close that is tried "
-    "again makes both",
-    "[io]") {
+TEST_CASE("tfrecord_writer: a repeated close after any failed call writes file and index", "[io]") {
   const texts all = records(40);
   int failed = 0;
   bool reached = true;
@@ -190,8 +185,7 @@ TEST_CASE(
   CHECK(failed > 5);
 }
 
-TEST_CASE("sharded_tfrecord_writer: with indices the n-th call fails, for every n: all or nothing",
-          "[io]") {
+TEST_CASE("sharded_tfrecord_writer: any failed call leaves all files and indexes or none", "[io]") {
   for (const bool dealt : {false, true}) {
     std::set<std::size_t> outcomes;
     bool reached = true;
@@ -210,8 +204,7 @@ TEST_CASE("sharded_tfrecord_writer: with indices the n-th call fails, for every 
   }
 }
 
-TEST_CASE("tfrecord_appender: with an index the n-th call fails, for every n: both or neither",
-          "[io]") {
+TEST_CASE("tfrecord_appender: any failed call leaves records and index or neither", "[io]") {
   const std::string old_file = framed(records(20));
   const std::string new_file = old_file + framed(records(30));
   std::set<std::string> outcomes;
@@ -240,7 +233,7 @@ TEST_CASE("tfrecord_appender: with an index the n-th call fails, for every n: bo
   CHECK(outcomes.size() == 2);
 }
 
-TEST_CASE("tfrecord_appender: with an index a close that is tried again makes both", "[io]") {
+TEST_CASE("tfrecord_appender: a repeated close writes records and index", "[io]") {
   int failed = 0;
   bool reached = true;
   for (std::uint64_t n = 1; reached; ++n) {
@@ -274,8 +267,7 @@ TEST_CASE("tfrecord_appender: with an index a close that is tried again makes bo
   CHECK(failed > 5);
 }
 
-TEST_CASE("tfrecord_appender: after a crash at any point an index fits its file, or is refused",
-          "[io]") {
+TEST_CASE("tfrecord_appender: after any crash the index matches its file or is refused", "[io]") {
   const std::string old_file = framed(records(20));
   const std::string new_file = old_file + framed(records(30));
   std::set<std::string> outcomes;
@@ -312,8 +304,7 @@ TEST_CASE("tfrecord_appender: after a crash at any point an index fits its file,
   CHECK(outcomes.size() >= 2);
 }
 
-TEST_CASE("tfrecord_writer: after a crash at any point an index fits its file, or is refused",
-          "[io]") {
+TEST_CASE("tfrecord_writer: after any crash the index matches its file or is refused", "[io]") {
   const texts old_records = records(20);
   const texts new_records = records(45);
   std::set<std::string> outcomes;
