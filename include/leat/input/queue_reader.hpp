@@ -313,13 +313,12 @@ class queue_reader {
     const bool was_open = position.file_size != 0 || position.modified_ns != 0;
     if (!was_open) return;
     if (now.size != position.file_size || now.modified_ns != position.modified_ns) {
-      throw failure(
-          errc::failed_precondition,
-          name_ + ": cannot resume in " + current_work_ +
-              ": file has changed since the state was saved, " +
-              (now.size == position.file_size ? "its modification time differs"
-                                              : "it had " + std::to_string(position.file_size) +
-                                                    " bytes and has " + std::to_string(now.size)));
+      throw failure(errc::failed_precondition,
+                    name_ + ": cannot resume in " + current_work_ +
+                        ": file has changed since the state was saved: it had " +
+                        std::to_string(position.file_size) + " bytes and has " +
+                        std::to_string(now.size) +
+                        (now.size == position.file_size ? ", and another time" : ""));
     }
     reader.seek(position.offset, position.index);
   }

@@ -167,10 +167,10 @@ TEST_CASE("csv_decoder: refuses an invalid number [V15, V17]", "[codec]") {
 
 TEST_CASE("csv_decoder: refuses misplaced quotes and line ends [V18, V20, V28, V30, V34]",
           "[codec]") {
-  const auto place = [](std::string_view record) {
-    const std::string what = error_of({record}, {a_string, csv_column::optional("d")});
-    return what.substr(0, what.find(':'));
+  const auto said = [](std::string_view record) {
+    return error_of({record}, {a_string, csv_column::optional("d")});
   };
+  const auto place = [&](std::string_view record) { return said(record).substr(0, 25); };
   CHECK(place("a\"bc,") == "record 0, byte 2, field 0");
   CHECK(place("\"") == "record 0, byte 1, field 0");
   CHECK(place("x,\"abc") == "record 0, byte 3, field 1");
@@ -179,9 +179,6 @@ TEST_CASE("csv_decoder: refuses misplaced quotes and line ends [V18, V20, V28, V
   CHECK(place("\"1\"\n,") == "record 0, byte 3, field 0");
   CHECK(place(" \"a\",") == "record 0, byte 2, field 0");
   CHECK(place("\"a\" ,b") == "record 0, byte 3, field 0");
-  const auto said = [](std::string_view record) {
-    return error_of({record}, {a_string, csv_column::optional("d")});
-  };
   CHECK(leat_test::contains(said("1,2\n"), "line end in an unquoted field: enclose the field"));
   CHECK(leat_test::contains(said("a\"b,"), "quote in an unquoted field: enclose the field"));
   CHECK(leat_test::contains(said("\"a\"b\","), "quote in a quoted field: double it"));
@@ -242,17 +239,15 @@ TEST_CASE("csv_decoder: refuses invalid options [V25, V44]", "[codec]") {
   using leat_test::contains;
   CHECK(contains(refused({.select = {0}}), "csv_options::select has 1 fields for 2 columns"));
   CHECK(contains(refused({.select = {0}}, {an_int, an_int, an_int}), "1 fields for 3 columns"));
-  for (const std::size_t first : {std::size_t{1}, static_cast<std::size_t>(-1)}) {
-    CHECK(contains(refused({.select = {first, 0}}), "must be in strictly ascending order"));
-  }
+  CHECK(contains(refused({.select = {1, 0}}), "must be in strictly ascending order"));
+  CHECK(contains(refused({.select = {SIZE_MAX, 0}}), "must be in strictly ascending order"));
   CHECK(contains(refused({.select = {1, 1}}), "must be in strictly ascending order"));
   CHECK(contains(refused({.delimiter = '"'}), "csv_options::delimiter must not be a quote"));
   CHECK(contains(refused({.delimiter = '\n'}), "csv_options::delimiter must not be a quote"));
   CHECK(contains(refused({}, {}), "no columns: pass one or more"));
-  CHECK(contains(refused({}, {csv_column::required(dtype::int32, "a"), an_int}), "'a'"));
-  CHECK_FALSE(refused({}, {csv_column::required(dtype::int32, "a"),
-                           csv_column::required(dtype::int32, "a")})
-                  .empty());
+  const csv_column a = csv_column::required(dtype::int32, "a");
+  CHECK(contains(refused({}, {a, an_int}), "name all components or no component"));
+  CHECK(contains(refused({}, {a, a}), "two components have the name 'a': names must be unique"));
   CHECK(refused({.select = {1, 3}}).empty());
 }
 
