@@ -232,7 +232,7 @@ task<void> saver::state::recover() {
     warn(in_directory(options.latest_filename) +
          ": state file cannot be read: the saver uses the newest checkpoints of this program "
          "in the directory (" +
-         (newest.empty() ? "not found" : "the newest is " + newest) +
+         (newest.empty() ? "no checkpoint found" : "the newest is " + newest) +
          ") and never deletes the others");
   }
   if (!s && options.rank_directories.empty()) co_await report_unlisted();
