@@ -75,9 +75,9 @@ LEAT_TEST("sim: a check macro evaluates an awaited expression once", "[sim]") {
   CHECK(co_await count(n) == 2);
 }
 
-TEST_CASE("sim: run gives the task's result", "[sim]") { CHECK(leat::sim::run(give(7)) == 7); }
+TEST_CASE("sim: run() returns the task's result", "[sim]") { CHECK(leat::sim::run(give(7)) == 7); }
 
-TEST_CASE("sim: run throws the task's error", "[sim]") {
+TEST_CASE("sim: run() throws the task's error", "[sim]") {
   const auto fail = []() -> task<int> {
     throw leat::failure(leat::errc::data_loss, "gone");
     co_return 0;
