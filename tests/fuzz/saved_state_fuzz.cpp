@@ -244,7 +244,7 @@ task<void> check_reader(const texts& states, std::size_t some) {
     }
   } catch (const leat::failure& e) {
     require(e.code() == errc::invalid_argument || e.code() == errc::unimplemented);
-    require(std::string_view(e.what()).starts_with("fuzz: the state cannot be restored: "));
+    require(std::string_view(e.what()).starts_with("fuzz: state cannot be restored: "));
     co_return;
   }
   leat::indexed_reader_state left;
@@ -304,7 +304,7 @@ task<void> check_queue(const std::string& bytes, std::size_t some,
   const std::optional<refusal> refused = co_await refusal_of(restore);
   if (refused) {
     require(refused->code == errc::invalid_argument);
-    require(refused->what.starts_with("fuzz: the state cannot be restored: "));
+    require(refused->what.starts_with("fuzz: state cannot be restored: "));
     require(reader.serialize_state() == fresh);
     co_return;
   }
