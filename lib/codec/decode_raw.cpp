@@ -28,7 +28,7 @@ std::string values_text(dtype type) {
   return std::to_string(size_of(type)) + ", the size of " + std::string(to_string(type));
 }
 
-// How many bytes of each record become values.
+// Returns the number of bytes of each record that become values.
 std::size_t find_record_size(std::span<const byte_view> records, dtype type,
                              const raw_options& options) {
   if (type == dtype::string) throw_raw_error("type string is not supported: use a numeric type");

@@ -5,8 +5,8 @@
 
 namespace leat::detail {
 
-/// The beginning of some bytes as a message may show them: in quotes, at most 32 of them, what does
-/// not print as \xNN. Never a whole payload.
+/// Returns the beginning of some bytes for a message: in quotes, at most 32 bytes, others than
+/// printable ones as \xNN. It never shows a complete payload.
 [[nodiscard]] std::string excerpt(std::string_view bytes);
 
 }  // namespace leat::detail

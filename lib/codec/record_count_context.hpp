@@ -7,7 +7,7 @@
 
 namespace leat::detail {
 
-/// Decodes the records of one call: an error of one says how many there are.
+/// Decodes the records of one call and adds their number to an error.
 template <class Decode>
 decltype(auto) with_record_count(std::size_t records, Decode&& decode) {
   try {

@@ -13,14 +13,15 @@
 
 namespace leat::detail {
 
-/// Strings that become a tensor: collected one by one, of which nobody knows beforehand how many
-/// bytes they are.
+/// Strings that become a tensor. They are collected one by one, and their total size is not known
+/// in advance.
 class string_column {
  public:
-  /// Texts that are added where room was made for all of them: without a look at the column.
+  /// Appends texts to reserved memory without access to the column.
   class addition {
    public:
-    /// `readable`: bytes from the first of the text on that can be read, which may be more.
+    /// `readable`: the number of bytes from the first byte of the text on that can be read; may
+    /// exceed the text.
     void add(std::string_view text, std::size_t readable = 0) noexcept {
       if (text.size() <= at_once && readable >= at_once) {
         std::memcpy(bytes_ + used_, text.data(), at_once);  // no call, and no loop
@@ -46,8 +47,8 @@ class string_column {
     finish(more);
   }
 
-  /// Makes room for so many texts, of so many bytes in all or less. None of them is there before
-  /// finish().
+  /// Reserves memory for `count` texts of at most `size` bytes in total. They become part of the
+  /// column by finish().
   [[nodiscard]] addition begin(std::size_t count, std::size_t size) {
     grow(bytes_, bytes_capacity_, used_, size + at_once);
     grow(ends_, ends_capacity_, count_, count);
@@ -62,7 +63,7 @@ class string_column {
     count_ = static_cast<std::size_t>(more.end_ - ends_.get());
   }
 
-  /// Takes the last ones away.
+  /// Removes the last texts.
   void drop_last(std::size_t count) noexcept {
     count_ -= count;
     used_ = count_ == 0 ? 0 : static_cast<std::size_t>(ends_[count_ - 1]);
@@ -70,7 +71,7 @@ class string_column {
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// Precondition: as many were added as the shape has. Errors: std::bad_alloc.
+  /// Precondition: the shape has as many texts as were added. Errors: std::bad_alloc.
   [[nodiscard]] tensor take(shape s) const {
     tensor all = tensor_builder::strings(std::move(s), used_);
     if (count_ == 0) return all;
@@ -82,7 +83,7 @@ class string_column {
  private:
   static constexpr std::size_t at_once = 16;
 
-  // Not std::vector, which would clear what it grows by.
+  // Not std::vector, which would clear new memory.
   template <class T>
   static void grow(std::unique_ptr<T[]>& all, std::size_t& capacity, std::size_t used,
                    std::size_t by) {

@@ -6,7 +6,7 @@ namespace leat::detail {
 namespace {
 
 std::uint64_t checked(std::optional<std::int64_t> num_epochs, std::string_view owner) {
-  if (!num_epochs) return UINT64_MAX;  // more than any program lives
+  if (!num_epochs) return UINT64_MAX;  // more than any program counts
   if (*num_epochs > 0) return static_cast<std::uint64_t>(*num_epochs);
   throw failure(errc::invalid_argument, std::string(owner) + ": num_epochs is " +
                                             std::to_string(*num_epochs) +
@@ -19,7 +19,7 @@ epoch_limit::epoch_limit(std::optional<std::int64_t> num_epochs, std::string_vie
     : count_(checked(num_epochs, owner)) {}
 
 std::optional<std::uint64_t> epoch_limit::next() noexcept {
-  // relaxed: a counter, which orders nothing else.
+  // relaxed: the counter orders nothing else.
   std::uint64_t begun = begun_.load(std::memory_order_relaxed);
   do {
     if (begun == count_) return std::nullopt;

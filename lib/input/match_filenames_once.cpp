@@ -23,7 +23,8 @@ struct match_filenames_once::state {
 
   const paths patterns;
   const match_options options;
-  // One item: the paths, once they are known. Who has taken it out looks them up or copies them.
+  // One item: the paths, once they are known. The task that has taken it searches, or copies the
+  // paths.
   fifo_queue<std::optional<paths>> found{1, "match_filenames_once"};
 };
 

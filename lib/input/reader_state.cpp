@@ -22,7 +22,7 @@ enum field : protozero::pbf_tag_type {
   left = 10,
 };
 
-// What is wrong with a state; null when nothing is.
+// Returns the reason why a state is invalid, or null.
 const char* find_fault(const reader_state& s) noexcept {
   if (s.work_started < s.work_finished) return "more files were finished than started";
   const std::uint64_t open = s.work_started - s.work_finished;
@@ -44,7 +44,7 @@ void read_field(protozero::pbf_reader& message, reader_state& s) {
     throw protozero::unknown_pbf_wire_type_exception();
   }
   const std::uint64_t value = message.get_uint64();
-  // Nobody counts so far; the time may be before 1970.
+  // No counter reaches this value; the time may be before 1970.
   if (value > INT64_MAX && number != modified) throw protozero::invalid_tag_exception();
   switch (number) {
     case started: s.work_started = value; break;
@@ -73,7 +73,7 @@ std::string reader_state::to_bytes() const {
   add(produced, num_records_produced);
   if (!current_work.empty()) message.add_string(current, current_work);
   if (at) {
-    message.add_uint64(offset, at->offset);  // also 0: it shows that there is a position
+    message.add_uint64(offset, at->offset);  // also 0: the field marks that there is a position
     add(index_in_file, at->index);
     add(file_size, at->file_size);
     add(modified, static_cast<std::uint64_t>(at->modified_ns));

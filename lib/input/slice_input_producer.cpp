@@ -19,7 +19,7 @@ std::string column_name(const tensor_tuple& columns, std::size_t i) {
   throw failure(errc::invalid_argument, "producer '" + producer + "': " + why);
 }
 
-// What the rows are, if the columns have the same number of them.
+// Returns the spec of the rows, if all columns have the same number of rows.
 element_spec spec_of_rows(const tensor_tuple& columns, const std::string& producer) {
   if (columns.empty()) refuse_rows(producer, "no columns: pass one or more");
   std::vector<component_spec> components;

@@ -23,7 +23,7 @@ namespace {
 
 // ------------------------------------------------------------------------------------------ nodes
 
-// What a schema or an array owns. Children that were moved out are released by who has them.
+// The memory of a schema or an array. The consumer releases children that it has moved out.
 template <class Struct>
 struct node {
   std::vector<Struct> children;
@@ -50,7 +50,7 @@ struct array_node : node<arrow_array> {
   const void* buffers[3] = {};
 };
 
-// Makes `node` what `out` has in its hand.
+// Passes ownership of `out` to `node`.
 template <class Struct, class Node>
 void own(Struct& out, std::unique_ptr<Node> n) {
   for (Struct& child : n->children) n->child_pointers.push_back(&child);
@@ -63,7 +63,7 @@ void own(Struct& out, std::unique_ptr<Node> n) {
   };
 }
 
-// A schema and its array, which are released unless they are handed over.
+// A schema and its array, which are released unless they are exported.
 struct column {
   arrow_schema schema;
   arrow_array array;
@@ -129,7 +129,7 @@ const char* format_of(dtype type) {
   throw_arrow_error("unknown dtype");
 }
 
-// One bit for each byte, the lowest first.
+// Packs bytes into bits, the lowest first.
 tensor packed(std::span<const bool> values) {
   tensor bits(dtype::uint8, {static_cast<std::int64_t>((values.size() + 7) / 8)});
   const auto out = bits.mutable_values<std::uint8_t>();
@@ -139,9 +139,9 @@ tensor packed(std::span<const bool> values) {
   return bits;
 }
 
-// `length` values that have no parts.
+// An array of `length` values without children.
 column leaf(std::string name, dtype type, std::int64_t length, const tensor& t) {
-  static constexpr std::int64_t no_offsets[1] = {0};  // also of no string there is one
+  static constexpr std::int64_t no_offsets[1] = {0};  // an array of no strings also has one offset
   column_builder p;
   p.schema->format = format_of(type);
   p.schema->name = std::move(name);
@@ -169,7 +169,8 @@ column make_list(std::string name, std::int64_t size, std::int64_t length, colum
   return std::move(p).make(length, 1);
 }
 
-// Lists in lists, one for each of the dimensions. `length`: of the outermost together.
+// Nested lists, one level per dimension. `length`: the total number of lists at the outermost
+// level.
 column nested(std::string name, const tensor& t, std::span<const std::int64_t> dimensions,
               std::int64_t length) {
   const bool is_complex = t.type() == dtype::complex64 || t.type() == dtype::complex128;
@@ -202,7 +203,7 @@ void append(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Key and value as the specification wants them: each with its size in front.
+// Key and value in the format of the specification: each with its size before it.
 std::string make_metadata(const tensor& dense_shape) {
   const std::int32_t count = 1;
   std::string out(reinterpret_cast<const char*>(&count), sizeof count);
@@ -211,7 +212,7 @@ std::string make_metadata(const tensor& dense_shape) {
   return out;
 }
 
-// Where each row begins among the values, and where the last one ends.
+// The offset of each row among the values, and the end of the last row.
 tensor row_offsets(const sparse_tensor& s, std::int64_t rows) {
   tensor offsets(dtype::int64, {rows + 1});
   const auto out = offsets.mutable_values<std::int64_t>();
@@ -241,7 +242,7 @@ column sparse(std::string name, const sparse_tensor& s, std::int64_t rows) {
   return std::move(p).make(rows, 2);
 }
 
-// `child(i)` makes one of `count` columns.
+// `child(i)` creates column i of `count` columns.
 template <class Child>
 void export_struct(std::size_t count, std::int64_t rows, Child child, arrow_schema& schema,
                    arrow_array& array) {

@@ -15,7 +15,7 @@ namespace {
   throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
 }
 
-// Columns with names in the order of these; without, as they are.
+// Sorts named columns by name; columns without names keep their order.
 std::vector<column_spec> in_order(std::vector<column_spec> columns) {
   if (columns.empty() || columns[0].name.empty()) return columns;
   std::sort(columns.begin(), columns.end(),
@@ -31,7 +31,7 @@ std::vector<column_spec> dense_columns(const element_spec& elements) {
   return columns;
 }
 
-// The components in which the columns travel: of one element, or of a batch of them.
+// The components that store the columns: of one element, or of a batch.
 element_spec components(const std::vector<column_spec>& columns, bool batched) {
   std::vector<component_spec> all;
   for (const column_spec& c : columns) {
@@ -72,7 +72,7 @@ std::shared_ptr<const detail::column_layout> make_layout(const std::vector<colum
   return layout;
 }
 
-// What a spec says of a column: "sparse float32 [?] 'words'".
+// The text of a column: "sparse float32 [?] 'words'".
 std::string text(const column_spec& c) {
   std::string out = c.sparse ? "sparse " : "";
   out += std::string(to_string(c.type)) + ' ' + to_string(c.shape);
@@ -135,7 +135,7 @@ void batch_spec::check(tensor_tuple& element, std::string_view owner) const {
   }
 }
 
-// How many rows the columns of a batch have.
+// Returns the number of rows of the columns of a batch.
 std::size_t batch_spec::count_rows(const tensor_tuple& batch, std::string_view owner) const {
   const auto rows = [&](std::size_t i) {
     const auto& slot = layout_->slots[i];
@@ -191,7 +191,7 @@ std::vector<tensor_tuple> batch_spec::rows(tensor_tuple batch,
   return result;
 }
 
-// That an element can be stacked; its dense components are looked at when that is done.
+// Checks that an element can be stacked; its dense components are checked while they are stacked.
 void batch_spec::require_components(const tensor_tuple& element) const {
   bool right = element.count() == elements_.count();
   for (const auto& slot : layout_->slots) {
@@ -224,7 +224,7 @@ column_batch batch_spec::stack(std::span<const tensor_tuple> elements) const {
 
 namespace {
 
-// How two specs differ that cannot be joined; empty when they can.
+// Returns the difference of two specs that cannot be joined; empty if they can.
 std::string difference(const batch_spec& a, const batch_spec& b) {
   if (a.count() != b.count()) return "their number of columns";
   for (std::size_t i = 0; i < a.count(); ++i) {

@@ -60,7 +60,7 @@ dtype imported(const dl_data_type& type) {
 
 // ----------------------------------------------------------------------------------------- export
 
-// What an exported tensor owns, and what it is seen as.
+// The owned tensor of an export, and the view of it that other libraries see.
 template <class Managed>
 struct exported_tensor {
   Managed managed;

@@ -105,7 +105,7 @@ element_spec::element_spec(std::vector<component_spec> components)
   }
 }
 
-// The components of an element whose names are not the very ones of this spec.
+// Reorders the components of an element whose names are not in the order of this spec.
 tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_view owner) const {
   if (!names_) {
     throw_element_error(owner, "components have the names " + list(element.names()) +
@@ -124,8 +124,8 @@ tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_vie
   return {std::move(components), names_};
 }
 
-// What makes a tuple an element or a batch is up to `check`; what makes it one of this spec is
-// here.
+// `check` decides whether the tuple is a valid element or batch; this function handles the names
+// and the number of components.
 template <class Check>
 void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
                                   Check check) const {

@@ -16,7 +16,7 @@ std::string text(std::span<const std::int64_t> dimensions) {
   return out + ']';
 }
 
-// The product of the dimensions, of which unknown ones count as one.
+// Returns the product of the dimensions; unknown ones count as one.
 std::size_t checked_count(std::span<const std::int64_t> dimensions, std::int64_t lowest) {
   std::int64_t count = 1;
   bool fits = true;
@@ -88,7 +88,8 @@ std::string to_string(const partial_shape& s) {
 
 namespace {
 
-// Dimension by dimension: the first where both agree, else what `differing` makes of the two.
+// Combines two shapes by dimension: takes the first if both agree, otherwise the result of
+// `differing`.
 template <class Differing>
 partial_shape combined(const partial_shape& a, const partial_shape& b, Differing differing) {
   detail::dimension_list dimensions(a.rank());

@@ -13,7 +13,7 @@
 
 namespace leat::detail {
 
-/// A sparse value, or a batch of them, as it stands in a tuple.
+/// A sparse value, or a batch of them, as components of a tuple.
 struct sparse_view {
   sparse_view(const tensor_tuple& t, std::size_t first) noexcept
       : indices(t[first]), values(t[first + 1]), dense_shape(t[first + 2]) {}
@@ -23,16 +23,16 @@ struct sparse_view {
   const tensor& dense_shape;
 };
 
-/// What is wrong with a sparse value whose components have the right types and ranks: a sentence,
-/// empty when nothing is. `rising`: the first number of the indices must not fall.
+/// Returns what is wrong with a sparse value whose components have valid types and ranks; empty if
+/// it is valid. `rising`: the first number of the indices must not decrease.
 std::string sparse_error(const sparse_view& s, const partial_shape& dense_shape, bool rising);
 
-/// The rows of a batch of sparse values, which has nothing wrong in it.
+/// The rows of a valid batch of sparse values.
 class sparse_rows {
  public:
   explicit sparse_rows(const sparse_view& batch);
 
-  /// Adds the three components of a row to `to`. Rows are asked for in rising order.
+  /// Adds the three components of a row to `to`. Rows must be requested in ascending order.
   void add(std::int64_t row, std::vector<tensor>& to);
 
  private:
@@ -42,8 +42,8 @@ class sparse_rows {
   std::size_t next_ = 0;
 };
 
-/// Adds the three components of a batch to `to`: of the sparse values, of one type and so many
-/// dimensions, that stand in the elements from component `first` on.
+/// Adds the three components of a batch to `to`. It consists of the sparse values of one type and
+/// rank that are at the components `first` to `first` + 2 of the elements.
 void stack_sparse(std::span<const tensor_tuple> elements, std::size_t first, dtype type,
                   std::size_t rank, std::vector<tensor>& to);
 

@@ -67,7 +67,7 @@ class string_writer {
   char* const text_;
   const std::size_t count_;
   std::size_t written_ = 0;  // strings
-  std::int64_t size_ = 0;    // of them, in bytes
+  std::int64_t size_ = 0;    // their size in bytes
 };
 
 // Calls write(writer) with the writer for the type of `to`.
@@ -117,7 +117,7 @@ void for_each_range(const std::int64_t* small, const std::int64_t* large, std::s
 template <class Writer>
 void write_padded(Writer& writer, const tensor& t, dimensions large, std::size_t block,
                   std::size_t to) {
-  if (t.count() == block) {  // and so of the same shape
+  if (t.count() == block) {  // and therefore has the same shape
     writer.add(t, 0, block, to);
     return;
   }
@@ -146,7 +146,7 @@ void check_row(const tensor& row, std::size_t index, const component_spec& spec)
   }
 }
 
-// Stacks `count` rows; `row(i)` is one. `spec` knows the rank.
+// Stacks `count` rows; `row(i)` returns one. `spec` has a known rank.
 template <class Row>
 tensor stack_rows(std::size_t count, Row row, const component_spec& spec) {
   const std::size_t rank = spec.shape.rank();

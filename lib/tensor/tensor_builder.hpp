@@ -9,9 +9,10 @@
 
 namespace leat::detail {
 
-/// Tensors whose values are still to be written, for those who write all of them.
+/// Creates tensors whose values are not written yet; the caller writes all of them.
 struct tensor_builder {
-  /// The size of `count` strings' offsets, rounded up so that the bytes behind them are aligned.
+  /// The size of the offsets of `count` strings, rounded up so that the bytes after them are
+  /// aligned.
   static std::size_t size_of_offsets(std::size_t count) {
     const std::size_t mask = aligned_bytes::alignment - 1;
     return ((count + 1) * sizeof(std::int64_t) + mask) & ~mask;
@@ -36,11 +37,11 @@ struct tensor_builder {
     return t;
   }
 
-  /// Of values that stand in memory of just their size.
+  /// Creates a tensor from memory of exactly the size of its values.
   static tensor from_bytes(dtype type, shape s, aligned_bytes bytes) noexcept {
     return {type, std::move(s), std::move(bytes)};
   }
-  /// The same values in another shape of as many; they are shared.
+  /// Returns a tensor that shares the values in another shape of the same count.
   static tensor in_shape(const tensor& t, shape s) noexcept {
     return {t.type_, std::move(s), t.bytes_};
   }

@@ -18,16 +18,17 @@ namespace leat::detail {
 tensor stack_component(std::span<const tensor_tuple> elements, std::size_t c,
                        const component_spec& spec);
 
-/// The values of component `c` of the elements, one behind the other: [n].
+/// Concatenates the values of component `c` of the elements: [n].
 tensor concatenate_component(std::span<const tensor_tuple> elements, std::size_t c, dtype type);
 
-/// As many values as `row` has, from value `first` on, with memory of their own.
+/// Copies as many values as `row` has, from value `first` on.
 tensor copy_values(const tensor& from, const shape& row, std::size_t first);
 
-/// The shape of a row of a batch. Errors: invalid_argument for a scalar.
+/// Returns the shape of a row of a batch. Errors: invalid_argument for a scalar.
 shape row_shape(const tensor& batch);
 
-/// An empty list with room for `count` rows. A batch of rows without values may claim any number.
+/// Returns an empty list with capacity for `count` rows. A batch of rows without values may declare
+/// any number of rows.
 template <class T>
 std::vector<T> reserved_vector(std::size_t count) {
   std::vector<T> rows;

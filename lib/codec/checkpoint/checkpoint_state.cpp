@@ -63,7 +63,7 @@ bool is_word(char c) noexcept {
 }
 bool is_number(char c) noexcept { return is_word(c) || c == '.' || c == '+' || c == '-'; }
 
-// A digit of this base; at least the base for what is none.
+// Returns the value of a digit of any base up to 16; at least the base for other characters.
 unsigned hex_digit(char c) noexcept {
   if (is_digit(c)) return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
@@ -150,13 +150,13 @@ class parser {
     }
     double value = 0;
     if (digits.empty() || is_hex || detail::parse_number(digits, value) != detail::parsed::ok ||
-        !std::isfinite(value)) {  // no time is that
+        !std::isfinite(value)) {  // not a valid time
       throw_error("expected a number, found " + (all.empty() ? next_text() : detail::excerpt(all)));
     }
     return value;
   }
 
-  // Neighbours are one string.
+  // Adjacent strings are one string.
   std::string take_string() {
     std::string value;
     skip_space();

@@ -18,7 +18,7 @@ using detail::max_file_size;
 
 namespace {
 
-// As in a PNG file: a transfer that takes it for text changes it.
+// As in a PNG file: a transfer that treats the file as text changes these bytes.
 constexpr std::string_view checkpoint_magic = "\x89LCK\r\n\x1a\n";
 
 // Offsets of the numbers in the header, the same in all versions.
@@ -33,9 +33,9 @@ struct header_offset {
   };
 };
 
-// Of an entry, beside its texts: their two sizes, element size, offset, size, checksum.
+// Sizes of an entry without its texts: two text sizes, element size, offset, size, checksum.
 constexpr std::size_t entry_size = 2 + 2 + 4 + 8 + 8 + 4;
-// Of the identity, beside its text.
+// Size of the identity without its text.
 constexpr std::size_t identity_size = 2;
 
 [[noreturn]] void throw_malformed_checkpoint(const std::string& what) {
@@ -84,7 +84,7 @@ std::uint64_t size_of_table(const checkpoint_table& t) noexcept {
 
 // ---- Reading.
 
-// What is left of the table. Its checksum was right: only who made it up gets beyond the end.
+// The rest of the table. Its checksum is valid, so only a crafted table can exceed its end.
 class reader {
  public:
   explicit reader(byte_view rest) noexcept : rest_(rest) {}

@@ -10,7 +10,7 @@
 namespace leat {
 namespace {
 
-// Of a record: of its key, or the hash of its key, and the hash of its bytes.
+// The hash of a record: of its key, or the hash of its key, and the hash of its bytes.
 detail::hash128 hash_of(const detail::hash128& key, byte_view record) noexcept {
   const detail::hash128 bytes = detail::murmur3(record);
   const std::array<std::uint64_t, 4> both = {key.low, key.high, bytes.low, bytes.high};

@@ -33,7 +33,7 @@ hash128 murmur3(byte_view bytes, std::uint32_t seed) noexcept {
     high ^= scramble_high(load_little_endian<std::uint64_t>(bytes.data() + 8));
     high = (std::rotl(high, 31) + low) * 5 + 0x38495AB5;
   }
-  // Bytes that are not there are 0, and a block of 0 changes nothing.
+  // Missing bytes are 0, and a block of zeros changes nothing.
   std::array<std::byte, block> rest{};
   if (!bytes.empty()) std::memcpy(rest.data(), bytes.data(), bytes.size());
   low ^= scramble_low(load_little_endian<std::uint64_t>(rest.data()));

@@ -14,7 +14,7 @@ struct hash128 {
   friend bool operator==(const hash128&, const hash128&) = default;
 };
 
-/// MurmurHash3_x64_128. Not for what an adversary may have chosen.
+/// MurmurHash3_x64_128. Not for data that an adversary may choose.
 ///
 /// Cost: some 10 ns and 0.2 ns a byte.
 /// Source: Austin Appleby, SMHasher, MurmurHash3.cpp; in the public domain.

@@ -28,11 +28,11 @@ bool looks_like_zlib(byte_view bytes) noexcept {
   return header.feed(bytes[1]) == detail::deflate_header::status::complete && block;
 }
 
-// Of a window of 32 KiB, which is what nearly all that write zlib take.
+// The size of a window of 32 KiB, which nearly all writers of zlib use.
 bool has_usual_window(byte_view bytes) noexcept { return at(bytes, 0) == 0x78; }
 
-// How far these bytes, the first ones of a zlib stream perhaps, can be inflated: truncated when
-// nothing speaks against it.
+// Inflates the first bytes of a possible zlib stream. Returns `truncated` if nothing contradicts
+// it.
 inflate_status try_to_inflate(byte_view bytes) {
   byte_view in = bytes.first(std::min(bytes.size(), compression_sample_size));
   inflater trial(compression::zlib);
@@ -45,7 +45,7 @@ inflate_status try_to_inflate(byte_view bytes) {
   return trial.finish().status;
 }
 
-// What is as long as a sample need not be whole.
+// Data as long as a sample may be incomplete.
 bool inflates_as_zlib(byte_view bytes) {
   const inflate_status end = try_to_inflate(bytes);
   return end == inflate_status::complete ||

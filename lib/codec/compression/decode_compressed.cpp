@@ -8,7 +8,7 @@
 namespace leat {
 namespace {
 
-// Inflates whole streams, one after the other.
+// Inflates complete streams, one after another.
 class one_shot_inflater {
  public:
   one_shot_inflater(compression type, const inflate_options& options) {

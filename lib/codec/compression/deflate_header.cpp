@@ -7,7 +7,7 @@
 namespace leat::detail {
 namespace {
 
-// Flags of RFC 1952. The first says that it is probably text, and changes nothing.
+// Flags of RFC 1952. The first marks probable text and has no effect.
 constexpr unsigned has_checksum = 2;
 constexpr unsigned has_extra = 4;
 constexpr unsigned has_name = 8;
@@ -70,7 +70,7 @@ deflate_header::status deflate_header::feed_fixed(unsigned value) noexcept {
   return index_ < gzip_fixed_size ? status::more : enter_field_after(field::fixed);
 }
 
-// Behind `f` comes the next of those fields that there are.
+// Returns the next field after `f` that the header has.
 deflate_header::status deflate_header::enter_field_after(field f) noexcept {
   index_ = 0;
   number_ = 0;

@@ -7,8 +7,8 @@
 
 namespace leat::detail {
 
-/// Reads the header of a gzip member or of a zlib stream, byte by byte: it may be cut anywhere, and
-/// the names in it have any length.
+/// Reads the header of a gzip member or of a zlib stream byte by byte, because it may be split
+/// anywhere and its names have any length.
 class deflate_header {
  public:
   enum class status : std::uint8_t { more, complete, bad, dictionary };
@@ -32,7 +32,7 @@ class deflate_header {
   field field_ = field::fixed;
   unsigned flags_ = 0;
   unsigned index_ = 0;   // in the field
-  unsigned number_ = 0;  // what the field has so far, little-endian
+  unsigned number_ = 0;  // value of the field so far, little-endian
   std::uint32_t crc_ = 0;
 };
 

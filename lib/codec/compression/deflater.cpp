@@ -13,10 +13,10 @@
 namespace leat {
 namespace {
 
-// zlib counts what it is given in 32 bits.
+// zlib counts its input and output in 32 bits.
 constexpr std::size_t largest_span = std::size_t{1} << 30;
 
-constexpr int gzip_header = 16;  // beside the window's bits
+constexpr int gzip_header = 16;  // added to the window bits
 
 int to_zlib_strategy(deflate_strategy s) noexcept {
   switch (s) {
@@ -60,7 +60,7 @@ void check_options(compression format, const deflate_options& options) {
 
 }  // namespace
 
-// zlib's part of it points back to this: it stays where it is.
+// zlib's state points back to this object, so it must not move.
 struct deflater::state {
   state(compression format, const deflate_options& o) {
     const int header = format == compression::gzip ? gzip_header : 0;
@@ -106,7 +106,7 @@ deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
   const byte_view part = in.first(std::min(in.size(), largest_span));
   const bool is_last = part.size() == in.size();
   const auto room = static_cast<uInt>(std::min(out.size(), largest_span));
-  // zlib only reads its input.
+  // zlib does not change its input.
   s.stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(part.data()));
   s.stream.avail_in = static_cast<uInt>(part.size());
   s.stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -117,7 +117,7 @@ deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
   deflate_result r;
   r.consumed = part.size() - s.stream.avail_in;
   r.produced = room - s.stream.avail_out;
-  // zlib says that a flush is complete by leaving some of the output.
+  // zlib reports a complete flush by leaving some of the output unused.
   r.done = is_last && (flush == deflate_flush::finish ? s.finished : s.stream.avail_out > 0);
   s.consumed += r.consumed;
   s.produced += r.produced;

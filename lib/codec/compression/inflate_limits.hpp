@@ -4,7 +4,7 @@
 
 namespace leat::detail {
 
-// Names the limit that is 0, which none may be; null: none is.
+// Names a limit that is 0, which is invalid. Returns null if there is none.
 [[nodiscard]] inline const char* zero_limit(const inflate_options& o) noexcept {
   if (o.max_empty_members == 0) return "inflate_options::max_empty_members is 0, must be 1 or more";
   if (o.max_ratio == 0) return "inflate_options::max_ratio is 0, must be 1 or more";

@@ -72,17 +72,17 @@ struct inflater::state {
   void begin(compression f) noexcept;
   inflate_result run(byte_view in, std::span<std::byte> out) noexcept;
 
-  // Where in the stream the next byte is expected to belong to.
+  // The part of the stream that the next byte belongs to.
   enum class part : std::uint8_t { header, body, trailer, between };
 
-  // What run() works on, and gives.
+  // The arguments of run() and its result.
   struct call {
     byte_view in;
     std::span<std::byte> out;
     inflate_result result;
   };
 
-  // Each goes on until its part has ended: true; or the call has: false.
+  // Each returns true if its part has ended, or false if the call has to end.
   bool run_header(call& c) noexcept;
   bool run_body(call& c) noexcept;
   bool run_trailer(call& c) noexcept;
@@ -96,16 +96,16 @@ struct inflater::state {
   inflate_options options;
   compression format = compression::gzip;
   part at = part::header;
-  inflate_result failure;  // the first one; need_input: none
+  inflate_result failure;  // the first corruption; need_input if there is none
   std::uint64_t consumed = 0;
   std::uint64_t produced = 0;
   std::uint64_t members = 0;
-  std::uint64_t empty_members = 0;  // the last ones, in a row
+  std::uint64_t empty_members = 0;  // consecutive empty members
   std::uint64_t member_begin = 0;   // compressed offset
   std::uint64_t member_output = 0;  // bytes of this member
   std::array<std::byte, gzip_trailer_size> trailer{};
   std::size_t trailer_size = 0;
-  std::size_t held_taken = 0;  // of the bytes behind the end that the engine has seen before
+  std::size_t held_taken = 0;  // bytes after the end that the engine has already read
   detail::deflate_header header;
   detail::raw_inflater engine;
 };
@@ -134,7 +134,7 @@ inflate_result inflater::state::run(byte_view in, std::span<std::byte> out) noex
   }
   c.result.consumed = in.size() - c.in.size();
   c.result.produced = out.size() - c.out.size();
-  // Until the next call, the caller may use the buffer for something else.
+  // The caller may use the buffer until the next call.
   if (c.result.produced == 0) engine.forget_output();
   if (c.result.failed()) {
     failure = c.result;
@@ -149,7 +149,7 @@ bool inflater::state::end_call(call& c, inflate_status end, std::uint64_t offset
   return false;
 }
 
-// The next byte that is not deflate's.
+// Returns the next byte after the deflate stream.
 bool inflater::state::take(call& c, std::byte& b) noexcept {
   const byte_view held = engine.after_end();
   if (held_taken < held.size()) {
@@ -186,7 +186,7 @@ bool inflater::state::run_header(call& c) noexcept {
   return false;
 }
 
-// Bytes of output that one run may give.
+// Returns the number of bytes that one run may output.
 std::uint64_t inflater::state::output_limit(const call& c) const noexcept {
   return std::min<std::uint64_t>(std::min(c.out.size(), detail::raw_inflater::largest_span),
                                  options.max_output - produced);
@@ -194,7 +194,7 @@ std::uint64_t inflater::state::output_limit(const call& c) const noexcept {
 
 bool inflater::state::run_body(call& c) noexcept {
   if (c.out.empty()) return end_call(c, inflate_status::output_full, consumed);
-  // At the limit a byte of our own shows whether there would be more.
+  // At the limit, one byte of a private buffer detects further output.
   std::byte beyond{};
   const auto allowed = static_cast<std::size_t>(output_limit(c));
   const bool at_limit = allowed == 0;
@@ -219,7 +219,7 @@ bool inflater::state::run_body(call& c) noexcept {
   if (c.out.empty()) return end_call(c, inflate_status::output_full, consumed);
   if (!at_limit && step.produced == allowed) return true;  // there may be more
   if (c.in.empty()) return end_call(c, inflate_status::need_input, consumed);
-  // An engine that neither takes nor gives anything will not do so the next time.
+  // An engine that neither consumes nor outputs anything will not do so the next time.
   if (step.consumed + step.produced > 0) return true;
   return end_call(c, inflate_status::bad_data, consumed - engine.unread());
 }
@@ -256,7 +256,7 @@ bool inflater::state::check(call& c, inflate_status end, std::uint32_t expected,
   return end_call(c, end, consumed - trailer_size);
 }
 
-// Behind gzip members come zeros, or another member.
+// Zeros or another member follow gzip members.
 bool inflater::state::run_between(call& c) noexcept {
   for (std::byte b; take(c, b);) {
     if (format == compression::zlib) {

@@ -6,11 +6,11 @@
 namespace leat::detail {
 
 void raw_inflater::begin(compression format) noexcept {
-  // A corrupt stream may lead to places of its tables that no code has set, and copy over a
-  // distance of 0 what its history held before: let both be empty, not what another stream left.
-  // The history is most of the engine. Members of a gzip file may have no output: what such a one
-  // cannot have written is not cleared again.
-  constexpr std::size_t beyond = 4096;  // more than the engine writes beyond what it delivers
+  // A corrupt stream may use entries of its tables that no code has set, and copy bytes from its
+  // history that it never wrote. Both must be empty, not left over from another stream. The history
+  // is most of the engine. Members of a gzip file may have no output, so only the part that the
+  // last stream can have written is cleared.
+  constexpr std::size_t beyond = 4096;  // more than the engine writes beyond its output
   if (begun_ && ended_ && written_ < sizeof engine_.tmp_out_buffer - beyond) {
     auto* const begin = reinterpret_cast<std::byte*>(&engine_);
     auto* const history = reinterpret_cast<std::byte*>(engine_.tmp_out_buffer);
@@ -28,8 +28,8 @@ void raw_inflater::begin(compression format) noexcept {
   forget();
 }
 
-// A corrupt stream may copy over a distance of 0 what stood in the room before: nothing of somebody
-// else's is to come out. What goes on where the last run has stopped was cleared for that one.
+// A corrupt stream may copy the previous contents of the output. They must not be exposed. Output
+// that continues where the last run stopped was already cleared.
 void raw_inflater::clear(std::span<std::byte> out) noexcept {
   std::byte* const end = out.data() + out.size();
   const bool goes_on = out.data() == next_out_;
@@ -57,7 +57,7 @@ raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noe
   ended_ = result.ended;
   std::ptrdiff_t consumed = engine_.next_in - next_in;
   if (result.ended) {
-    // Newer versions have gone back themselves, also in front of this input.
+    // Newer versions have already gone back, even before the beginning of this input.
     consumed -= static_cast<std::ptrdiff_t>(unread());
     after_end_ = consumed < 0 ? static_cast<std::size_t>(-consumed) : 0;
     std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - after_end_),

@@ -6,11 +6,11 @@
 namespace leat::detail {
 namespace {
 
-// Bytes of the line end between the end of a record and the next one, of which these two may look
-// at all; npos: there is something else between them.
+// Bytes of the line end between the end of a record and the next record. Only these two bytes may
+// be read. npos if other bytes are between them.
 std::size_t line_end_before(const char* end, const char* next) noexcept {
   const std::size_t size = reinterpret_cast<std::uintptr_t>(next) -
-                           reinterpret_cast<std::uintptr_t>(end);  // very large: it is before
+                           reinterpret_cast<std::uintptr_t>(end);  // very large if it is before
   const bool is_line_end =
       size == 0 || (size == 1 && end[0] == '\n') || (size == 2 && end[0] == '\r' && end[1] == '\n');
   return is_line_end ? size : std::string_view::npos;
@@ -27,7 +27,7 @@ std::size_t csv_block::take(std::span<const std::string_view> records) {
   return count;
 }
 
-// An empty record has no field at all, and is for others.
+// An empty record has no field; csv_splitter handles it.
 std::size_t csv_block::count_together(std::span<const std::string_view> records) noexcept {
   between_ = 0;
   const char* const begin = records[0].data();
@@ -58,7 +58,7 @@ bool csv_block::find_fields() {
 #endif
 }
 
-// As many in each record.
+// The number of delimiters in each record must be equal.
 bool csv_block::delimiters_are_even(std::size_t found) noexcept {
   if (found % count() != 0) return false;
   delimiters_ = found / count();
@@ -75,8 +75,8 @@ bool csv_block::delimiters_are_even(std::size_t found) noexcept {
   return even;
 }
 
-// If so many fields begin and end with a quote as there are pairs, all quotes are accounted for: so
-// none is inside a field, nor open where a record ends.
+// If the number of fields that begin and end with a quote equals the number of pairs, all quotes
+// are at the ends of fields: no quote is inside a field or open at the end of a record.
 bool csv_block::quotes_are_around_fields(std::size_t quotes) const noexcept {
   std::size_t pairs = 0;
   const std::uint16_t* ends = positions_->delimiters.data();
@@ -97,7 +97,7 @@ bool csv_block::quotes_are_around_fields(std::size_t quotes) const noexcept {
 
 namespace {
 
-// A bit for each byte: whether as many quotes as are odd stand there and before.
+// Sets a bit for each byte if the number of quotes up to and including it is odd.
 LEAT_AVX2 std::uint64_t inside_odd_quotes(std::uint64_t quotes) noexcept {
   for (int by = 1; by < 64; by *= 2) quotes ^= quotes << by;
   return quotes;
@@ -106,7 +106,7 @@ LEAT_AVX2 std::uint64_t inside_odd_quotes(std::uint64_t quotes) noexcept {
 }  // namespace
 
 LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
-  constexpr int at_once = 8;  // mostly there are not more fields in 64 bytes
+  constexpr int at_once = 8;  // there are rarely more fields in 64 bytes
   totals all;
   std::uint16_t* out = positions_->delimiters.data();
   std::uint64_t open = 0;  // all ones: inside quotes
@@ -115,7 +115,7 @@ LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
     char last[block_size];
     const char* data = text_.data() + base;
     std::uint64_t inside = ~std::uint64_t{0};
-    if (size < block_size) {  // what is behind the text is not ours to read
+    if (size < block_size) {  // bytes after the text must not be read
       std::memcpy(last, data, size);
       data = last;
       inside >>= block_size - size;

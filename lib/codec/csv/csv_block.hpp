@@ -11,8 +11,8 @@
 
 namespace leat::detail {
 
-/// The fields of one column of a csv_block, in the order of the records. They live as long as those
-/// of the block.
+/// The fields of one column of a csv_block, in the order of the records. They live as long as the
+/// block's fields.
 class csv_fields {
  public:
   /// The positions in the text where the fields begin or end: every `step`th element of `at`, plus
@@ -30,7 +30,7 @@ class csv_fields {
         ends_(ends),
         any_quotes_(any_quotes) {}
 
-  /// That of a record, without its quotes.
+  /// Returns the field of a record, without its quotes.
   [[nodiscard]] std::string_view operator[](std::size_t record) const noexcept {
     const char* const begin = begin_text_ + begins_.at[record * begins_.step];
     const char* const end = end_text_ + ends_.at[record * ends_.step];
@@ -38,12 +38,12 @@ class csv_fields {
     return {begin, end};
   }
 
-  /// Where that of a record ends, behind its quotes.
+  /// Returns the end of the field of a record, after its quotes.
   [[nodiscard]] const char* end_of(std::size_t record) const noexcept {
     return end_text_ + ends_.at[record * ends_.step];
   }
 
-  /// Where those of four records begin and end, with their quotes.
+  /// Returns the begins and ends of the fields of four records, with their quotes.
   struct four {
     std::array<const char*, 4> begins;
     std::array<const char*, 4> ends;
@@ -65,28 +65,28 @@ class csv_fields {
   bool any_quotes_;
 };
 
-/// The fields of many records of comma-separated values at a time: of records that lie side by side
-/// in memory, as those of a reader do, and are plain. What is not plain is for csv_splitter, which
-/// alone knows what is wrong with a record.
+/// Splits many records of comma-separated values at a time, if they are adjacent in memory, as
+/// records of a reader are, and plain. csv_splitter handles other records and reports their errors.
 ///
-/// Plain are records with as many fields each, no line end inside, and no quotes but those around
-/// whole fields. Needs AVX2; without it nothing is plain.
+/// Records are plain if they have the same number of fields, no line end inside, and no quotes
+/// except around complete fields. Without AVX2 no record is plain.
 ///
-/// Distinct-safe.
+/// Thread safety: thread-compatible.
 class csv_block {
  public:
   csv_block(char delimiter, bool quotes) noexcept : delimiter_(delimiter), quotes_(quotes) {}
 
-  /// Takes some records from the front of `records`, and gives how many: at least one. They live as
-  /// long as their fields are looked at. Precondition: there is one. Errors: std::bad_alloc.
+  /// Processes some records from the front of `records` and returns their number, at least one.
+  /// They must live as long as the fields are used. Precondition: `records` is not empty. Errors:
+  /// std::bad_alloc.
   std::size_t take(std::span<const std::string_view> records);
 
-  // Of the records that were taken last.
+  // Accessors of the records of the last call.
   [[nodiscard]] bool is_plain() const noexcept { return plain_; }
   [[nodiscard]] std::size_t count() const noexcept { return records_.size(); }
-  /// All of them: from the first to the end of the last.
+  /// Returns all records: from the first to the end of the last.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Of each record. Precondition: is_plain().
+  /// Returns the number of fields of each record. Precondition: is_plain().
   [[nodiscard]] std::size_t fields() const noexcept { return delimiters_ + 1; }
   /// Precondition: is_plain(), and index < fields().
   [[nodiscard]] csv_fields column(std::size_t index) const noexcept {
@@ -102,8 +102,8 @@ class csv_block {
 
  private:
   static constexpr std::size_t block_size = 64;
-  // Of the text: as much as stays in the first-level cache together with its columns; one record
-  // may be longer.
+  // Bytes of text in a block: as many as stay in the first-level cache with their columns; one
+  // record may be longer.
   static constexpr std::size_t max_text = std::size_t{16} << 10;
   static constexpr std::size_t max_record = std::size_t{32} << 10;
   static constexpr std::size_t max_count = 1024;
@@ -115,9 +115,9 @@ class csv_block {
     std::array<std::uint16_t, max_count> ends;
   };
 
-  // What there is in the text.
+  // Marks found in the text.
   struct totals {
-    std::size_t delimiters = 0;  // outside of quotes
+    std::size_t delimiters = 0;  // outside quotes
     std::size_t line_ends = 0;
     std::size_t quotes = 0;
   };

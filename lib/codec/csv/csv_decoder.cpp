@@ -80,7 +80,7 @@ std::string join_names(std::span<const std::string_view> names) {
   return names.size() > most ? list + ", ..." : list;
 }
 
-// For each column the field of the header that has its name.
+// Returns, for each column, the field of the header with its name.
 std::vector<std::size_t> find_fields(std::string_view header,
                                      const std::vector<csv_column>& columns, const csv_options& o) {
   detail::csv_splitter splitter(o.delimiter, o.quotes, every_field);
@@ -120,7 +120,7 @@ struct csv_decoder::plan {
     if (!options.select.empty()) find_last();
   }
 
-  /// Of the fields that have the columns' names in a header.
+  /// Constructor for the fields of a header that have the names of the columns.
   plan(std::string_view header, std::vector<csv_column> c, csv_options o)
       : spec(make_spec(c)), columns(std::move(c)), options(std::move(o)) {
     if (!options.select.empty())
@@ -134,7 +134,7 @@ struct csv_decoder::plan {
   [[nodiscard]] std::size_t field_of(std::size_t column) const noexcept {
     return options.select.empty() ? column : options.select[column];
   }
-  /// Whether records of so many fields have those of all columns, and no others.
+  /// Returns true if records with this number of fields have all columns and no other field.
   [[nodiscard]] bool is_count(std::size_t fields) const noexcept {
     return options.select.empty() ? fields == columns.size() : fields > last_field;
   }
@@ -143,7 +143,7 @@ struct csv_decoder::plan {
   element_spec spec;
   std::vector<csv_column> columns;
   csv_options options;
-  std::size_t last_field = 0;  // the largest one of options.select
+  std::size_t last_field = 0;  // the largest element of options.select
 };
 
 // Decodes the records of one call.
@@ -195,8 +195,8 @@ class csv_decoder::decode_call {
   }
 
  private:
-  // Column by column. False, and nothing is added: they have to be looked at one by one, to be read
-  // or to be told what is wrong.
+  // Decodes column by column. Returns false and adds nothing if the records have to be decoded one
+  // by one, because they need csv_splitter or have an error.
   bool add_block() {
     if (!block_.is_plain() || !plan_.is_count(block_.fields())) return false;
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -211,9 +211,9 @@ class csv_decoder::decode_call {
   void check_count(std::string_view record, std::size_t found) const {
     if (plan_.is_count(found)) return;
     const std::vector<std::size_t>& select = plan_.options.select;
-    std::size_t at = record.size();  // where one is missing, or the first that is too many begins
+    std::size_t at = record.size();  // position of the missing field, or of the first excess field
     if (select.empty()) {
-      // Of too many the splitter has found one too many only.
+      // If there are too many fields, the splitter has found only one excess field.
       detail::csv_splitter all(plan_.options.delimiter, plan_.options.quotes, every_field);
       if (found > values_.size()) {
         found = all.split(record, number_).size();
@@ -251,7 +251,7 @@ class csv_decoder::decode_call {
   detail::csv_splitter splitter_;
   detail::csv_block block_;
   std::vector<detail::csv_values> values_;
-  std::size_t number_ = 0;  // of the present record
+  std::size_t number_ = 0;  // of the current record
 };
 
 csv_decoder::csv_decoder(std::vector<csv_column> columns, csv_options options)

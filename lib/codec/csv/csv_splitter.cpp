@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t block_size = 64;
 
-// A bit for each byte of a block: what is a delimiter, and what wants a closer look.
+// A bit for each byte of a block: delimiters, and bytes that need a closer look.
 struct marks {
   std::uint64_t delimiters = 0;
   std::uint64_t special = 0;  // line ends, and `quote`
@@ -62,7 +62,7 @@ bool csv_splitter::split_unquoted(std::string_view record) {
   if (record.empty()) return true;
   const char quote = quotes_ ? '"' : '\n';
   const char* const data = record.data();
-  std::size_t begin = 0;  // of the present field
+  std::size_t begin = 0;  // of the current field
   for (std::size_t base = 0; base < record.size(); base += block_size) {
     reserve_fields();
     const std::size_t size = std::min(block_size, record.size() - base);
@@ -70,7 +70,7 @@ bool csv_splitter::split_unquoted(std::string_view record) {
     if (size == block_size) {
       found = mark(data + base, delimiter_, quote);
     } else {
-      char last[block_size] = {};  // what is behind the record is not ours to read
+      char last[block_size] = {};  // bytes after the record must not be read
       std::memcpy(last, data + base, size);
       found = mark(last, delimiter_, quote);
       const std::uint64_t inside = (std::uint64_t{1} << size) - 1;
@@ -107,7 +107,7 @@ void csv_splitter::split_general(std::string_view record, std::size_t number) {
     at = quoted ? quoted_field(record, at, number) : plain_field(record, at, number);
     if (count_ == limit_) return;
     if (at == record.size()) return;
-    ++at;  // behind the delimiter
+    ++at;  // after the delimiter
   }
   if (!record.empty() && record.back() == delimiter_) {
     offsets_.push_back(record.size());
@@ -141,7 +141,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
   const std::size_t first = at + 1;
   const std::size_t unquoted_before = unquoted_.size();
   bool doubled = false;
-  std::size_t from = first;  // what is not in `unquoted_` yet
+  std::size_t from = first;  // begin of the part that is not in `unquoted_` yet
   for (;;) {
     const std::size_t quote = record.find('"', from);
     if (quote == std::string_view::npos)

@@ -72,21 +72,21 @@ template <class T>
 LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field) noexcept {
   const csv_fields fields = block.column(field);
   const std::size_t count = block.count();
-  // From here on the bytes before the end of a field are the block's.
+  // The first end of a field that has 16 readable bytes of the block before it.
   const char* const readable = block.text().data() + last_digits::size;
-  std::size_t alone = size_of_plain_na_ > 0 ? count : 0;  // so many are read one by one next
+  std::size_t alone = size_of_plain_na_ > 0 ? count : 0;  // fields to parse one by one next
   while (alone < count && fields.end_of(alone) < readable) ++alone;
   std::byte* slot = next_slot_;
   for (std::size_t i = 0; i < count;) {
     const std::size_t next = std::min(count, i + alone);
     if (!put_numbers<T>(slot, fields, readable, i, next)) return false;
     slot += (next - i) * sizeof(T);
-    // Without the last one: if it is empty, nothing stands behind it that could be read.
+    // Excludes the last field: if it is empty, no byte after it can be read.
     for (i = next; i + 4 < count; i += 4, slot += 4 * sizeof(T)) {
       const csv_fields::four texts = fields.four_from(i);
       if (!parse_four_numbers_avx2<T>(texts.begins, texts.ends, slot)) break;
     }
-    alone = 32;  // where one is not plain others may follow: not each is tried
+    alone = 32;  // if one is not plain, others may follow: do not try each of them
   }
   next_slot_ = slot;
   return true;
@@ -121,7 +121,7 @@ bool csv_values::put_number(std::byte* slot, std::string_view text) const noexce
 bool csv_values::add_strings(const csv_block& block, std::size_t field) {
   const csv_fields fields = block.column(field);
   const std::size_t count = block.count();
-  const std::string_view na = na_value_;  // what is added may be anywhere, as the compiler sees it
+  const std::string_view na = na_value_;  // the added text may alias anything
   const char* const end = block.text().data() + block.text().size();
   string_column::addition more = strings_.begin(count, block.text().size());
   for (std::size_t i = 0; i < count; ++i) {

@@ -10,12 +10,11 @@
 
 namespace leat::detail {
 
-/// The values of one column of comma-separated values, to which the fields of one record after the
-/// other are added.
+/// The values of one column of comma-separated values. The fields are added record by record.
 class csv_values {
  public:
-  /// `default_value`: of a missing field, or of no value; it outlives this. `na_value`: the text of
-  /// a field that is missing too; likewise.
+  /// `default_value`: the value of a missing field, or empty; must outlive this object. `na_value`:
+  /// a text that also means a missing field; must outlive this object too.
   csv_values(const tensor& default_value, std::string_view na_value, const shape& s);
 
   [[nodiscard]] dtype type() const noexcept { return type_; }
@@ -24,14 +23,15 @@ class csv_values {
     return text.empty() || (!na_value_.empty() && text == na_value_);
   }
 
-  /// False: there is none.
+  /// Adds the default. Returns false if there is none.
   bool add_default();
-  /// A text that is not missing.
+  /// Adds a text that is not missing.
   parsed add(std::string_view text);
 
-  /// Those of all records of a plain block. False, and nothing is added: one of them is wrong.
+  /// Adds the fields of all records of a plain block. Returns false and adds nothing if a field is
+  /// invalid.
   bool add_all(const csv_block& block, std::size_t field);
-  /// Takes the last ones away.
+  /// Removes the last values.
   void drop_last(std::size_t count) noexcept;
 
   [[nodiscard]] tensor take(const shape& s) {
@@ -41,13 +41,13 @@ class csv_values {
  private:
   template <class T>
   [[nodiscard]] bool add_numbers(const csv_block& block, std::size_t field) noexcept;
-  // Those of some records, one by one. `readable`: from here on 16 bytes before an end can be read.
-  // Not in line: it would take the registers of the loop over four at a time.
+  // Adds some records one by one. `readable`: from here on, 16 bytes before an end can be read. Not
+  // inlined, because it would take registers of the loop over four numbers at a time.
   template <class T>
   [[nodiscard, gnu::noinline]] bool put_numbers(std::byte* slot, const csv_fields& fields,
                                                 const char* readable, std::size_t first,
                                                 std::size_t last) const noexcept;
-  // Any text; false: it is wrong. Not in line: it would take the registers of the loop.
+  // Adds any text; returns false if it is invalid. Not inlined, to keep registers for the loop.
   template <class T>
   [[nodiscard, gnu::noinline]] bool put_number(std::byte* slot,
                                                std::string_view text) const noexcept;
@@ -55,7 +55,7 @@ class csv_values {
 
   const tensor* default_;
   std::string_view na_value_;
-  std::size_t size_of_plain_na_ = 0;  // of one that could be taken for a number
+  std::size_t size_of_plain_na_ = 0;  // of a text that could be a number
   dtype type_;
   tensor numbers_;
   std::byte* next_slot_ = nullptr;  // of the next number

@@ -39,7 +39,7 @@ enum value_field : std::uint32_t {
   image_field = 4,
   histogram_field = 5,
   audio_field = 6,
-  node_name_field = 7,  // was once the tag
+  node_name_field = 7,  // formerly the tag
   tensor_field = 8,
   metadata_field = 9
 };
@@ -52,7 +52,7 @@ enum histogram_part : std::uint32_t {
   limits_field = 6,
   counts_field = 7
 };
-// Of messages with up to three fields.
+// The sizes of messages with up to three fields.
 enum : std::uint32_t { first = 1, second = 2, third = 3 };
 
 // -------------------------------------------------------------------------------------- writing
@@ -62,7 +62,7 @@ const std::string& checked(const std::string& text) {
   throw failure(errc::invalid_argument, "event: text is not UTF-8: '" + text + "'");
 }
 
-// What protobuf leaves out is what all bits are zero of: -0 is written.
+// protobuf omits numbers whose bits are all zero, so -0 is written.
 void add_unless_zero(pbf_writer& out, std::uint32_t field, double value) {
   if (std::bit_cast<std::uint64_t>(value) != 0) out.add_double(field, value);
 }
@@ -161,8 +161,8 @@ struct content_writer {
 
 // -------------------------------------------------------------------------------------- reading
 
-// A message inside another one. Of one that comes twice the second adds to the first, as protobuf
-// has it, and takes the place of another member of its oneof.
+// Reads a nested message. A repeated message is merged into the first one, as in protobuf, and
+// replaces another member of its oneof.
 template <class T, class Variant>
 T& member(Variant& v) {
   if (auto* const there = std::get_if<T>(&v)) return *there;
@@ -177,7 +177,7 @@ std::string read_text(protobuf_reader& in) {
 
 double read_double(protobuf_reader& in) { return std::bit_cast<double>(in.fixed64()); }
 
-// An enumerator has 32 bits, and ten bytes when it is negative.
+// An enumerator has 32 bits, and ten bytes if it is negative.
 template <class Enum>
 Enum read_enum(protobuf_reader& in) {
   return static_cast<Enum>(static_cast<std::int32_t>(static_cast<std::uint32_t>(in.varint())));
@@ -192,7 +192,7 @@ void read_packed(protobuf_reader& in, std::vector<double>& to) {
   while (!list.done()) to.push_back(read_double(list));
 }
 
-// Calls read(tag, in) for each field; it says whether it has read it.
+// Calls read(tag, in) for each field; read() returns false for a field that it does not know.
 template <class Read>
 void for_each_field(std::string_view bytes, Read&& read) {
   protobuf_reader in(bytes);
@@ -225,7 +225,7 @@ void read_into(histogram_data& h, std::string_view bytes) {
   });
 }
 
-// Two messages one behind the other are one, merged.
+// Two consecutive messages are merged into one.
 void read_unparsed(summary_value& v, std::uint32_t field, std::string_view bytes) {
   auto& there = member<unparsed_value>(v.value);
   const bool merges = there.field == field && field != old_histogram_field;

@@ -29,7 +29,7 @@ std::vector<double> make_default_limits() {
 
 const std::vector<double>& checked(const std::vector<double>& limits) {
   if (limits.empty()) throw_histogram_error("no bucket limits: pass one or more");
-  // Not >, so that what is not a number is refused too. Equal ones make a bucket that stays empty.
+  // Not >, so that NaN is refused too. Equal limits make a bucket that stays empty.
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const bool in_order = i == 0 ? !std::isnan(limits[0]) : limits[i - 1] <= limits[i];
     if (!in_order) throw_histogram_error("limits do not ascend at bucket " + std::to_string(i));
@@ -113,7 +113,7 @@ void histogram::merge(const histogram& other) {
   const std::vector<double>& theirs = *other.limits_;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     if (other.counts_[i] == 0) continue;
-    // The bucket of the same two limits.
+    // Finds the bucket with the same two limits.
     const auto at = std::upper_bound(own.begin(), own.end(), theirs[i]) - own.begin() - 1;
     const bool same = at >= 0 && own[static_cast<std::size_t>(at)] == theirs[i] &&
                       (at == 0) == (i == 0) &&
@@ -132,7 +132,7 @@ void histogram::merge(const histogram& other) {
 
 double histogram::mean() const noexcept { return num_ == 0 ? 0 : sum_ / num_; }
 
-// By rounding it can come out below zero, where all values are nearly the same.
+// Rounding can make it negative if all values are nearly equal.
 double histogram::variance() const noexcept {
   if (num_ == 0) return 0;
   return std::max(0.0, (sum_squares_ * num_ - sum_ * sum_) / (num_ * num_));

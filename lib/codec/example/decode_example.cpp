@@ -31,7 +31,7 @@ decoded_example::values decode_feature(std::string_view feature, joined_bytes& j
   return column.take({count});
 }
 
-// Calls use(key, message) for each entry of a map. Of a key that comes again the last one counts.
+// Calls use(key, message) for each entry of a map. The last value of a repeated key counts.
 template <class Use>
 void for_each_entry(std::string_view map, joined_bytes& joined, Use use) {
   for_each_bytes(map, 1, [&](std::string_view bytes) {

@@ -22,7 +22,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// One text of those of a call.
+// Converts one text of a call.
 class json_example {
  public:
   explicit json_example(std::size_t record) : record_(record) {}
@@ -49,7 +49,7 @@ class json_example {
   }
 
   json parse(std::string_view text) const {
-    std::vector<std::set<std::string>> names;  // of the objects that are open
+    std::vector<std::set<std::string>> names;  // of the open objects
     const auto check_name = [&](int, json::parse_event_t event, const json& name) {
       if (event == json::parse_event_t::object_start) names.emplace_back();
       if (event == json::parse_event_t::object_end) names.pop_back();
@@ -67,7 +67,7 @@ class json_example {
     }
   }
 
-  // Fields that are null are not there.
+  // A field that is null is treated as missing.
   template <class Use>
   void for_each_field(const json& object, const char* what, Use use) const {
     if (!object.is_object()) throw_error("expected a JSON object for " + std::string(what));
@@ -177,7 +177,7 @@ class json_example {
 
   std::size_t record_;
   example_builder builder_;
-  std::string key_;  // of the present feature
+  std::string key_;  // of the current feature
 };
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace {
 
 using protozero::pbf_writer;
 
-// The fields of a Feature, of a map's entry, and of a SequenceExample.
+// Fields of a Feature, of an entry of a map, and of a SequenceExample.
 enum kind : std::uint32_t { bytes_list = 1, float_list = 2, int64_list = 3 };
 enum entry : std::uint32_t { key_field = 1, value_field = 2 };
 enum part : std::uint32_t { context_field = 1, lists_field = 2 };
 constexpr std::uint32_t only = 1;  // of messages with one field
 
-// The list of a Feature, which has it alone.
+// The list of a Feature, which has only this list.
 void set_list(std::string& feature, kind what, const std::string& list) {
   pbf_writer(feature).add_message(what, list);
 }

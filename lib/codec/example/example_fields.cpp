@@ -12,7 +12,7 @@ namespace {
 
 constexpr record_id this_record{0, {}};
 
-// Gives how many there were. Numbers beyond those that are wanted are read for the count alone.
+// Returns the number of values. Numbers beyond the wanted ones are only counted.
 std::size_t read_numbers(const example_target& to, std::string_view list, void* object) {
   const std::size_t size = size_of(to.type);
   std::byte* values = nullptr;
@@ -77,7 +77,7 @@ example_reader::example_reader(std::vector<example_target> targets) : targets_(s
                 "example_fields: feature '" + twice->key + "' has two fields: pass one");
 }
 
-// Where the values of a key belong; targets_.size(): nowhere.
+// The index of the target of a key; targets_.size() if the key has no target.
 std::size_t example_reader::find_slot(std::string_view key) const noexcept {
   const auto found = std::ranges::lower_bound(targets_, key, {}, &example_target::key);
   if (found == targets_.end() || found->key != key) return targets_.size();

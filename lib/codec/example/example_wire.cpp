@@ -3,7 +3,7 @@
 namespace leat::detail {
 namespace {
 
-// Messages that stand in two pieces are merged as protobuf does it: as if one followed the other.
+// Messages in two pieces are merged as in protobuf: as if one followed the other.
 std::string_view join(std::string_view first, std::string_view second, joined_bytes& joined) {
   if (first.empty()) return second;
   return joined.emplace_front(first).append(second);
@@ -40,7 +40,7 @@ feature_list read_feature(std::string_view feature, joined_bytes& joined) {
       in.skip(tag);
       continue;
     }
-    // Of several kinds the last one counts; lists of the same kind are one.
+    // The last of several kinds counts; lists of the same kind are merged.
     const auto kind = static_cast<feature_kind>(number);
     const std::string_view list = in.bytes();
     found.list = kind == found.kind ? join(found.list, list, joined) : list;

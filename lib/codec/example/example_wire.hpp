@@ -15,17 +15,17 @@
 
 namespace leat::detail {
 
-/// The kind of a Feature: which list it has. The numbers are those of the message's fields.
+/// The kind of a Feature: its list. The numbers are the field numbers of the message.
 enum class feature_kind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints = 3 };
 
 [[nodiscard]] feature_kind kind_of(dtype type) noexcept;
 /// "string", "float32", "int64" or "nothing".
 [[nodiscard]] std::string_view to_string(feature_kind kind) noexcept;
 
-/// Bytes that had to be joined to be one message. Without any it has no memory.
+/// Bytes that had to be joined to be one message. An empty object owns no memory.
 using joined_bytes = std::forward_list<std::string>;
 
-/// A Feature: its kind, and its list as it is serialized.
+/// A Feature: its kind, and its serialized list.
 struct feature_list {
   feature_kind kind = feature_kind::none;
   std::string_view list;
@@ -42,11 +42,12 @@ struct map_entry {
   std::string_view value;
 };
 
-// Fields in the form that nearly all fields of an Example have, read with few instructions. None of
-// these functions throws: protobuf_reader reads fields in another form and reports corrupt ones.
+// The following functions read fields in the form that nearly all fields of an Example have, with
+// few instructions. None of them throws: protobuf_reader reads fields in another form and reports
+// corrupt ones.
 
-/// Reads a length of one or two bytes, and gives what is behind it; null: it has more, or is cut
-/// short. Precondition: at < end.
+/// Reads a length of one or two bytes and returns the address after it. Returns null if the length
+/// has more bytes or is truncated. Precondition: at < end.
 [[nodiscard]] inline const char* read_length(const char* at, const char* end,
                                              std::size_t& length) noexcept {
   const auto byte = [](char c) { return std::size_t{static_cast<unsigned char>(c)}; };
@@ -57,8 +58,8 @@ struct map_entry {
   return at + 1;
 }
 
-/// Takes a run of bytes from the front of a message, when its tag is this one, of one byte. False:
-/// it is not, and nothing is taken.
+/// Takes a run of bytes from the front of a message if its tag is `tag`, of one byte. Returns false
+/// and takes nothing if it is not.
 [[nodiscard]] inline bool take_bytes(std::string_view& message, std::uint32_t tag,
                                      std::string_view& bytes) noexcept {
   const char* const end = message.data() + message.size();
@@ -71,8 +72,8 @@ struct map_entry {
   return true;
 }
 
-/// Reads an entry of a map from strings to Features: the key, the Feature and in it one list, each
-/// once and nothing else. False: it is another; what map_entry and read_feature make of it counts.
+/// Reads an entry of a map from strings to Features: the key, the Feature and one list in it, each
+/// once and nothing else. Returns false for any other entry; map_entry and read_feature handle it.
 [[nodiscard]] inline bool read_usual_entry(std::string_view entry, std::string_view& key,
                                            feature_list& list) noexcept {
   const char* at = entry.data();
@@ -81,7 +82,7 @@ struct map_entry {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
   if (left() < 2 || byte(0) != make_tag(1, wire_type::bytes) || byte(1) >= 0x80) return false;
   key = {at + 2, byte(1)};
-  if (left() < key.size() + 6) return false;  // the tags and lengths of the Feature and its list
+  if (left() < key.size() + 6) return false;  // tags and lengths of the Feature and its list
   at += 2 + key.size();
   std::size_t size;
   if (byte(0) != make_tag(2, wire_type::bytes)) return false;
@@ -95,9 +96,9 @@ struct map_entry {
   return true;
 }
 
-/// Of keys, which are short: without a call for most.
+/// Compares keys, which are short, mostly without a call.
 [[nodiscard]] inline bool same_key(std::string_view a, std::string_view b) noexcept {
-  // Both have one Word or two that overlap.
+  // Both texts consist of one Word, or of two that overlap.
   const auto same_words = [&]<class Word>(Word) {
     const auto word = [](std::string_view text, std::size_t at) {
       Word w;
@@ -139,13 +140,14 @@ void for_each_features(byte_view record, Use&& use) {
   for_each_bytes(message, 1, use);
 }
 
-/// Takes the first field of a Features message, whatever it is; none: it was no entry of the map.
+/// Removes the first field of a Features message, of any kind. Returns an empty value if it was not
+/// an entry of the map.
 /// Errors: malformed_message.
 [[nodiscard]] std::optional<map_entry> take_any_field(std::string_view& features,
                                                       joined_bytes& joined);
 
-/// Calls use(key, read) for each entry of a Features message, in their order: read() gives its
-/// list. Errors: malformed_message, of read() too, and what `use` throws.
+/// Calls use(key, read) for each entry of a Features message in order; read() returns its list.
+/// Errors: malformed_message, also of read(), and exceptions of `use`.
 template <class Use>
 void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use) {
   std::string_view entry;

@@ -15,11 +15,11 @@
 
 namespace leat::detail {
 
-/// Identifies the record that is read, for messages.
+/// Identifies the current record for messages.
 struct record_id {
   std::size_t index;
   std::string_view name;
-  std::optional<std::size_t> step = {};  // of a sequence
+  std::optional<std::size_t> step = {};  // in a sequence
 
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void throw_error(std::string_view key, const std::string& why) const;
@@ -43,10 +43,10 @@ struct wanted_key {
 //   add(id, lists)    adds the next record. Errors: decode_error, malformed_message
 //   take(records)     returns the values of `records` records and empties the column
 
-/// Of a fixed_len_feature.
+/// The column of a fixed_len_feature.
 class dense_column {
  public:
-  /// `records`: how many there will be. The feature outlives this.
+  /// `records`: the expected number of records. The feature must outlive this object.
   dense_column(wanted_key key, const fixed_len_feature& feature, std::size_t records);
   void add(const record_id& id, record_lists lists);
   parsed_features::value take(std::size_t records);
@@ -60,7 +60,7 @@ class dense_column {
   value_column values_;
 };
 
-/// Of a var_len_feature.
+/// The column of a var_len_feature.
 class var_len_column {
  public:
   var_len_column(wanted_key key, const var_len_feature& feature, std::size_t records);
@@ -73,7 +73,7 @@ class var_len_column {
   std::vector<std::size_t> counts_;  // of each record
 };
 
-/// Of a sparse_feature.
+/// The column of a sparse_feature.
 class sparse_column {
  public:
   sparse_column(wanted_key value_key, std::vector<wanted_key> index_keys,
@@ -93,13 +93,13 @@ class sparse_column {
   const sparse_feature& feature_;
   value_column values_;
   std::vector<std::int64_t> indices_;
-  // Of the present record.
+  // State of the current record.
   value_column values_of_record_;
   std::vector<value_column> indices_of_record_;
   std::vector<std::size_t> order_;
 };
 
-/// Of a fixed_len_sequence_feature.
+/// The column of a fixed_len_sequence_feature.
 class sequence_column {
  public:
   sequence_column(wanted_key key, const fixed_len_sequence_feature& feature, std::size_t records);
@@ -114,10 +114,11 @@ class sequence_column {
   std::vector<std::size_t> rows_;  // of each record
 };
 
-/// Of a ragged_feature.
+/// The column of a ragged_feature.
 class partitioned_column {
  public:
-  /// `partition_keys`: one for each partition, also where it has none. The feature outlives this.
+  /// `partition_keys`: one per partition, also if it has no key. The feature must outlive this
+  /// object.
   partitioned_column(wanted_key value_key, std::vector<wanted_key> partition_keys,
                      const ragged_feature& feature);
   void add(const record_id& id, record_lists lists);
@@ -139,7 +140,7 @@ class partitioned_column {
   std::size_t values_of_item_ = 1;
   value_column values_;
   std::vector<std::vector<std::int64_t>> splits_;  // of the records, then of each level
-  value_column numbers_;                           // of a partition of the present record
+  value_column numbers_;                           // of a partition of the current record
 };
 
 using feature_column =
@@ -156,36 +157,36 @@ inline std::size_t add_list(value_column& values, const feature_list& list, cons
   throw_kind_error(id, key, list.kind, values.type());
 }
 
-/// `advice`: what to do where it may be missing.
+/// `advice`: the remedy if the feature may be missing.
 [[noreturn]] void throw_missing_error(const record_id& id, std::string_view key, dtype type,
                                       std::string_view advice);
 [[noreturn]] void throw_count_error(const record_id& id, std::string_view key, dtype type,
                                     std::size_t count, std::size_t wanted,
                                     const partial_shape& shape);
-/// Errors: decode_error unless a feature of a fixed shape has just its values.
+/// Errors: decode_error unless a feature of a fixed shape has the number of values of this shape.
 inline void require_count(const record_id& id, std::string_view key, dtype type, std::size_t count,
                           std::size_t wanted, const partial_shape& shape) {
   if (count != wanted) throw_count_error(id, key, type, count, wanted, shape);
 }
 
-/// Rows of each record, filled up to as many as the longest has.
+/// The rows of each record, padded to the largest number of rows.
 [[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,
                                 std::size_t per_row, const fixed_len_sequence_feature& feature);
 
 /// "3 int64 values".
 [[nodiscard]] std::string value_count_text(std::string_view type, std::size_t count);
 
-/// How many values a known shape has.
+/// Returns the number of values of a known shape.
 [[nodiscard]] std::size_t count_values(const partial_shape& s);
 
-/// A shape with dimensions in front of it.
+/// Returns a shape with further dimensions before it.
 [[nodiscard]] shape prepend_dimensions(std::initializer_list<std::size_t> dimensions,
                                        const partial_shape& inner);
 
-/// Numbers as a tensor of one dimension.
+/// Returns numbers as a tensor of one dimension.
 [[nodiscard]] tensor int_vector(std::span<const std::int64_t> values);
 
-/// What one record gives, of what a batch of one does.
+/// Returns the value of one record from a batch of one.
 [[nodiscard]] parsed_features drop_record_dimension(const parsed_features& batch);
 
 }  // namespace leat::detail

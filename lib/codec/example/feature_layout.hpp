@@ -17,7 +17,8 @@ namespace leat::detail {
 /// Checked features, and the slots of the keys that they request from a record.
 class feature_layout {
  public:
-  /// `owner` begins the messages; `sequences`: of the steps of a SequenceExample.
+  /// `owner` begins the messages; `sequences`: the features belong to the steps of a
+  /// SequenceExample.
   /// Errors: invalid_argument.
   feature_layout(feature_map features, std::string_view owner, bool sequences = false);
 
@@ -30,7 +31,7 @@ class feature_layout {
     return found == slots_.end() ? slots_.size() : found->second;
   }
 
-  /// A column for each feature, in the order of features().
+  /// Returns a column for each feature, in the order of features().
   [[nodiscard]] std::vector<feature_column> make_columns(std::size_t records) const;
 
  private:
@@ -59,7 +60,7 @@ class feature_layout {
   std::vector<use> uses_;  // of each slot
 };
 
-/// Errors: invalid_argument unless there are as many names as records, or none.
+/// Errors: invalid_argument unless `names` is empty or has one name per record.
 void check_names(std::string_view owner, std::span<const std::string_view> names,
                  std::size_t records);
 [[nodiscard]] inline record_id make_record_id(std::size_t record,
@@ -67,7 +68,7 @@ void check_names(std::string_view owner, std::span<const std::string_view> names
   return {record, names.empty() ? std::string_view() : names[record]};
 }
 
-/// What has become of the features in their columns, which stand in the order of features().
+/// Returns the values of the columns, which are in the order of features().
 template <class Column>
 [[nodiscard]] parsed_features take_all(const feature_layout& plan, std::vector<Column>& columns,
                                        std::size_t records) {
@@ -78,18 +79,17 @@ template <class Column>
   return parsed_features(std::move(values));
 }
 
-/// Finds the lists that are wanted in maps from keys to features. Records mostly have the same keys
-/// in the same order: that is expected first.
+/// Finds the requested lists in maps from keys to features. It expects the keys of a record in the
+/// order of the previous record first.
 class feature_lookup {
  public:
   explicit feature_lookup(const feature_layout& plan) : plan_(plan), lists_(plan.slots()) {}
 
-  /// Begins with a record.
+  /// Starts a record.
   void clear();
-  /// Reads a Features message; of a key that comes again the last one counts. Errors:
-  /// malformed_message.
+  /// Reads a Features message; the last value of a repeated key counts. Errors: malformed_message.
   void add_features(std::string_view features);
-  /// What was found, since clear().
+  /// Returns the lists found since clear().
   [[nodiscard]] record_lists lists() const noexcept { return lists_; }
 
  private:

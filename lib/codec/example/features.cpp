@@ -7,7 +7,7 @@
 namespace leat {
 namespace {
 
-// What a feature gives, by the alternatives of the variant.
+// The kinds of values, by the alternatives of the variant.
 constexpr const char* kinds[] = {"tensor", "sparse tensor", "ragged tensor"};
 
 template <class Value>
@@ -26,7 +26,7 @@ const Value& find(const parsed_features::value_map& values, std::string_view nam
                     (all.empty() ? "no features were parsed" : "the features are " + all));
 }
 
-// Adds what a value has as components.
+// Adds the parts of a value as components.
 struct component_adder {
   std::vector<named_tensor>& components;
   const std::string& name;

@@ -8,8 +8,8 @@
 namespace leat::detail {
 namespace {
 
-// As many more rows than items a record may have by its value_row_ids, where a number can ask for
-// any amount of memory.
+// The number of rows beyond its items that a record may have by its value_row_ids, because a number
+// could otherwise request any amount of memory.
 constexpr std::int64_t max_empty_rows = 65'536;
 
 std::string_view to_string(ragged_partition::kind kind) noexcept {
@@ -34,7 +34,7 @@ class partitioned_column::row_writer {
       : splits_(splits), base_(splits.back()), items_(items), id_(id), key_(key), how_(how) {}
 
   [[nodiscard]] std::int64_t items() const noexcept { return items_; }
-  // Where the last row ends, in the items of this record.
+  // Returns the end of the last row, in items of this record.
   [[nodiscard]] std::int64_t end() const noexcept { return splits_.back() - base_; }
   [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
 
@@ -98,7 +98,7 @@ void partitioned_column::add(const record_id& id, record_lists lists) {
   splits_[0].push_back(splits_[0].back() + items);
 }
 
-// Cuts the items of a record into rows, and gives how many there are.
+// Divides the items of a record into rows and returns the number of rows.
 std::int64_t partitioned_column::add_rows(const record_id& id, record_lists lists,
                                           std::size_t partition, std::int64_t items) {
   const ragged_partition& p = feature_.partitions[partition];
@@ -151,7 +151,7 @@ void partitioned_column::add_ends(row_writer& rows, ragged_partition::kind how,
       }
       std::int64_t item = 0;
       for (const std::int64_t row : numbers) {
-        // The row of the item before is not ended yet: its index is rows().
+        // The row of the previous item is not ended yet: its index is rows().
         const std::int64_t most = rows.items() + max_empty_rows;
         if (row < rows.rows() || row > most) {
           rows.throw_error("row index is " + std::to_string(row) + ", must be " +

@@ -63,7 +63,8 @@ class record_reader {
   }
 
   [[nodiscard]] detail::record_lists context() const noexcept { return finder_.lists(); }
-  // Of the sequences' feature with this number; null when the record has no such list.
+  // Returns the steps of the sequence feature with this number; null if the record has no such
+  // list.
   [[nodiscard]] const std::string_view* steps(std::size_t feature) const noexcept {
     return lists_[feature] ? &*lists_[feature] : nullptr;
   }

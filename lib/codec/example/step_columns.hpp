@@ -19,14 +19,14 @@ namespace leat::detail {
 //                           Errors: decode_error, malformed_message
 //   take(records)           returns the values of `records` records and empties the column
 
-/// Of a fixed_len_sequence_feature: each step is a row.
+/// The column of a fixed_len_sequence_feature: each step is a row.
 class row_column {
  public:
-  /// The feature outlives this.
+  /// The feature must outlive this object.
   row_column(std::string key, const fixed_len_sequence_feature& feature);
   void add(const record_id& id, const std::string_view* steps, joined_bytes& joined);
   parsed_features::value take(std::size_t records);
-  /// Steps of each record.
+  /// Returns the number of steps of each record.
   [[nodiscard]] tensor lengths() const;
 
  private:
@@ -37,7 +37,7 @@ class row_column {
   std::vector<std::size_t> rows_;
 };
 
-/// Of a var_len_feature: each step is a list of any length.
+/// The column of a var_len_feature: each step is a list of any length.
 class ragged_column {
  public:
   ragged_column(std::string key, const var_len_feature& feature);

@@ -1,6 +1,7 @@
 #pragma once
 
-// A bit for each of 64 bytes: what the splitters of lines and of comma-separated values look for.
+// Masks with a bit for each of 64 bytes, in which the splitters of lines and of comma-separated
+// values search.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +9,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/// Of functions that has_avx2() must allow.
+/// Attribute of functions that may be called only if has_avx2().
 #define LEAT_AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
 namespace leat::detail {
 
-/// Whether this processor runs LEAT_AVX2 functions.
+/// Returns true if this processor can run LEAT_AVX2 functions.
 inline bool has_avx2() noexcept {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                           __builtin_cpu_supports("popcnt");
@@ -26,12 +27,12 @@ struct byte_block {
       : low(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(data))),
         high(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(data) + 1)) {}
 
-  /// Which of them are `c`.
+  /// Returns the mask of the bytes that equal `c`.
   [[nodiscard]] LEAT_AVX2 std::uint64_t where(char c) const noexcept {
     const __m256i wanted = _mm256_set1_epi8(c);
     return mask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted));
   }
-  /// Which of them are `a` or `b`.
+  /// Returns the mask of the bytes that equal `a` or `b`.
   [[nodiscard]] LEAT_AVX2 std::uint64_t where(char a, char b) const noexcept {
     const __m256i one = _mm256_set1_epi8(a);
     const __m256i other = _mm256_set1_epi8(b);

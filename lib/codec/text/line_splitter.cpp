@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t block_size = 4096;
 
 struct positions {
-  // More than there can be: they are written four at a time.
+  // An upper limit plus padding: positions are written four at a time.
   std::array<std::uint16_t, block_size + 64> at;
   std::size_t count = 0;
 };
@@ -29,7 +29,7 @@ LEAT_AVX2 void find_line_ends_avx2(const char* data, positions& found) noexcept 
     const std::uint64_t m1 = detail::byte_block(data + base + 64).where('\n');
     const std::uint64_t m2 = detail::byte_block(data + base + 128).where('\n');
     const std::uint64_t m3 = detail::byte_block(data + base + 192).where('\n');
-    if ((m0 | m1 | m2 | m3) == 0) continue;  // lines are long: there is nothing in most places
+    if ((m0 | m1 | m2 | m3) == 0) continue;  // lines are long, so most blocks have no line end
     out = detail::write_bits<AtOnce>(out, m0, base);
     out = detail::write_bits<AtOnce>(out, m1, base + 64);
     out = detail::write_bits<AtOnce>(out, m2, base + 128);
@@ -51,12 +51,12 @@ void find_line_ends(const char* data, std::size_t size, positions& found) noexce
   }
 }
 
-// `found` is what there was in the block before, which tells how long lines are.
+// `found`: the number of line ends in the previous block, which indicates the length of lines.
 void find_in_block(const char* data, std::size_t size, positions& found) noexcept {
 #if defined(__x86_64__)
   if (detail::has_avx2() && size == block_size) {
-    // Lines of more than 16 bytes on the average have four ends in 64 bytes at most, and mostly;
-    // of twice that two.
+    // Lines of more than 16 bytes on average have at most four ends in 64 bytes most of the time;
+    // lines of twice that length have two.
     if (found.count <= block_size / 30) return find_line_ends_avx2<2>(data, found);
     return find_line_ends_avx2<4>(data, found);
   }
@@ -69,7 +69,7 @@ void find_in_block(const char* data, std::size_t size, positions& found) noexcep
 std::size_t split_lines(std::string_view text, std::vector<std::string_view>& lines) {
   positions found;
   const char* const data = text.data();
-  std::size_t line = 0;  // where the present line begins
+  std::size_t line = 0;  // begin of the current line
   for (std::size_t base = 0; base < text.size(); base += block_size) {
     find_in_block(data + base, std::min(block_size, text.size() - base), found);
     const std::size_t before = lines.size();

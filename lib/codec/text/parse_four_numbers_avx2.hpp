@@ -1,7 +1,7 @@
 #pragma once
 
-// Four numbers of a few digits at a time by vector instructions, which share most of what one costs
-// alone: see parse_number_avx2.hpp.
+// Parses four short numbers at a time with vector instructions, which share most of the cost of one
+// number: see parse_number_avx2.hpp.
 
 #include <array>
 #include <cstddef>
@@ -19,15 +19,15 @@ namespace leat::detail {
 
 // The shuffle and scale for a decimal point at one of 16 positions, or for none.
 struct point_position {
-  std::array<std::uint8_t, 16> without;  // a shuffle that takes it out
-  std::array<double, 2> powers;          // 10 to the number of bytes behind it; with a minus
+  std::array<std::uint8_t, 16> without;  // a shuffle that removes it
+  std::array<double, 2> powers;          // 10 to the number of bytes after it; with a minus
 };
 
 constexpr std::array<point_position, 17> make_point_positions() noexcept {
   std::array<point_position, 17> all{};
   for (std::size_t at = 0; at <= 16; ++at) {
     for (std::size_t position = 0; position < 16; ++position) {
-      // What is before it, and it, moves behind by one; 0xFF is a byte that becomes 0.
+      // Bytes up to the point move right by one; 0xFF is a byte that becomes 0.
       const bool moves = at < 16 && position <= at;
       all[at].without[position] = static_cast<std::uint8_t>(moves ? position - 1 : position);
     }
@@ -41,7 +41,7 @@ constexpr std::array<point_position, 17> make_point_positions() noexcept {
 constexpr std::array<point_position, 17> point_positions = make_point_positions();
 constexpr std::array<std::int64_t, 2> sign_masks = {0, -1};
 
-/// The last bytes of four texts, of which each digit is a number.
+/// The last bytes of four texts; the digits are their numeric values.
 class four_last_digits {
  public:
   /// See last_digits.
@@ -66,7 +66,7 @@ class four_last_digits {
     return at;
   }
 
-  /// The numbers that they are. False: one of them is none, or not below 2 to the 52nd.
+  /// Stores the numbers. Returns false if one of them is invalid, or not below 2 to the 52nd.
   LEAT_AVX2 bool values(__m256i& out) const noexcept {
     const __m256i above_nine = _mm256_subs_epu8(_mm256_max_epu8(even_, odd_), _mm256_set1_epi8(9));
     const __m256i tens = _mm256_set1_epi16(0x010A);
@@ -100,12 +100,12 @@ class four_last_digits {
     return _mm256_and_si256(_mm256_sub_epi8(text, _mm256_set1_epi8('0')), mask);
   }
 
-  // The first and the third; the second and the fourth: so the values come out in order.
+  // First and third, second and fourth: this order returns the values in the order of the texts.
   __m256i even_;
   __m256i odd_;
 };
 
-/// Puts four quotients, as round_quotient() does. False: one of them has to be rounded otherwise.
+/// Stores four quotients, as round_quotient() does. Returns false if one needs other rounding.
 template <class Float>
 [[nodiscard]] LEAT_AVX2 inline bool put_floats(__m256d quotients, std::byte* out) noexcept {
   if constexpr (std::is_same_v<Float, float>) {
@@ -122,7 +122,7 @@ template <class Float>
   return true;
 }
 
-/// Puts four integers. False: one of them does not fit.
+/// Stores four integers. Returns false if one of them does not fit.
 template <class Integer>
 [[nodiscard]] LEAT_AVX2 inline bool put_integers(__m256i values, std::byte* out) noexcept {
   if constexpr (sizeof(Integer) == sizeof(std::int32_t)) {
@@ -150,21 +150,21 @@ template <class Number>
   constexpr std::size_t max_size = last_digits::size;  // a power of 2
   std::array<std::size_t, 4> negative;
   std::array<std::size_t, 4> counts;
-  std::size_t all = 0;  // below max_size if that of each is
+  std::size_t all = 0;  // below max_size if each of them is
   for (std::size_t i = 0; i < 4; ++i) {
     negative[i] = *begins[i] == '-' ? 1 : 0;
     counts[i] = static_cast<std::size_t>(ends[i] - begins[i]) - negative[i];
     all |= counts[i] - 1;
   }
-  if (all >= max_size) return false;  // or there is none
+  if (all >= max_size) return false;  // or no point
   four_last_digits digits(ends, counts);
   __m256i values;
   if constexpr (std::is_floating_point_v<Number>) {
     const std::array<std::size_t, 4> at = digits.pop_decimal_points();
     all = 0;
     for (std::size_t i = 0; i < 4; ++i) all |= counts[i] - 2 + at[i] / max_size;
-    if (all >= max_size || !digits.values(values)) return false;  // or a point alone
-    // What is below 2 to the 52nd are the last bits of its sum with that.
+    if (all >= max_size || !digits.values(values)) return false;  // or only a point
+    // For numbers below 2 to the 52nd, the low bits of their sum with 2 to the 52nd are the number.
     const __m256d above = _mm256_set1_pd(0x1p52);
     const __m256i sum = _mm256_or_si256(values, _mm256_castpd_si256(above));
     const __m256d exact = _mm256_sub_pd(_mm256_castsi256_pd(sum), above);

@@ -28,7 +28,7 @@ parsed parse_integer(std::string_view text, Integer& out) noexcept {
   if (negative) text.remove_prefix(1);
   if (text.empty()) return parsed::no_number;
   using wide = std::make_unsigned_t<Integer>;
-  // Of one digit less there is none that is too large.
+  // One digit less is never too large.
   constexpr std::size_t safe_digits = std::numeric_limits<Integer>::digits10;
   wide value = 0;
   const bool safe = text.size() <= safe_digits;
@@ -53,7 +53,7 @@ template <class Float>
 parsed parse_any(std::string_view text, Float& out) noexcept {
   const bool hex = is_hex(text);
   if (hex) text.remove_prefix(2);
-  // std::from_chars would take a sign here, and a word behind "nan".
+  // std::from_chars would accept a sign here, and a word after "nan".
   if (text.empty() || text.front() == '-' || text.back() == ')') return parsed::no_number;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(
@@ -62,7 +62,7 @@ parsed parse_any(std::string_view text, Float& out) noexcept {
   return error == std::errc() ? parsed::ok : parsed::out_of_range;
 }
 
-// Of a number that is beyond all of the type or too near to 0: which of the two.
+// Decides whether a number beyond the range of its type is too large or too small.
 bool is_above_one(std::string_view text) noexcept {
   const bool hex = is_hex(text);
   if (hex) text.remove_prefix(2);
@@ -75,7 +75,7 @@ bool is_above_one(std::string_view text) noexcept {
   if (digits.starts_with('+')) digits.remove_prefix(1);
   if (!digits.empty()) {
     std::int64_t exponent = 0;
-    constexpr std::int64_t much = std::int64_t{1} << 61;  // more than a text has digits
+    constexpr std::int64_t much = std::int64_t{1} << 61;  // more than the digits of a text
     if (parse_integer(digits, exponent) == parsed::out_of_range) return digits.front() != '-';
     magnitude += std::clamp(exponent, -much, much);
   }

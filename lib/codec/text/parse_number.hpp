@@ -11,16 +11,16 @@
 
 namespace leat::detail {
 
-/// What came of a text that should be a number.
+/// The result of parsing a number.
 enum class parsed : unsigned char { ok, no_number, out_of_range };
 
-// What is short and plain is read here, in line; all else by these.
+// The inline functions below parse short and plain numbers; these functions parse all others.
 [[nodiscard]] parsed parse_number_general(std::string_view text, std::int32_t& out) noexcept;
 [[nodiscard]] parsed parse_number_general(std::string_view text, std::int64_t& out) noexcept;
 [[nodiscard]] parsed parse_number_general(std::string_view text, float& out) noexcept;
 [[nodiscard]] parsed parse_number_general(std::string_view text, double& out) noexcept;
 
-/// Takes decimal digits from the front of a text. Precondition: at most 19 are there, so that they
+/// Takes decimal digits from the front of a text. Precondition: at most 19 digits, so that they
 /// fit.
 class digit_reader {
  public:
@@ -30,7 +30,7 @@ class digit_reader {
   [[nodiscard]] bool at_end() const noexcept { return at_ == end_; }
   [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
 
-  /// Gives how many there were.
+  /// Returns the number of digits.
   std::size_t take() noexcept {
     const char* const first = at_;
     while (end_ - at_ >= 8 && read_eight_digits()) {
@@ -43,7 +43,7 @@ class digit_reader {
     return static_cast<std::size_t>(at_ - first);
   }
 
-  /// False: `c` is not what comes next.
+  /// Skips `c`. Returns false if the next byte is another.
   bool take(char c) noexcept {
     if (at_ == end_ || *at_ != c) return false;
     ++at_;
@@ -51,13 +51,13 @@ class digit_reader {
   }
 
  private:
-  // Eight at a time: pairs, then fours, then all, each by one multiplication.
+  // Eight digits at a time: pairs, then fours, then all, with one multiplication each.
   bool read_eight_digits() noexcept {
     static_assert(std::endian::native == std::endian::little);
     std::uint64_t word;
     std::memcpy(&word, at_, sizeof word);
     const std::uint64_t digits = word - 0x3030303030303030U;
-    // A byte above 9 has one of its high bits set, or gets one.
+    // A byte above 9 has one of its high bits set, or gets one by the addition.
     if (((digits | (digits + 0x7676767676767676U)) & 0x8080808080808080U) != 0) return false;
     word = digits * 10 + (digits >> 8);
     constexpr std::uint64_t mask = 0x000000FF000000FFU;
@@ -73,11 +73,11 @@ class digit_reader {
   std::uint64_t value_ = 0;
 };
 
-/// Decimal digits, with a minus or without, white space around them.
+/// Parses decimal digits with an optional minus and white space around them.
 template <class Integer>
   requires std::is_integral_v<Integer>
 [[nodiscard]] inline parsed parse_number(std::string_view text, Integer& out) noexcept {
-  // One digit less than there can be: no such number is too large.
+  // One digit less than the maximum, so the number is never too large.
   constexpr std::size_t safe_digits = std::numeric_limits<Integer>::digits10;
   digit_reader reader(text);
   const bool negative = reader.take('-');
@@ -88,29 +88,29 @@ template <class Integer>
   return parsed::ok;
 }
 
-/// `digits` / `power`, rounded to the nearest. False: more digits than are read so.
-/// Precondition: the power of 10 is a number without rounding.
+/// Stores `digits` / `power`, rounded to the nearest. Returns false for too many digits.
+/// Precondition: the power of 10 is exact.
 template <class Float>
 [[nodiscard]] inline bool round_quotient(bool negative, std::uint64_t digits, double power,
                                          Float& out) noexcept {
-  // Both are numbers without rounding, so that the quotient is rounded once (Clinger).
+  // Both are exact, so the quotient is rounded only once (Clinger).
   constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
   if (digits > max_exact) return false;
   const double exact = static_cast<double>(static_cast<std::int64_t>(digits)) / power;
   auto bits = std::bit_cast<std::uint64_t>(exact);
   if constexpr (std::is_same_v<Float, float>) {
-    // Rounded twice it is wrong only where the first came to lie in the middle of two floats.
+    // Rounding twice is wrong only if the first result lies halfway between two floats.
     constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1;
     if ((bits & below) == (below >> 1) + 1) return false;
   }
-  bits |= std::uint64_t{negative} << 63;  // no branch: signs are often those of chance
+  bits |= std::uint64_t{negative} << 63;  // no branch: signs are often random
   out = static_cast<Float>(std::bit_cast<double>(bits));
   return true;
 }
 
-/// A number as std::strtod has them, in the C locale and whole: decimal or, after 0x, hexadecimal;
-/// inf, infinity, nan in any case. White space around it. Rounded to the nearest; infinite when too
-/// large, 0 when too small.
+/// Parses a complete number like std::strtod in the C locale: decimal or, after 0x, hexadecimal;
+/// inf, infinity, nan in any case; white space around it. Rounds to the nearest number. The result
+/// is infinite if it is too large, and 0 if it is too small.
 template <class Float>
   requires std::is_floating_point_v<Float>
 [[nodiscard]] inline parsed parse_number(std::string_view text, Float& out) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers of a few digits by vector instructions: without a loop over them, whose number would
+// Parses short numbers with vector instructions instead of a loop, whose number of iterations would
 // decide a branch.
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace leat::detail {
 
-// What has no linkage is found without a look into a table of addresses.
-// Behind 16 - n: a mask of the last n bytes of 16.
+// Internal linkage: the address is found without a table look-up.
+// At offset 16 - n: a mask of the last n bytes of 16.
 alignas(32) constexpr std::uint8_t last_bytes[] = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-// 10 to the number of bytes behind the point; at last that of none.
+// 10 to the number of bytes after the point; the last element is for no point.
 constexpr double powers_after_point[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
                                          1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e0};
 
-/// The last bytes of a text, of which each digit is a number.
+/// The last bytes of a text; the digits are their numeric values.
 class last_digits {
  public:
   static constexpr std::size_t size = 16;
 
-  /// Of the `count` bytes before `end`; those before them are 0. Precondition: 0 < count <= size,
-  /// and `size` bytes before `end` can be read.
+  /// Loads the `count` bytes before `end`; the bytes before them become 0. Precondition: 0 < count
+  /// <= size, and `size` bytes before `end` can be read.
   LEAT_AVX2 last_digits(const char* end, std::size_t count) noexcept {
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(end - size));
     const __m128i mask = _mm_loadu_si128(reinterpret_cast<const __m128i*>(last_bytes + count));
@@ -43,7 +43,7 @@ class last_digits {
     const auto points =
         static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(digits_, point)));
     const auto before = static_cast<std::size_t>(31 - __builtin_clz(2 * points + 1));
-    // The bytes before the point move right by one position, over the point.
+    // Bytes before the point move right by one position, over the point.
     const __m128i positions = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(before)), positions);
     digits_ = _mm_shuffle_epi8(digits_, _mm_add_epi8(positions, moves));
@@ -56,7 +56,7 @@ class last_digits {
     return _mm_movemask_epi8(good) == 0xFFFF;
   }
 
-  /// The number that they are. Precondition: all_digits().
+  /// Returns the number. Precondition: all_digits().
   [[nodiscard]] LEAT_AVX2 std::uint64_t value() const noexcept {
     // Pairs, then fours, then eights.
     const __m128i twos = _mm_maddubs_epi16(digits_, _mm_set1_epi16(0x010A));
@@ -71,9 +71,9 @@ class last_digits {
   __m128i digits_;
 };
 
-/// A number of up to 16 digits, with a minus or without, and of a float with a point or without.
-/// False: the text is longer or another, and parse_number() knows what it is; all that this one
-/// gives is what that one would.
+/// Parses a number of up to 16 digits with an optional minus and, for a float, an optional point.
+/// Returns false if the text is longer or different; parse_number() handles it. Results equal those
+/// of parse_number().
 ///
 /// Precondition: 16 bytes before the end of the text can be read.
 template <class Number>
@@ -83,7 +83,7 @@ template <class Number>
   if (text.empty()) return false;
   const bool negative = text.front() == '-';
   const std::size_t size = text.size() - (negative ? 1 : 0);
-  if (size - 1 >= max_size) return false;  // or none
+  if (size - 1 >= max_size) return false;  // or no point
   last_digits digits(text.data() + text.size(), size);
   if constexpr (is_float) {
     const std::size_t fraction_digits = digits.pop_decimal_point();

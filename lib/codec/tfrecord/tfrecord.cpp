@@ -12,7 +12,7 @@ struct portable_crc {
   }
 };
 
-// The loop, once for each way to compute a checksum.
+// The loop, instantiated for each implementation of the checksum.
 template <class Crc>
 tfrecord_scan scan_with(byte_view bytes, std::vector<byte_view>& records, std::size_t max_records,
                         std::uint64_t max_record_size, tfrecord_checks checks) {
@@ -107,7 +107,8 @@ bool is_tfrecord(byte_view frame, tfrecord_checks checks) noexcept {
 
 std::optional<std::size_t> find_tfrecord(byte_view bytes, std::uint64_t max_record_size) noexcept {
   for (std::size_t at = 0; at + tfrecord_header_size <= bytes.size(); ++at) {
-    // The length first: among arbitrary bytes hardly any is small enough, so the checksum is rare.
+    // Checks the length first: hardly any is small enough among arbitrary bytes, so the checksum is
+    // rarely computed.
     if (load_little_endian<std::uint64_t>(bytes.data() + at) > max_record_size) continue;
     const auto stored = load_little_endian<std::uint32_t>(bytes.data() + at + 8);
     if (crc32c(bytes.subspan(at, 8)) == unmask_crc32c(stored)) return at;

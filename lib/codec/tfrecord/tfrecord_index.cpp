@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t version = 1;
 
-// Where the numbers of the header stand.
+// Offsets of the numbers in the header.
 enum : std::size_t {
   version_at = 8,
   sample_at = 12,
@@ -98,7 +98,7 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
       index.payload_size() != load_at<std::uint64_t>(bytes, payload_at)) {
     throw_malformed_index("sizes in the header contradict each other");
   }
-  // Neither overflows: there are less than 2^60 records.
+  // Neither overflows: there are fewer than 2^60 records.
   const std::uint64_t blocks = (index.count_ + block_records - 1) / block_records;
   const std::uint64_t words = load_at<std::uint64_t>(bytes, words_at);
   const byte_view body = bytes.subspan(header_size);
@@ -124,7 +124,7 @@ tfrecord_index tfrecord_index::decode(byte_view bytes) {
   return index;
 }
 
-// Every difference lies within the words, and every word is needed.
+// All differences lie within the words, and all words are used.
 void tfrecord_index::check_positions() const {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -137,7 +137,7 @@ void tfrecord_index::check_positions() const {
     throw_malformed_index("number of offsets does not match the number of records");
 }
 
-// The records fill the file.
+// Checks that the records fill the file.
 void tfrecord_index::check_offsets() const {
   std::uint64_t offset = 0;
   for (std::uint64_t i = 0; i < count_; ++i) {
@@ -163,7 +163,7 @@ void tfrecord_index_builder::add(std::uint64_t payload_size) {
   end_ += payload_size + tfrecord_overhead;
 }
 
-// Puts the pending offsets into a block: the line through the first of them and the end, moved down
+// Packs the pending offsets into a block: the line through the first offset and the end, moved down
 // to the lowest difference.
 void tfrecord_index_builder::pack() {
   const std::uint64_t stride = (end_ - pending_[0]) / pending_.size();
@@ -178,7 +178,7 @@ void tfrecord_index_builder::pack() {
   const auto width =
       static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(highest) - origin));
 
-  // Room first: behind this nothing fails.
+  // Reserves memory first: nothing fails after this.
   auto& words = index_.words_;
   const std::uint64_t bits = bits_ + width * pending_.size();
   const auto needed = bits == 0 ? 0 : static_cast<std::size_t>((bits + 63) / 64 + 1);

@@ -25,8 +25,8 @@ namespace {
 using op = file_request::operation;
 
 #if LEAT_ASAN
-// The words of the buffer that are its alone. The sanitizer keeps one byte of its own for each word
-// of 8, and two threads may at the same time take back buffers that meet within one.
+// The words that belong to the buffer alone. The sanitizer keeps one byte of state for each word of
+// 8 bytes, and two threads may at the same time take back buffers that share a word.
 std::span<std::byte> words(const file_request& r) noexcept {
   constexpr std::size_t word = 8;
   void* first = r.data;
@@ -37,7 +37,7 @@ std::span<std::byte> words(const file_request& r) noexcept {
 #endif
 
 #if LEAT_TSAN
-// The thread sanitizer sees no kernel: this thread does in its place what the kernel does.
+// The thread sanitizer does not see the kernel, so this thread performs the kernel's accesses.
 void touch(const file_request& r, std::size_t size) noexcept {
   if (r.what == op::read) __tsan_write_range(r.data, size);
   if (r.what == op::write) __tsan_read_range(r.data, size);

@@ -2,18 +2,18 @@
 
 #include "leat/io/backend/file_backend.hpp"
 
-// What the sanitizers do not see: that a buffer belongs to the kernel, or to nobody.
+// Tells the sanitizers that a buffer belongs to the kernel, or is unused.
 
 namespace leat::detail {
 
-/// The buffer of a read is not to be touched from here on, nor that of a write to be written to.
+/// From here on, the buffer of a read must not be accessed, and the buffer of a write not changed.
 void mark_kernel_owned(const file_request& request) noexcept;
 
-/// The buffer is the submitter's again. On the thread that has been told by the kernel, or that is
-/// about to carry out the request itself.
+/// The buffer belongs to the submitter again. Called on the thread that the kernel notified, or
+/// that is about to execute the request itself.
 void mark_user_owned(const file_request& request) noexcept;
 
-/// Memory that is set aside, and that is used again.
+/// Marks memory as unused, and as used again.
 void mark_unused(const void* memory, std::size_t size) noexcept;
 void mark_used(const void* memory, std::size_t size) noexcept;
 

@@ -1,4 +1,5 @@
-// Requests as plain system calls: what the worker threads do, and what the ring leaves to be done.
+// Requests as plain system calls, executed by the worker threads and for operations that the ring
+// lacks.
 
 #include <cerrno>
 #include <cstdio>
@@ -23,7 +24,8 @@ std::int64_t open(const file_request& r) noexcept {
     return retry_on_eintr([&] { return ::open(r.path, flags, 0666); });
   };
   std::int64_t descriptor = open_with(open_flags(r));
-  // Somebody has a lease on the file, and is told to give it back: wait for it. No pipe says this.
+  // Another process has a lease on the file and is asked to release it: wait for that. Pipes never
+  // report this.
   if (descriptor == -EAGAIN) descriptor = open_with(open_flags(r) & ~O_NONBLOCK);
   return descriptor < 0 ? descriptor : finish_open(r, static_cast<int>(descriptor));
 }
@@ -67,8 +69,8 @@ std::int64_t open_and_sync(const char* path) noexcept {
   const std::int64_t opened =
       retry_on_eintr([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (opened == -EACCES) {
-    // One may make files in a directory that one must not read, so not open either: then all there
-    // is on the machine is synced.
+    // A directory may be writable but not readable, so that it cannot be opened. Then all file
+    // systems are synced.
     ::sync();
     return 0;
   }
@@ -79,8 +81,8 @@ std::int64_t open_and_sync(const char* path) noexcept {
   return result;
 }
 
-// Of the open file, not of the process: another open() of the same process is refused too, and what
-// lets it go is the last close, also that of a process which is killed.
+// The lock belongs to the open file, not to the process, so that another open() in this process is
+// refused too. The last close releases it, also the one of a killed process.
 std::int64_t lock(int descriptor) noexcept {
   const std::int64_t result =
       retry_on_eintr([=] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
@@ -128,7 +130,7 @@ std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
   const auto fail = [&] {
     const int error = errno;
     if (descriptor >= 0) ::close(descriptor);
-    if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
+    if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was just created
     return -std::int64_t{error};
   };
   descriptor = move_above_standard_descriptors(descriptor);

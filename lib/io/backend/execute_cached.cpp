@@ -1,5 +1,4 @@
-// Requests that the kernel answers from its caches, or not at all: none of these waits for a
-// device.
+// Requests that the kernel answers from its caches or not at all. None of them waits for a device.
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,8 +11,8 @@
 namespace leat::detail {
 namespace {
 
-// A descriptor for a path all of whose parts are in the cache; negative for any other, or where the
-// kernel does not know.
+// Opens a path if all of its parts are in the cache. Returns a negative value for other paths, or
+// if the kernel cannot tell.
 int open_cached(const char* path, int flags) noexcept {
   open_how how{};
   how.flags = static_cast<decltype(how.flags)>(flags);
@@ -23,7 +22,7 @@ int open_cached(const char* path, int flags) noexcept {
 
 bool open(file_request& r) noexcept {
   const int descriptor = open_cached(r.path, open_flags(r));
-  if (descriptor < 0) return false;  // also for an error: the slower way tells
+  if (descriptor < 0) return false;  // also for an error: the slower path reports it
   r.result = finish_open(r, descriptor);
   return true;
 }
@@ -44,7 +43,7 @@ bool read(file_request& r) noexcept {
   if (r.offset == at_stream_position) return false;
   iovec buffer{r.data, r.size};
   const ssize_t n = ::preadv2(r.handle, &buffer, 1, static_cast<off_t>(r.offset), RWF_NOWAIT);
-  if (n < 0) return false;  // not cached, or not known here: the slower way tells
+  if (n < 0) return false;  // not cached, or not supported here: the slower path decides
   r.result = n;
   return true;
 }

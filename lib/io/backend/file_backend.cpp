@@ -17,13 +17,13 @@
 namespace leat {
 namespace {
 
-// What the process's schedulers were given so far.
+// The backends of this process's schedulers so far.
 struct outcomes {
   std::mutex mutex;
   std::size_t rings = 0;
-  std::size_t threads = 0;  // because somebody asked for them
-  std::size_t refused = 0;  // threads in place of a ring
-  std::string refusal;      // why, the first time
+  std::size_t threads = 0;  // because they were requested
+  std::size_t refused = 0;  // threads instead of a ring
+  std::string refusal;      // the reason of the first refusal
 };
 
 outcomes& process_outcomes() {
@@ -75,7 +75,7 @@ bool file_request::resubmit(file_backend& backend) noexcept {
   const bool repeatable =
       what == operation::read || what == operation::write || what == operation::sync;
   const bool again = result == -EINTR || result == -EAGAIN || (result == -ECANCELED && repeatable);
-  // What a read without a position has taken is gone.
+  // Bytes that a read without an offset has taken are lost.
   const bool taken = result == -ECANCELED && offset == at_stream_position;
   if (cancelled && again) result = -ECANCELED;
   if (cancelled || !again || taken || retries == most) return false;

@@ -13,7 +13,7 @@ std::atomic<unsigned> generation{0};
 unsigned fork_generation() noexcept {
   [[maybe_unused]] static const int registered =
       ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
-  // relaxed: a child begins with one thread, the one that has counted.
+  // relaxed: a child starts with one thread, which has changed the counter itself.
   return generation.load(std::memory_order_relaxed);
 }
 

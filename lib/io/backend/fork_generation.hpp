@@ -2,8 +2,8 @@
 
 namespace leat::detail {
 
-/// A number that a child of fork() sees changed: what was made before it, with threads or a ring of
-/// the parent's, is not the child's. Thread safety: thread-safe.
+/// A number that differs in a child of fork(). Objects with threads or a ring of the parent do not
+/// belong to the child. Thread safety: thread-safe.
 [[nodiscard]] unsigned fork_generation() noexcept;
 
 }  // namespace leat::detail

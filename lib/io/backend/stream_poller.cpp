@@ -69,8 +69,8 @@ void stream_poller::signal() noexcept {
   LEAT_ASSERT(written, "write to an eventfd failed: a stream would wait forever");
 }
 
-// Ends what was cancelled, hands out what is ready and keeps the rest, in order, to be polled next.
-// What has come since the last poll stands behind the others and has not been looked at.
+// Ends cancelled requests, passes on ready ones and keeps the rest, in order, for the next poll.
+// Requests that arrived since the last poll are at the end and were not polled yet.
 work_list stream_poller::take_ready() noexcept {
   work_list ready, rest;
   std::size_t index = 1;
@@ -78,7 +78,7 @@ work_list stream_poller::take_ready() noexcept {
   next_polled_.clear();
   try {
     next_polled_.reserve(count_ + 1);
-  } catch (const std::bad_alloc&) {  // those for whom there is no room end
+  } catch (const std::bad_alloc&) {  // requests for which there is no memory end
   }
   next_polled_.push_back({event_.get(), POLLIN, 0});
   for (; work_item* const item = waiting_.pop_front(); ++index) {

@@ -13,10 +13,10 @@ namespace leat::detail {
 
 class worker_pool;
 
-/// Waits until streams have data or room: one thread for all of them, so that none of those that
-/// read files is taken up by a pipe to which nobody writes.
+/// Waits until streams have data or space. One thread serves all streams, so that an empty pipe
+/// does not occupy a thread that reads files.
 ///
-/// Belongs to the worker pool and is never destroyed either: the thread ends with the process.
+/// Belongs to the worker pool and is never destroyed: the thread ends with the process.
 ///
 /// Thread safety: thread-safe.
 class stream_poller {
@@ -30,7 +30,7 @@ class stream_poller {
   /// Waits for the stream of a read or write.
   void add(file_request& request) noexcept;
 
-  /// Cancels a request that waits here or will do so later.
+  /// Cancels a request that waits here or will wait here later.
   void cancel(file_request& request) noexcept;
   /// Cancels all requests of `sched` that wait here.
   void cancel_all(const scheduler& sched) noexcept;
@@ -45,7 +45,7 @@ class stream_poller {
   std::mutex mutex_;
   work_list waiting_;
   std::size_t count_ = 0;
-  // The event, then what waits, in order. Used by the thread alone.
+  // The event, followed by the waiting requests in order. Only the thread uses it.
   std::vector<pollfd> polled_;
   std::vector<pollfd> next_polled_;
   std::thread thread_;  // last: it uses the rest

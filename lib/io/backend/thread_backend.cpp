@@ -19,7 +19,7 @@ class thread_backend final : public file_backend {
   void execute_blocking(file_request& request) noexcept override { execute(request); }
 
  private:
-  worker_pool& workers_ = worker_pool::instance();  // here, where its making may fail
+  worker_pool& workers_ = worker_pool::instance();  // here, where creating it may fail
 };
 
 }  // namespace

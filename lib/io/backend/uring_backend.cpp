@@ -18,18 +18,18 @@
 namespace leat::detail {
 namespace {
 
-constexpr unsigned entries = 128;  // submitted in one go
-// What completes beyond these before it is reaped the kernel keeps (IORING_FEAT_NODROP).
+constexpr unsigned entries = 128;  // submitted at once
+// The kernel keeps completions beyond these until they are reaped (IORING_FEAT_NODROP).
 constexpr unsigned completions = 1024;
-constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
+constexpr int max_rounds = 8;  // of submitting and reaping per iteration; then sockets are polled
 
-// A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one
-// call at the end of the turn, and what is complete by then is reaped at once; for the rest an
+// A ring that works in the loop iterations of a scheduler. At the end of an iteration, one call
+// submits the requests of its tasks, and completed ones are reaped at once. For the others, an
 // eventfd wakes the event loop.
 //
-// The context may be run by several threads, one after the other: so the ring is not bound to one
-// (no IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes rather than the ring's own descriptor,
-// which with deferred task work never would.
+// Several threads may run the context one after another. So the ring is not bound to one thread (no
+// IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes it instead of the ring's own descriptor, which
+// would never become ready with deferred task work.
 class uring_backend final : public file_backend {
  public:
   explicit uring_backend(event_loop_scheduler& sched) : scheduler_(sched) {
@@ -41,7 +41,7 @@ class uring_backend final : public file_backend {
     };
   }
 
-  // 0, or an errno: then this object is of no use.
+  // 0, or an errno: then this object must not be used.
   int open() {
     io_uring_params how{};
     how.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE;
@@ -69,7 +69,7 @@ class uring_backend final : public file_backend {
 
   ~uring_backend() override {
     if (!open_) return;
-    // The requests in a child of fork() are copies of what the parent waits for.
+    // The requests in a child of fork() are copies of those that the parent waits for.
     if (is_in_its_process()) drain();
     ::io_uring_queue_exit(&ring_);
   }
@@ -84,7 +84,7 @@ class uring_backend final : public file_backend {
     request.cancelled = true;
     io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
     while (!sqe) {
-      run_pump();  // makes room
+      run_pump();  // frees an entry
       sqe = ::io_uring_get_sqe(&ring_);
     }
     ::io_uring_prep_cancel(sqe, &request, 0);
@@ -111,7 +111,7 @@ class uring_backend final : public file_backend {
     if (waiting_count_ < entries) {
       post_pump();
     } else {
-      run_pump();  // a task that does not wait, such as one that closes many files
+      run_pump();  // for a task that never waits, such as one that closes many files
     }
   }
 
@@ -121,7 +121,7 @@ class uring_backend final : public file_backend {
     bool posted = false;
   };
 
-  // A sandbox may let a ring be made and refuse its use: 0, or a negative errno.
+  // A sandbox may allow the creation of a ring but not its use. Returns 0, or a negative errno.
   int enter() noexcept {
     ::io_uring_prep_nop(::io_uring_get_sqe(&ring_));
     int submitted = 0;
@@ -152,7 +152,7 @@ class uring_backend final : public file_backend {
     return request;
   }
 
-  // Has nothing of the caller's in the kernel's hands.
+  // Returns true if the request polls its stream: then the kernel uses no memory of the caller.
   static bool is_poll(const file_request& r) noexcept {
     return is_stream_transfer(r) && r.backend_data == nullptr;
   }
@@ -191,7 +191,7 @@ class uring_backend final : public file_backend {
     }
   }
 
-  // What has completed: how many, and each that is through goes to `ended`.
+  // Processes completions and returns their number; passes each finished request to `ended`.
   template <class Ended>
   std::size_t reap(Ended ended) noexcept {
     using next_step = uring_requests::next_step;
@@ -201,7 +201,7 @@ class uring_backend final : public file_backend {
       const std::int64_t result = cqe->res;
       ::io_uring_cqe_seen(&ring_, cqe);
       --in_flight_;
-      if (!request) continue;  // it was a cancellation
+      if (!request) continue;  // the completion of a cancellation
       if (is_poll(*request)) {
         --polls_;
         remove_from(polling_, *request);
@@ -243,11 +243,11 @@ class uring_backend final : public file_backend {
     ++waiting_count_;
   }
 
-  // The kernel may still write to the buffers of requests that nobody waits for any more.
+  // The kernel may still write to the buffers of abandoned requests.
   void drain() noexcept {
     const auto end = [](file_request& request) noexcept {
       mark_user_owned(request);
-      request.cancelled = true;  // whatever it ends with, it is not submitted again
+      request.cancelled = true;  // it is not submitted again, with any result
       request.run_(request);
     };
     while (in_flight_ > polls_) {
@@ -287,7 +287,7 @@ class uring_backend final : public file_backend {
   uring_requests requests_;
   bool open_ = false;
   bool listening_ = false;
-  std::size_t in_flight_ = 0;  // what is in the kernel's hands, or in the submission queue
+  std::size_t in_flight_ = 0;  // in the kernel or in the submission queue
   std::size_t polls_ = 0;      // of these
   work_list polling_;          // the same requests
   work_list waiting_;

@@ -24,7 +24,7 @@ constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask
 // `backend_data` of a stream's request points to this while the stream is ready.
 char stream_is_ready;
 
-// IORING_OP_LAST: there is none.
+// IORING_OP_LAST: no operation.
 io_uring_op code_of(const file_request& r) noexcept {
   switch (r.what) {
     case op::open: return IORING_OP_OPENAT;
@@ -58,7 +58,7 @@ struct stat to_stat(const struct statx& x) noexcept {
 }  // namespace
 
 int uring_requests::probe(io_uring& ring) noexcept {
-  constexpr unsigned most = 256;  // an operation's code is one byte
+  constexpr unsigned most = 256;  // the code of an operation is one byte
   constexpr std::size_t size = sizeof(io_uring_probe) + most * sizeof(io_uring_probe_op);
   alignas(io_uring_probe) std::array<std::byte, size> memory{};
   auto* const known = reinterpret_cast<io_uring_probe*>(memory.data());
@@ -125,8 +125,8 @@ uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t r
   return next_step::none;
 }
 
-// The stream is polled before it is read: a pipe to which nobody has written yet would be at its
-// end, and a buffer would be the kernel's for as long as there is nothing to read.
+// The stream is polled before it is read: a pipe without a writer so far would be at its end, and
+// the kernel would keep a buffer as long as there is no data.
 uring_requests::next_step uring_requests::finish_stream_transfer(file_request& r) noexcept {
   const bool was_ready = std::exchange(r.backend_data, nullptr) != nullptr;
   if (!was_ready && r.result >= 0) {

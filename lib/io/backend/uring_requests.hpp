@@ -8,14 +8,14 @@
 
 namespace leat::detail {
 
-/// How file requests look in a ring.
+/// Converts file requests to entries of a ring.
 class uring_requests {
  public:
-  /// Asks the kernel which operations it has. 0, or a negative errno: such as ENOSYS where it
+  /// Queries the operations of the kernel. Returns 0, or a negative errno, such as ENOSYS if it
   /// cannot read and write.
   int probe(io_uring& ring) noexcept;
 
-  /// False for what the kernel has no operation for, and for what needs memory that is not there.
+  /// Returns false if the kernel lacks the operation or memory is short.
   [[nodiscard]] bool begin(file_request& r) const noexcept;
 
   /// Fills in an entry of the submission queue, after begin() or for the next step of a request.
@@ -24,7 +24,7 @@ class uring_requests {
   enum class next_step {
     none,     ///< the result is set
     ring,     ///< prepare it again
-    workers,  ///< the worker threads have to do it
+    workers,  ///< the worker threads execute it
   };
   /// Returns the next step of a completed request.
   [[nodiscard]] static next_step finish(file_request& r, std::int64_t result) noexcept;

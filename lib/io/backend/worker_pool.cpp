@@ -65,7 +65,7 @@ void worker_pool::block_for_stream(file_request& request) noexcept {
 
 void worker_pool::cancel(file_request& request) noexcept {
   if (!is_stream_transfer(request)) {
-    request.cancelled = true;  // it has begun, or is about to
+    request.cancelled = true;  // it has started, or is about to
     return;
   }
   stream_poller* there = nullptr;
@@ -73,7 +73,7 @@ void worker_pool::cancel(file_request& request) noexcept {
     const std::lock_guard lock(mutex_);
     there = poller_.get();
   }
-  if (there) there->cancel(request);  // null: there was none to be had, and so it has ended
+  if (there) there->cancel(request);  // null if none was available and the request has ended
 }
 
 void worker_pool::cancel_streams(const scheduler& sched) noexcept {
@@ -89,9 +89,9 @@ void worker_pool::enqueue(file_request& request) noexcept {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(request);
-    ++waiting_count_;  // an idle thread may have been told already and not be awake yet
+    ++waiting_count_;  // an idle thread may have been notified and not be awake yet
     if (waiting_count_ > idle_ && threads_.size() < max_threads) start_one();
-    if (threads_.empty()) {  // none could be started: do it here
+    if (threads_.empty()) {  // no thread could be started: execute it here
       static_cast<void>(waiting_.pop_front());
       --waiting_count_;
       mark_user_owned(request);
@@ -123,7 +123,7 @@ void worker_pool::work() {
     execute(request);
     if (is_stream_transfer(request) && request.result == -EAGAIN) {
       mark_kernel_owned(request);
-      block_for_stream(request);  // somebody else was faster
+      block_for_stream(request);  // another thread was faster
     } else {
       request.completion_scheduler->post(request);  // the last access: the request may be gone now
     }

@@ -12,15 +12,15 @@
 
 namespace leat::detail {
 
-/// The process's worker threads, started when they are needed. They take requests in order of
+/// The worker threads of the process, which are started as needed. They take requests in order of
 /// arrival, execute them with plain system calls and then post them to their schedulers.
 ///
 /// Thread safety: thread-safe.
 class worker_pool {
  public:
-  /// Made on first use, anew in a child of fork(), which has none of its parent's threads.
-  /// Never destroyed: while the process exits, tasks on other threads and destructors of static
-  /// objects may still use files. Its threads end with the process.
+  /// Created on first use, and again in a child of fork(), which has none of its parent's threads.
+  /// Never destroyed: tasks on other threads and destructors of static objects may use files while
+  /// the process exits. Its threads end with the process.
   /// Errors: std::bad_alloc.
   static worker_pool& instance();
 
@@ -30,7 +30,7 @@ class worker_pool {
 
   void submit(file_request& request) noexcept;
 
-  /// The same for a request whose stream is ready.
+  /// Like submit(), for a request whose stream is ready.
   void enqueue(file_request& request) noexcept;
 
   /// See file_backend::cancel().
@@ -40,7 +40,7 @@ class worker_pool {
   void cancel_streams(const scheduler& sched) noexcept;
 
  private:
-  // Disks like a few at the same time.
+  // Disks are fastest with a few concurrent requests.
   static constexpr std::size_t max_threads = 4;
 
   [[nodiscard]] bool is_in_its_process() const noexcept;

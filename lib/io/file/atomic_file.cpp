@@ -8,16 +8,17 @@
 namespace leat::detail {
 namespace {
 
-// So many unfinished files of one path are too many: somebody forgets to clean up.
+// The largest number of unfinished files of one path. More than these are never cleaned up by any
+// program.
 constexpr int max_partial_files = 1000;
 
-// A rename would put a file in the place of a device or a pipe, for all who use it.
+// A rename would replace a device or a pipe for all of its users.
 task<void> require_replaceable(std::string path) {
   file_status there;
   there.is_regular = true;
   try {
     there = co_await get_status(path);
-  } catch (const failure&) {  // most often since there is none; else the next step tells
+  } catch (const failure&) {  // usually the file does not exist; otherwise the next step fails
   }
   if (there.is_regular) co_return;
   throw failure(errc::invalid_argument,
@@ -35,7 +36,7 @@ task<atomic_file> atomic_file::create(std::string path) {
   for (int i = 0;; ++i) {
     std::string name = path;
     if (i > 0) name += std::to_string(i);
-    std::string own = name;  // made before the file is: what is made has someone to remove it
+    std::string own = name;  // created before the file, so that its destructor removes the file
     file f;
     try {
       f = co_await file::open(std::move(name), open_mode::write_new);
@@ -54,7 +55,7 @@ atomic_file::~atomic_file() {
   file_request request;
   request.what = file_request::operation::remove;
   request.path = committed_path_.empty() ? partial_path_.c_str() : committed_path_.c_str();
-  handle_->run_without_scheduler(request);  // an error leaves the file: nothing better can be done
+  handle_->run_without_scheduler(request);  // an error leaves the file: nothing more can be done
 }
 
 task<void> atomic_file::finish(bool on_device) {
@@ -77,7 +78,7 @@ void atomic_file::roll_back() noexcept {
   request.path = committed_path_.c_str();
   request.new_path = partial_path_.c_str();
   handle_->run_without_scheduler(request);
-  if (request.result == 0) committed_path_.clear();  // else the destructor removes it
+  if (request.result == 0) committed_path_.clear();  // otherwise the destructor removes it
 }
 
 task<void> write_new_file(std::string path, byte_view contents, bool on_device) {
@@ -90,7 +91,7 @@ task<void> write_new_file(std::string path, byte_view contents, bool on_device) 
 }
 
 task<void> sync_parent_directory(std::string path) {
-  // A variable of its own: g++ 12 destroys a temporary of a conditional expression twice where the
+  // A named variable, because g++ 12 destroys a temporary of a conditional expression twice if the
   // expression is awaited.
   std::string directory = ".";
   if (const auto slash = path.rfind('/'); slash != std::string::npos) {

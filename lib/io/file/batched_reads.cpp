@@ -49,12 +49,12 @@ void batched_reads::start_reads() noexcept {
     ++batch->reading;
     s.completion_scheduler = scheduler::current();
     s.cancelled = false;
-    s.completion_scheduler->add_hold();  // also when nobody waits for it any more
+    s.completion_scheduler->add_hold();  // also if no task waits for it any more
     begin(s);
   }
 }
 
-// Reads the range, or opens its file. Slots that are held back are retried when others complete: if
+// Reads the range, or opens its file. Slots that are held back are retried when others complete. If
 // none is in progress, one file more than the limit is opened.
 void batched_reads::begin(slot& s) noexcept {
   const file_range& p = range_of(s);

@@ -45,7 +45,7 @@ class batched_reads : public std::enable_shared_from_this<batched_reads> {
 
   [[nodiscard]] open_file_cache& files() const noexcept { return *files_; }
 
-  /// Ends the process when this is not the scheduler of the files.
+  /// Ends the process if the current scheduler is not the scheduler of the files.
   void check_home() const noexcept;
 
   /// Reads a batch, from its next range on, after the batches that were added before.

@@ -46,7 +46,7 @@ void file_operation::finish_abandoned() noexcept {
   backend_.execute_blocking(close);
 }
 
-// A task that was asked to stop begins nothing new; what is open it may close.
+// A task that was asked to stop starts no new operation, but may close open files.
 bool file_operation::reject_if_stopped() noexcept {
   if (!stop_requested() || completion_.what == file_request::operation::close) return false;
   completion_.result = -ECANCELED;
@@ -62,7 +62,7 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
   completion_.completion_scheduler = scheduler_;
   begin_wait();
-  if (ended_) {  // but others have their turn first
+  if (ended_) {  // but other tasks run first
     wake();
   } else {
     under_way_ = true;
@@ -164,7 +164,7 @@ detail::file_handle::~file_handle() {
   if (number < 0) return;
   file_request request = make_handle_request(op::close, number);
   scheduler* const sched = scheduler::current();
-  // Nobody waits for it: the request frees itself.
+  // No task waits for it: the request frees itself.
   struct detached_close : file_request {};
   const bool in_turn = sched && is_at_home() && !was_read_from_cache;
   auto* const last = in_turn ? new (std::nothrow) detached_close{request} : nullptr;
@@ -192,7 +192,7 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   if (path.empty()) throw failure(errc::not_found, "'': cannot open a file with an empty path");
   file f;
   f.path_ = std::move(path);
-  // Whoever is to close it is there before it is opened.
+  // The object that closes the file exists before the file is opened.
   f.open_ = std::make_shared<detail::file_handle>(
       get_file_backend(co_await this_task::get_scheduler()), -1);
   file_request request = make_path_request(op::open, f.path_);
@@ -220,7 +220,7 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
     request.offset = offset == at_stream_position ? at_stream_position : offset + done;
     const auto n = co_await file_operation(open->backend, request, path_, where);
     const bool stopped =
-        n == -ECANCELED && offset == at_stream_position && done > 0;  // what was taken stays
+        n == -ECANCELED && offset == at_stream_position && done > 0;  // taken bytes are kept
     if (n < 0 && !stopped) {
       detail::throw_file_error(n, path_, "cannot read" + detail::offset_text(request.offset));
     }
@@ -275,8 +275,8 @@ task<void> file::sync(std::source_location where) {
   const file_request request = make_handle_request(op::sync, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r >= 0) co_return;
-  // These say that nothing was tried. Behind any other a system may count pages as written that it
-  // could not write, and says so once only.
+  // After these errors nothing was written. After any other error, the system may count pages as
+  // written that it could not write, and reports this only once.
   const bool untried = r == -ECANCELED || r == -ENOMEM || r == -EINTR || r == -EAGAIN;
   if (!untried) open->sync_error = r;
   detail::throw_file_error(r, path_, "cannot sync");
@@ -332,7 +332,7 @@ task<void> remove_file(std::string path) {
 }
 
 task<void> make_directories(std::string path) {
-  // From the top on, where the path is not there already.
+  // Finds the missing directories from the end of the path, then creates them from the top down.
   std::size_t end = path.size();
   std::vector<std::size_t> missing;
   for (; end > 0; end = path.find_last_of('/', end - 1)) {

@@ -22,7 +22,7 @@ gather_read::gather_read(file& f, std::span<const file_range> ranges, std::size_
 
 gather_read::~gather_read() {
   if (!is_dying()) return;
-  if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
+  if (result_.error == 0) result_.error = -ECANCELED;  // starts no further one
   while (under_way_ > 0 && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_ == 0) withdraw_wakeup();
 }
@@ -80,7 +80,7 @@ void gather_read::complete(slot& s) noexcept {
   if (!begin_next(s) && under_way_ == 0) wake();
 }
 
-// The error of the first range counts, in whatever order they complete.
+// The error of the first range counts, in any order of completion.
 void gather_read::fail(std::size_t range, std::int64_t error) noexcept {
   if (result_.error != 0 && result_.range < range) return;
   result_ = {error, range};
@@ -101,7 +101,7 @@ void gather_read::describe(const wait_operation& w, std::ostream& out) {
 
 cached_ranges gather_cached(std::span<const file_range> ranges, open_file_cache* files) noexcept {
   constexpr std::size_t max_bytes_per_turn = std::size_t{1} << 20;
-  constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy so many bytes
+  constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy these bytes
   cached_ranges done;
   for (std::size_t spent = 0; done.count < ranges.size() && spent < max_bytes_per_turn;
        ++done.count) {

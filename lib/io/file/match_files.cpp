@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& pattern) {
   return parts;
 }
 
-// `named`: the whole path was named by the caller, none of it matched.
+// `named`: the caller named the complete path without wildcards.
 task<bool> exists(const std::string& path, bool named) {
   try {
     co_await get_status(path);
@@ -41,7 +41,7 @@ task<bool> exists(const std::string& path, bool named) {
   }
 }
 
-// The paths below `directories` that match one component of a pattern. `must_exist`: the
+// Returns the paths below `directories` that match one component of a pattern. `must_exist`: the
 // directories were named without a wildcard, so a missing one is an error.
 task<std::vector<std::string>> match_level(std::vector<std::string> directories, std::string part,
                                            bool must_exist) {
@@ -82,7 +82,7 @@ task<std::vector<std::string>> match_one(std::string pattern) {
       for (std::string& path : paths) path = join(path, part);
     }
   }
-  // The last components may have been appended without a look.
+  // The last components may have been appended without a check.
   if (fixed || !has_wildcard(parts.back())) {
     std::vector<std::string> there;
     for (std::string& path : paths) {
@@ -111,7 +111,8 @@ task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patt
       try {
         if ((co_await get_status(path)).is_regular) regular.push_back(std::move(path));
       } catch (const failure& e) {
-        // Gone meanwhile, or a link to nowhere, to itself, or to where we may not look.
+        // Removed in the meantime, or a link to nowhere, to itself, or to a directory that must not
+        // be read.
         const bool none = e.code() == errc::not_found || e.code() == errc::failed_precondition ||
                           e.code() == errc::permission_denied;
         if (!none) throw;

@@ -102,7 +102,7 @@ bool open_file_cache::is_same_file(std::size_t n, const file_handle& opened,
   return is_unchanged(then, found);
 }
 
-// Another may have opened it meanwhile.
+// Another task may have opened it in the meantime.
 std::int64_t open_file_cache::adopt(std::size_t n, std::int64_t result,
                                     const file_status& found) noexcept {
   if (result < 0) return result;

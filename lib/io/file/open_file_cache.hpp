@@ -15,24 +15,24 @@
 
 namespace leat::detail {
 
-/// A file, and how it was when it was opened at first.
+/// A file, and its state when it was first opened.
 struct file_at_open {
   std::shared_ptr<const std::string> path;
   file_status then;
 };
 
-/// The same file as before, and not written since. Of two times in one run of a process: a copy or
-/// another machine has other inodes.
+/// Returns true if the file is the same and was not written. Compares two moments of one process: a
+/// copy or another machine has other inodes.
 [[nodiscard]] bool is_unchanged(const file_status& then, const file_status& now) noexcept;
 
-/// False: a file may have another inode there once it has been closed. FUSE and SMB number files as
-/// they are looked up.
+/// Returns false if a file may have another inode after it was closed. FUSE and SMB number files on
+/// lookup.
 [[nodiscard]] bool has_stable_inodes(const struct statfs& file_system) noexcept;
 
-/// True for a negative errno that says that there are no more descriptors.
+/// Returns true for a negative errno that means a lack of descriptors.
 [[nodiscard]] bool is_short_of_descriptors(std::int64_t result) noexcept;
 
-/// Closes a file that is only read, here and now; its handle stays, without a number.
+/// Closes a file that is only read, without waiting; its handle stays, without a number.
 void close_temporarily(file_handle& handle) noexcept;
 
 /// Files to read, of which a limited number is open at a time. The least recently used files are
@@ -42,7 +42,7 @@ void close_temporarily(file_handle& handle) noexcept;
 /// Thread safety: thread-bound to the scheduler of the files.
 class open_file_cache {
  public:
-  /// Of files that are open or closed for now. Errors: std::bad_alloc.
+  /// For files that are open or temporarily closed. Errors: std::bad_alloc.
   open_file_cache(std::vector<std::shared_ptr<file_handle>> handles,
                   std::vector<file_at_open> known, std::size_t most);
   open_file_cache(const open_file_cache&) = delete;
@@ -53,11 +53,11 @@ class open_file_cache {
   }
   [[nodiscard]] bool is_open(std::size_t n) const noexcept { return handles_[n]->number >= 0; }
 
-  /// Opens a file that is closed where that needs no waiting: true when it is open.
+  /// Opens a closed file if that needs no waiting. Returns true if the file is open.
   [[nodiscard]] bool try_open(std::size_t n) noexcept;
 
-  /// Opens a file that is closed; another one more where all others are in use. 0, or a negative
-  /// errno: -ESTALE for a file that is not as it was.
+  /// Opens a closed file, beyond the limit if all others are in use. Returns 0, or a negative
+  /// errno: -ESTALE for a file that has changed.
   [[nodiscard]] task<std::int64_t> open(std::size_t n, std::source_location where);
 
   /// A pinned file stays open.
@@ -67,8 +67,8 @@ class open_file_cache {
   }
   void unpin(std::size_t n) noexcept { --states_[n].pins; }
 
-  // For who submits a request of its own to open one: first begin_open(), and once it has been
-  // completed end_open(), which gives what open() does.
+  // For callers that submit their own request to open a file: call begin_open(), and after its
+  // completion end_open(), which returns the result of open().
   [[nodiscard]] bool is_opening(std::size_t n) const noexcept { return states_[n].opening; }
   void begin_open(std::size_t n, file_request& request) noexcept;
   [[nodiscard]] std::int64_t end_open(std::size_t n, std::int64_t result) noexcept;
@@ -100,10 +100,10 @@ class open_file_cache {
   const std::vector<file_at_open> files_at_open_;
   const std::size_t max_open_;
   std::vector<state> states_;
-  std::vector<std::size_t> open_;  // has room for all
+  std::vector<std::size_t> open_;  // has capacity for all files
   std::size_t opening_ = 0;
   std::size_t clock_hand_ =
-      0;  // in open_: goes round, and closes what was not used since it was there
+      0;  // in open_: position of a cyclic search that closes files not used since the last pass
 };
 
 }  // namespace leat::detail

@@ -7,7 +7,7 @@
 namespace leat::detail {
 namespace {
 
-// Input that is compressed without a pause: some milliseconds' worth.
+// Bytes of input that are compressed without a pause: some milliseconds of work.
 constexpr std::size_t deflate_step = std::size_t{256} << 10;
 
 }  // namespace
@@ -37,7 +37,7 @@ task<void> output_buffer::drain(file& to, deflate_flush flush) {
   if (flush != deflate_flush::none) co_await put_output(to);
 }
 
-// One step; true when all of the input is compressed and flushed.
+// Does one step. Returns true when all input is compressed and flushed.
 bool output_buffer::deflate(deflate_flush flush) {
   const byte_view rest = byte_view(input_).subspan(input_begin_);
   const byte_view piece = rest.first(std::min(rest.size(), deflate_step));

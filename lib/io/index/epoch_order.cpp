@@ -28,13 +28,13 @@ void check(const world_rank& world) {
   if (!error.empty()) throw failure(errc::invalid_argument, "epoch_order: " + error);
 }
 
-// The index of the list that an item is in, by the number of each list's first item.
+// Returns the index of the list that contains an item, from the number of each list's first item.
 std::size_t find_list(std::uint64_t item, const std::vector<std::uint64_t>& firsts) noexcept {
   const auto after = std::upper_bound(firsts.begin(), firsts.end(), item);
   return static_cast<std::size_t>(after - firsts.begin()) - 1;
 }
 
-// Seeds of orders that have nothing to do with each other.
+// Derives seeds of independent orders.
 std::uint64_t seed_of_files(std::uint64_t seed) {
   return random_engine(seed).stream(UINT64_MAX).seed();
 }
@@ -129,7 +129,7 @@ std::vector<std::uint64_t> epoch_order::rank_begin_positions(std::uint64_t epoch
 
 void epoch_order::choose_files(std::uint64_t epoch) {
   const shared_files all = share_files(epoch, world_.world_size);
-  const std::size_t ranks = all.begins.size() - 1;  // that have any
+  const std::size_t ranks = all.begins.size() - 1;  // that have files
   std::vector<std::size_t> files;
   std::vector<std::uint64_t> firsts = {0};
   std::uint64_t least = ranks < world_.world_size ? 0 : size();
@@ -147,7 +147,7 @@ void epoch_order::choose_files(std::uint64_t epoch) {
       firsts.push_back(all.firsts[i + 1] - begin);
     }
   }
-  // From here on nothing fails.
+  // Nothing fails after this.
   files_ = std::move(files);
   rank_firsts_ = std::move(firsts);
   least_ = least;
@@ -169,7 +169,7 @@ shard_counts epoch_order::remaining_from(std::uint64_t position) const noexcept 
     case shard_remainder::keep: break;
     case shard_remainder::drop: return {.records = s.least, .dropped = s.own - s.least};
     case shard_remainder::repeat:
-      // Without records of its own a rank has none to repeat.
+      // A rank without records of its own has none to repeat.
       if (has_rank_order() && rank_firsts_.back() == 0) break;
       return {.records = s.most, .repeated = s.most - s.own};
   }

@@ -10,7 +10,7 @@
 namespace leat::detail {
 namespace {
 
-// Neighbours are read together up to here: more would only be copied at a time.
+// Neighbours share a range up to this size.
 constexpr std::uint64_t large_range = std::uint64_t{256} << 10;
 
 bool stands_before(const record_frame& a, const record_frame& b) noexcept {

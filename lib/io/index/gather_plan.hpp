@@ -14,13 +14,13 @@
 
 namespace leat::detail {
 
-/// The frame of a record that is asked for.
+/// The frame of a requested record.
 struct record_frame {
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // frame included
+  std::uint64_t size = 0;  // including the frame
   std::uint64_t index = 0;
-  std::size_t file = 0;      // of several files, which
-  std::size_t position = 0;  // among those asked for
+  std::size_t file = 0;      // index of the file
+  std::size_t position = 0;  // among the requested records
   std::size_t at = 0;        // in memory
 
   [[nodiscard]] std::uint64_t end() const noexcept { return offset + size; }

@@ -18,15 +18,15 @@ namespace leat {
 struct indexed_reader::block : detail::range_batch {
   struct item {
     detail::record_frame frame;
-    std::uint64_t position;  // in the epoch's order
+    std::uint64_t position;  // in the order of the epoch
     std::uint64_t global_index;
     bool repeated;
-    bool too_large;  // it is not read
+    bool too_large;  // then it is not read
   };
 
   std::uint64_t epoch = 0;
   std::vector<item> items;
-  epoch_position end;         // behind it
+  epoch_position end;         // after it
   std::uint64_t dropped = 0;  // at the end of the epoch
   std::uint64_t size = 0;     // of all ranges, bytes
   bool requested = false;     // it was passed to reads_
@@ -42,8 +42,8 @@ struct indexed_reader::bad_record {
 // The outcome of checking the records of a block.
 struct indexed_reader::batch_outcome {
   std::vector<bool> left_out;
-  std::size_t end;                  // of those that are given or left out
-  std::exception_ptr refusal = {};  // of the one there
+  std::size_t end;                  // delivered or skipped records
+  std::exception_ptr refusal = {};  // of the record there
   std::vector<corruption_report> reports = {};
 };
 
@@ -65,13 +65,13 @@ bool indexed_reader::at_end(const epoch_position& p) const noexcept {
   return size() == 0 || (options_.num_epochs && p.epoch >= *options_.num_epochs);
 }
 
-// The block that comes behind those that are planned; null at the end.
+// Returns the block after the planned ones; null at the end.
 std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   for (;;) {
     if (at_end(ahead_)) return nullptr;
     if (order_.epoch() != ahead_.epoch) {
       begin_epoch(order_, ahead_.epoch);
-      reads_ahead_ = false;  // by now it may all be in the page cache
+      reads_ahead_ = false;  // by now all of it may be in the page cache
     }
     if (order_.remaining_from(ahead_.position).records > 0) break;
     ahead_ = {ahead_.epoch + 1, 0};
@@ -116,7 +116,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
 // Starts the planned block; after an error it remains planned.
 void indexed_reader::start_planned() {
   block& b = *planned_;
-  // A little more than is needed, for the next batch that is to be put there.
+  // Slightly more than needed, for the next batch that uses this memory.
   const std::uint64_t size = b.size <= spare_.size() ? b.size : b.size + b.size / 8;
   b.memory = detail::reuse_or_allocate(size, std::move(spare_));
   detail::assign_memory(b.ranges, b.memory.data());
@@ -148,7 +148,7 @@ void indexed_reader::start_reads_ahead() {
       start_planned();
     }
   } catch (const std::bad_alloc&) {
-    if (blocks_.empty()) throw;  // else it is read later
+    if (blocks_.empty()) throw;  // otherwise it is read later
   }
 }
 
@@ -193,7 +193,7 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
   co_return true;
 }
 
-// Sees to it that a block is in memory.
+// Waits until a block is in memory.
 task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location where) {
   while (!b->requested && b->next < b->ranges.size()) {
     const auto cached =
@@ -220,7 +220,7 @@ task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location 
   files_[first.frame.file]->throw_read_error(first.frame, b->result.error);
 }
 
-// What of a block is not in order, and whether it is when it is read once more.
+// Collects the records of a block that are corrupt, and the result of reading them again.
 task<std::vector<indexed_reader::bad_record>> indexed_reader::check(const block& b,
                                                                     std::source_location where) {
   constexpr std::uint64_t max_bytes_per_turn = std::uint64_t{4} << 20;
@@ -279,7 +279,7 @@ indexed_reader::batch_outcome indexed_reader::decide(const block& b,
   return v;
 }
 
-// Puts the good records of the first block into the batch, and goes on behind them.
+// Puts the intact records of the first block into the batch and moves the position after them.
 void indexed_reader::deliver(const block& b, const batch_outcome& v, record_selection& batch) {
   batch.records_.reserve(v.end);
   batch.entries_.reserve(v.end);
@@ -312,7 +312,7 @@ void indexed_reader::deliver(const block& b, const batch_outcome& v, record_sele
   }
 }
 
-// The batch is delivered whatever becomes of the reports.
+// The batch is delivered even if a report fails.
 task<void> indexed_reader::deliver_reports(std::vector<corruption_report> reports) {
   const corruption_options& o = options_.corruption;
   for (const corruption_report& r : reports) {

@@ -1,4 +1,4 @@
-// How an indexed_reader begins: with its files, or where another one stood.
+// Creation of an indexed_reader, at the beginning or from a saved state.
 
 #include <algorithm>
 #include <span>
@@ -34,7 +34,7 @@ void indexed_reader::check_options(const indexed_reader_options& o) {
     throw failure(errc::invalid_argument, o.name + ": " + why);
   };
   tfrecord_file::check_options(o.file, o.name);
-  static_cast<void>(epoch_order({}, o.shuffle, 0, o.world, o.shard));  // refuses what cannot be
+  static_cast<void>(epoch_order({}, o.shuffle, 0, o.world, o.shard));  // throws for invalid options
   if (o.batch_size == 0) throw_error("batch_size is 0, must be 1 or more");
   if (o.max_open_files == 0) throw_error("max_open_files is 0, must be 1 or more");
   if (o.num_epochs == std::uint64_t{0}) throw_error("num_epochs is 0: leave it unset for no limit");
@@ -52,7 +52,7 @@ void indexed_reader::check_seed(const indexed_reader_options& o) {
                                             " ranks needs a seed: set the same seed in all ranks");
 }
 
-// A rank that never has a record would look for one without end.
+// Without this check, a rank without records would search for one forever.
 void indexed_reader::check_ranks() const {
   const shard_options& shard = options_.shard;
   const bool by_files = shard.by == shard_by::files;

@@ -60,7 +60,7 @@ epoch_part read_part(const protozero::data_view& bytes) {
       case number(part_field::stride): p.stride = from.get_uint64(); break;
       case number(part_field::count): p.count = from.get_uint64(); break;
       case number(part_field::ranks): p.ranks = from.get_uint64(); break;
-      default: from.skip();  // and the bytes are others than those of a part
+      default: from.skip();  // and the bytes differ from those of a part
     }
   }
   return p;
@@ -74,7 +74,7 @@ void write_part(protozero::pbf_writer to, const epoch_part& p) {
   if (p.ranks > 0) to.add_uint64(part_field::ranks, p.ranks);
 }
 
-// Positions of the epoch; none where its parts are not of an order.
+// Returns the number of positions of the epoch; an empty value if its parts are invalid.
 std::optional<std::uint64_t> count_positions(const indexed_reader_state& s) noexcept {
   if (s.parts.empty()) return s.records;
   std::uint64_t positions = 0;
@@ -89,7 +89,7 @@ std::optional<std::uint64_t> count_positions(const indexed_reader_state& s) noex
   return positions;
 }
 
-// What is wrong with a state; null when nothing is.
+// Returns the reason why a state is invalid, or null.
 const char* find_fault(const fields& f) noexcept {
   if (f.shuffle > 1 || f.by > 1) return "unknown value of shuffle or shard_by";
   if (f.state.world_size == 0) return "world_size is 0";
@@ -125,7 +125,7 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
     throw failure(code, std::string(reader) + ": state cannot be restored: " + why);
   };
   fields f;
-  f.state.world_size = 0;  // what is 0 is left out, and this is never 0
+  f.state.world_size = 0;  // a field of value 0 is omitted, and world_size is never 0
   std::vector<protozero::data_view> parts;
   bool known = true;
   try {

@@ -1,4 +1,4 @@
-// What ranks of an indexed_reader have left, wherever each of them stands.
+// Collects what the ranks of an indexed_reader have not read yet, from the state of each rank.
 
 #include <algorithm>
 #include <optional>
@@ -30,10 +30,10 @@ std::uint64_t count_positions(const part_list& all) noexcept {
   return positions;
 }
 
-// What is left of the orders that ranks have by files.
+// The unread rest of the orders of ranks with shard_by::files.
 class file_rank_orders {
  public:
-  // Of the files of a state by files. Errors: failed_precondition for others.
+  // For the files of a state with shard_by::files. Errors: failed_precondition for other files.
   file_rank_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
                    std::uint64_t ranks, shard_remainder remainder, std::string_view reader)
       : files_(records_of_files, s.shuffle, s.seed, {}, {.by = shard_by::files}),
@@ -45,7 +45,7 @@ class file_rank_orders {
                       " records, but the files have " + std::to_string(files_.size()));
   }
 
-  // Goes over to an epoch. `is_over`: what ranks drop at the end of it is nobody's.
+  // Moves to an epoch. `is_over`: the records that ranks drop at its end belong to no rank.
   void begin(std::uint64_t epoch, bool is_over) {
     epoch_ = epoch;
     begins_ = files_.rank_begin_positions(epoch, ranks_);
@@ -54,7 +54,7 @@ class file_rank_orders {
     for (std::size_t r = 0; r < ranks_; ++r) most_ = std::min(most_, begins_[r + 1] - begins_[r]);
   }
 
-  // Of one rank from a position on.
+  // Adds the rest of one rank from a position on.
   void add_remaining(std::uint64_t rank, std::uint64_t position, part_list& to) const {
     const auto r = static_cast<std::size_t>(rank);
     const std::uint64_t count = std::min(most_, begins_[r + 1] - begins_[r]);
@@ -93,7 +93,7 @@ void add_positions(const part_list& from, std::uint64_t first, std::uint64_t str
   }
 }
 
-// Refuses states that do not go together.
+// Throws for states that do not belong together.
 void require_one_order(std::span<const indexed_reader_state> ranks, std::string_view reader) {
   const auto throw_error = [&](std::size_t rank, const std::string& why) {
     throw failure(errc::failed_precondition, std::string(reader) + ": rank " +
@@ -114,7 +114,7 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
           r, "differs from rank 0 in its files, order or world_size: pass the states of one job");
     }
     if (resharded == ranks.end()) continue;
-    // Behind it there are whole epochs only.
+    // Only complete epochs follow it.
     const bool same = s.epoch > resharded->epoch ? s.parts.empty() : s.parts == resharded->parts;
     if (s.epoch < resharded->epoch || !same) {
       throw_error(r, "was not resumed from the same states as the other ranks");
@@ -173,13 +173,13 @@ indexed_reader_state indexed_reader_state::reshard(std::span<const indexed_reade
       add_positions(parts_in_epoch, from + rank, world_size, end, all);
     }
   }
-  if (left.is_within_rank_order() && all.empty()) {  // nobody has any of it left
+  if (left.is_within_rank_order() && all.empty()) {  // no rank has any of it left
     if (left.epoch < detail::max_epochs) ++left.epoch;
     left.position = 0;
   }
   if (all.empty()) return left;
   if (!has_begun) {
-    --left.epoch;  // nobody has begun the next one
+    --left.epoch;  // no rank has started the next one
   } else if (!left.is_within_rank_order()) {
     add_positions(farthest, reached, 1, count_positions(farthest), all);
   }

@@ -87,7 +87,7 @@ std::string tfrecord_file::position_text(const requested_record& w) const {
          std::to_string(w.offset);
 }
 
-// What is wrong with a record that is not in order.
+// Returns the corruption of a record that is not intact.
 detail::record_corruption tfrecord_file::find_corruption(const requested_record& w,
                                                          byte_view frame) const {
   detail::tfrecord_framing::options how;
@@ -120,7 +120,7 @@ void tfrecord_file::throw_read_error(const requested_record& w, std::int64_t err
   detail::throw_file_error(error, position_text(w), "cannot read");
 }
 
-// An indexed_reader has closed the file for a while.
+// The indexed_reader has closed the file temporarily.
 task<void> tfrecord_file::reopen(std::source_location where) {
   const std::int64_t error = co_await reader_files_->open(number_, where);
   if (error == 0) co_return;
@@ -128,7 +128,7 @@ task<void> tfrecord_file::reopen(std::source_location where) {
   detail::throw_file_error(error, path(), "cannot open");
 }
 
-// True when the record is in order now.
+// Returns true if the record is intact now.
 task<bool> tfrecord_file::read_again(const requested_record& w, std::span<std::byte> frame,
                                      std::source_location where) {
   if (file_.open_handle()->number < 0) co_await reopen(where);

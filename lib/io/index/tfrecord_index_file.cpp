@@ -21,13 +21,14 @@ namespace {
 
 // ---------------------------------------------------------------------------------------- building
 
-// Where records are larger than this on average, their headers are read one by one; else all is
-// read: what a read costs beside its bytes, in bytes. Measured on a device of 54 us and 1 GB/s.
+// If records are larger than this on average, their headers are read one by one; otherwise the
+// whole file is read. The constant is the cost of a read in bytes, measured on a device of 54 us
+// and 1 GB/s.
 constexpr std::uint64_t large_if_cached = std::uint64_t{8} << 10;
 constexpr std::uint64_t large_if_not = std::uint64_t{128} << 10;
-// What is read for one header: as much as costs no more.
+// Size of a read for one header: it costs no more than fewer bytes.
 constexpr std::size_t page_size = 4096;
-// A record larger than this is passed over in any case.
+// A record larger than this is always skipped.
 constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
 
 [[noreturn]] void throw_shrunk_file(const file& f) {
@@ -56,7 +57,7 @@ class header_scan {
  private:
   [[nodiscard]] std::uint64_t next_offset() const noexcept { return index_.end_offset(); }
 
-  // Reads one header, and what stands in a page with it.
+  // Reads one header, and other headers in the same page.
   task<void> read_header() {
     const std::uint64_t rest_of_page = page_size - next_offset() % page_size;
     page_.resize(static_cast<std::size_t>(std::min(
@@ -98,7 +99,7 @@ class header_scan {
         scan.status != tfrecord_scan_status::need_more || scan.needed > left - scan.consumed;
     if (!fault || next_offset() == size_) return;
     if (std::exchange(reread_at_, next_offset()) != next_offset()) {
-      ahead_.seek(next_offset());  // may have come about on the way: it is read once more
+      ahead_.seek(next_offset());  // may be a transient error: it is read again
     } else {
       throw_corruption(bytes.subspan(scan.consumed));
     }
@@ -115,7 +116,7 @@ class header_scan {
     const detail::framing_result result = framing.find(input, none);
     std::string what = result.fault ? result.fault->what : "record is corrupt";
     if (result.fault && result.fault->reason == errc::resource_exhausted) {
-      // There is no limit here: it is longer than any file can be.
+      // There is no limit here: the record is longer than any file.
       what = "truncated after " + std::to_string(input.left) +
              " bytes of a record with a length of " +
              std::to_string(load_little_endian<std::uint64_t>(record.data())) + " bytes";
@@ -124,7 +125,7 @@ class header_scan {
                                        " at offset " + std::to_string(next_offset()) + ": " + what);
   }
 
-  // Of the first bytes that are no record.
+  // For the first bytes, which are not a record.
   void throw_if_compressed(byte_view bytes) {
     const compression type = detect_tfrecord_compression(bytes);
     if (type == compression::none) return;
@@ -139,14 +140,14 @@ class header_scan {
   detail::read_ahead ahead_;
   std::vector<std::byte> page_;
   tfrecord_index_builder index_;
-  std::uint64_t mean_size_ = UINT64_MAX;  // of the records found last
+  std::uint64_t mean_size_ = UINT64_MAX;  // of the last found records
   bool cached_ = false;
   std::uint64_t reread_at_ = UINT64_MAX;
 };
 
 constexpr std::string_view index_suffix = ".index";
 
-// What the kernel makes up, as in /proc, is a regular file of 0 bytes, whatever is read from it.
+// A generated file, as in /proc, is a regular file of 0 bytes with any contents.
 task<void> require_size(file& f) {
   std::byte first{};
   const std::span<std::byte> one(&first, 1);
@@ -176,18 +177,18 @@ std::string index_path_or_default(std::string index_path, std::string_view path)
   return index_path.empty() ? tfrecord_index_path(path) : std::move(index_path);
 }
 
-// The bytes of an index file that can be one of a data file of this size.
+// Returns the size of the largest index of a data file of this size.
 task<std::vector<std::byte>> read_index(std::string index_path, std::uint64_t data_size) {
   file f = co_await file::open(std::move(index_path));
   const std::uint64_t size = f.status().size;
-  // At most 63 bits and a share of a block for each record; no memory for more.
+  // At most 63 bits per record and its share of a block; the memory is limited to that.
   const std::uint64_t most = data_size + 4096;
   std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size, most)));
   bytes.resize(co_await f.read_at(0, bytes));
   co_return bytes;
 }
 
-// What cannot be read is told by whoever reads it.
+// A file that cannot be read is reported when it is read as data.
 task<bool> is_index(std::string path) {
   try {
     file f = co_await file::open(std::move(path));
@@ -236,7 +237,7 @@ task<std::vector<std::string>> exclude_tfrecord_indexes(std::vector<std::string>
 
 namespace {
 
-// `status`: what is known of it under its name now.
+// `status`: the current status of its path.
 task<tfrecord_fingerprint> get_fingerprint(file& f, file_status status) {
   const auto part = std::min<std::uint64_t>(status.size, tfrecord_sample_size);
   std::vector<std::byte> both(static_cast<std::size_t>(2 * part));

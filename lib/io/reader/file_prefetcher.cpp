@@ -20,7 +20,7 @@ file_prefetcher::file_prefetcher(std::vector<std::string> paths,
     : file_prefetcher(
           [all = std::move(paths), index = std::size_t{0}]() mutable -> std::optional<std::string> {
             if (index == all.size()) return std::nullopt;
-            // What is read of a file drives the paths out of the processor's caches.
+            // Reading the contents evicts the paths from the CPU caches.
             if (index + 1 < all.size()) __builtin_prefetch(all[index + 1].data());
             if (index + 2 < all.size()) __builtin_prefetch(&all[index + 2]);
             return std::move(all[index++]);
@@ -56,7 +56,7 @@ void file_prefetcher::add(std::string path) {
   shared_->retry_held();
 }
 
-// Reads a file again whose error was thrown.
+// Reads the file again whose error was thrown.
 void file_prefetcher::restart_first() {
   loaded_file failed;
   auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
@@ -67,8 +67,8 @@ void file_prefetcher::restart_first() {
   shared_->retry_held();
 }
 
-// A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
-// own: true, `out` has it. Else it is added, and goes on where this has come to.
+// A small file in the page cache needs no request if no other file precedes it: returns true with
+// the file in `out`. Otherwise the file is added and continues from the point that it has reached.
 bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
   find_backend();
   shared& all = *shared_;
@@ -92,7 +92,7 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
       std::min<std::uint64_t>(detail::prefetch_reserved_size, all.options.max_file_size);
   try {
     if (found.size > 0 && found.size <= most) memory = all.pool->take();
-  } catch (const std::bad_alloc&) {  // it is the file's error, if it is one still
+  } catch (const std::bad_alloc&) {  // the file reports the error if it still occurs
   }
   if (memory) {
     r.what = file_request::operation::read;

@@ -28,7 +28,7 @@ decompressed_stream_options line_framing::stream(const file_status&) const noexc
 
 namespace {
 
-// What is known to have no end of a line in it is not gone through again.
+// Bytes that are known to contain no line end are not searched again.
 std::size_t whole_lines(std::string_view text, std::size_t searched,
                         std::vector<std::string_view>& lines) {
   if (searched == 0) return split_lines(text, lines);
@@ -52,7 +52,7 @@ framing_result line_framing::find(const framing_input& input, std::vector<view>&
              size > options_.max_line_size) {
     result.fault = too_long(size);
   }
-  // Checked here, not in the splitter: nobody has to pay for it who has no such line.
+  // Checked here, not in the splitter, so that shorter lines cost nothing.
   const auto long_line = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
     return line.size() > options_.max_line_size;
   });

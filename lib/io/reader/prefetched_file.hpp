@@ -22,10 +22,10 @@ namespace detail {
 
 inline constexpr std::size_t max_prefetch_depth = 4096;
 inline constexpr std::size_t prefetch_reserved_size = std::size_t{128}
-                                                      << 10;             // has its memory set aside
-inline constexpr std::size_t max_prefetch_piece = std::size_t{1} << 20;  // read in one go
+                                                      << 10;             // its memory is reserved
+inline constexpr std::size_t max_prefetch_piece = std::size_t{1} << 20;  // read in one call
 inline constexpr std::size_t max_prefetch_per_turn = std::size_t{256} << 10;
-// Of direct reads' offsets, sizes and memory, which begins at one.
+// Unit of direct reads: their offsets, sizes and memory are multiples of it.
 inline constexpr std::size_t prefetch_direct_unit = 4096;
 inline constexpr int prefetch_open_flags =
     O_RDONLY | O_NONBLOCK;  // blocking costs one more call, see set_blocking()
@@ -61,22 +61,22 @@ struct file_prefetcher::shared {
   // Retries the files that were held back.
   void retry_held() noexcept;
 
-  // Closes the files that wait for memory: true when that has freed descriptors.
+  // Closes the files that wait for memory. Returns true if that has freed descriptors.
   bool postpone_waiting() noexcept;
 
   const file_prefetcher_options options;
   detail::chunk_pool* pool;
   file_backend* backend = nullptr;
-  const entry* first = nullptr;  // comes next
+  const entry* first = nullptr;  // next to return
   // Held back for lack of a slot, of descriptors or of memory. Has capacity for all added files.
   std::vector<std::shared_ptr<entry>> held;
-  std::size_t begun = 0;         // and not given yet
-  std::size_t open = 0;          // files, closed ones too as long as that is under way
-  std::uint64_t open_count = 0;  // how often a file was to be opened
+  std::size_t begun = 0;         // and not returned yet
+  std::size_t open = 0;          // open files, including those that are being closed
+  std::uint64_t open_count = 0;  // number of attempts to open a file
   std::size_t under_way = 0;     // requests
-  std::uint64_t bytes = 0;       // of those that are begun and not given yet
-  std::size_t copied = 0;        // in the call, since others had their turn
-  bool abandoned = false;        // nobody wants the files any more
+  std::uint64_t bytes = 0;       // of files that are started and not returned yet
+  std::size_t copied = 0;        // in this call, since other tasks ran
+  bool abandoned = false;        // the files were abandoned
 };
 
 // One file: opened, read and closed by one request after the other.
@@ -126,7 +126,7 @@ struct file_prefetcher::entry final : file_request,
     out.keeper_ = std::move(memory);
   }
 
-  // As if it had not been begun.
+  // Resets the file to its initial state.
   bool postpone() noexcept {
     if (at != state::waiting) return false;
     file_request close;
@@ -152,7 +152,7 @@ struct file_prefetcher::entry final : file_request,
   enum class state { named, opening, waiting, reading, closing, closed };
   enum class step { issue, hold, end };
 
-  // Decides by the result of the last request what comes next.
+  // Chooses the next step from the result of the last request.
   step prepare() {
     switch (at) {
       case state::named: return start_open();
@@ -199,11 +199,11 @@ struct file_prefetcher::entry final : file_request,
     if (detail::is_short_of_descriptors(result)) {
       const bool is_first = all->first == this;
       const bool others_wait = is_first && all->postpone_waiting();
-      if (!is_first || all->open > 1) {  // another time
+      if (!is_first || all->open > 1) {  // at another time
         reset_to_named();
         return step::hold;
       }
-      // Another may have been opened and closed while this one was under way.
+      // Another file may have been opened and closed while this request was in flight.
       if (others_wait || !was_alone || open_number != all->open_count) {
         reset_to_named();
         return start_open();
@@ -224,21 +224,21 @@ struct file_prefetcher::entry final : file_request,
     return start_read();
   }
 
-  // The rest of the file through the page cache.
+  // Reads the rest of the file through the page cache.
   void end_direct() noexcept {
     static_cast<void>(all->backend->set_direct(file->number, false));
     is_direct = false;
   }
 
   step handle_read() {
-    if (is_direct && result == -EINVAL) {  // some file systems say so only now
+    if (is_direct && result == -EINVAL) {  // some file systems refuse it only now
       end_direct();
       return start_read();
     }
     if (result < 0) {
       detail::throw_file_error(result, name, "cannot read" + detail::offset_text(offset));
     }
-    // Of the last unit of a direct read there may be more, of a file that has grown.
+    // The last unit of a direct read may return more bytes if the file has grown.
     const std::size_t came = static_cast<std::size_t>(result);
     got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
     if (is_direct && got % detail::prefetch_direct_unit != 0 && got < found.size) end_direct();
@@ -270,8 +270,7 @@ struct file_prefetcher::entry final : file_request,
     return step::issue;
   }
 
-  // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
-  // that it has filled it.
+  // A file of size 0 may not report its size: its memory is doubled each time that it is full.
   bool allocate_memory() {
     const std::uint64_t needed =
         found.size > 0 ? (is_direct ? detail::round_up_to_direct_unit(found.size) : found.size)
@@ -294,7 +293,7 @@ struct file_prefetcher::entry final : file_request,
                                                 std::to_string(all->options.max_file_size));
   }
 
-  // It may be given; what is left to do is to close it.
+  // The file can be returned; only its close is left.
   step finish() noexcept {
     if (at == state::closed) return step::end;
     if (at != state::closing) awaited_read::end();
@@ -310,7 +309,7 @@ struct file_prefetcher::entry final : file_request,
     return step::end;
   }
 
-  // True: the result is there.
+  // Returns true if the result is available.
   bool issue() noexcept {
     if (!(is_direct && what == file_request::operation::read) &&
         all->backend->try_complete(*this)) {
@@ -329,8 +328,7 @@ struct file_prefetcher::entry final : file_request,
       }
     }
     self = shared_from_this();
-    completion_scheduler
-        ->add_hold();  // also when nobody wants the file any more: it has to be closed
+    completion_scheduler->add_hold();  // also if the file was abandoned: it has to be closed
     if (paused) {
       completion_scheduler->post(*this);
     } else {
@@ -361,12 +359,12 @@ struct file_prefetcher::entry final : file_request,
   detail::chunk_reference memory;
   std::size_t got = 0;
   std::uint64_t counted = 0;      // of all->bytes
-  std::shared_ptr<entry> self;    // while a request is under way
+  std::shared_ptr<entry> self;    // while a request is in flight
   bool is_blocking = false;       // the open file
-  bool is_direct = false;         // so are its reads
-  bool was_alone = false;         // no other file was open when this one was to be opened
+  bool is_direct = false;         // its reads are direct
+  bool was_alone = false;         // no other file was open when this one should be opened
   std::uint64_t open_number = 0;  // of all->open_count
-  bool paused = false;            // the result is there, but others have their turn first
+  bool paused = false;            // the result is available, but other tasks run first
 };
 
 inline void file_prefetcher::shared::retry_held() noexcept {

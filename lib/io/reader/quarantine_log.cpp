@@ -50,7 +50,7 @@ quarantine_log::quarantine_log(file f) : file_(std::move(f)), end_(file_.status(
 task<void> quarantine_log::add(const corruption_report& report) {
   unwritten_ += line_of(report);
   ++reports_;
-  if (writing_) co_return;  // whoever writes takes it along
+  if (writing_) co_return;  // the next write takes it along
   writing_ = true;
   const scope_end not_any_more([this]() noexcept { writing_ = false; });
   while (!unwritten_.empty()) {

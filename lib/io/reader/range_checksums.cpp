@@ -22,7 +22,7 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) noexcept {
   return sum;
 }
 
-// At k: x to the power of the bits in 2^k blocks.
+// Element k: x to the power of the number of bits in 2^k blocks.
 constexpr auto powers_of_blocks = [] {
   std::array<std::uint32_t, 64> powers{};
   std::uint32_t power = 0x80000000U;
@@ -34,7 +34,7 @@ constexpr auto powers_of_blocks = [] {
   return powers;
 }();
 
-// The state behind so many blocks of zeros.
+// Returns the state after a number of blocks of zeros.
 std::uint32_t behind_zeros(std::uint32_t state, std::uint64_t blocks) noexcept {
   for (std::size_t k = 0; blocks != 0; ++k, blocks >>= 1) {
     if ((blocks & 1U) != 0) state = product(state, powers_of_blocks[k]);
@@ -77,7 +77,7 @@ void range_checksums::add(byte_view blocks) {
   }
 }
 
-// A state is linear in the one that it began with.
+// A state is linear in the state before it.
 std::uint32_t range_checksums::of(byte_view head, byte_view tail, std::uint64_t size) noexcept {
   const std::uint64_t blocks = (size - head.size() - tail.size()) / block;
   std::uint32_t state = go_through(~0U, head);

@@ -109,7 +109,7 @@ std::uint64_t basic_record_reader<F>::left() const noexcept {
   return size == detail::unknown_size ? size : size - offset_;
 }
 
-// What is corrupt in its compression cannot be read on: not even what is unread is known to be a
+// Corruption in compressed data cannot be skipped: not even the unread data is known to be a
 // record.
 template <class F>
 bool basic_record_reader<F>::stream_failed() const noexcept {
@@ -132,7 +132,7 @@ void basic_record_reader<F>::skip() noexcept {
 
 template <class F>
 task<void> basic_record_reader<F>::read_more(std::source_location where) {
-  // Bytes to skip need not be read if there are more of them than one read returns.
+  // Bytes to skip need not be read if they exceed one read.
   constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
   if (to_skip_ > min_seek_distance && stream_.can_seek_directly()) {
     const std::uint64_t there = stream_.seek(offset_ + to_skip_);
@@ -149,7 +149,7 @@ task<void> basic_record_reader<F>::read_more(std::source_location where) {
 
 // --------------------------------------------------------------------------------- the records
 
-// True with records in the batch. Else there is a fault, or more bytes are needed.
+// Returns true with records in the batch. Otherwise there is a fault, or more bytes are needed.
 template <class F>
 bool basic_record_reader<F>::find(batch_type& batch) {
   skip();
@@ -167,11 +167,11 @@ bool basic_record_reader<F>::find(batch_type& batch) {
     result = framing_.find(
         {bytes, left(), in_header ? to_skip_ : 0, index, searched_, stream_.is_inflated()},
         batch.records_);
-  } catch (...) {  // for want of memory: what was found is found again
+  } catch (...) {  // lack of memory: the next call finds them again
     batch.clear();
     throw;
   }
-  // What was found behind a record that is cut off: so that is one report more.
+  // Records were found after an incomplete record, so it counts as one more report.
   if (search_ && search_->may_be_tail && !batch.empty() &&
       statistics_.reports >= corruption_.max_reports) {
     batch.clear();
@@ -202,7 +202,7 @@ void basic_record_reader<F>::count(const detail::framing_result& result, batch_t
   searched_ = to_skip_ == 0 && !result.fault ? unread_ : 0;
   index_ += result.left_out + batch.size();
   statistics_.records += batch.size();
-  // Where the search goes on, it is a part of what is left out.
+  // If the search continues, these bytes belong to the skipped ones.
   if (!search_ || !batch.empty()) statistics_.left_over += result.left_over;
 }
 
@@ -234,7 +234,7 @@ corruption_report basic_record_reader<F>::make_report(const detail::record_corru
           .transient = false};
 }
 
-// A fault may have come about on the way from the device: true when the record is read once more.
+// A fault may be a transient error. Returns true if the record is to be read again.
 template <class F>
 task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& d,
                                                std::source_location where) {
@@ -252,8 +252,8 @@ task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& 
   co_return true;
 }
 
-// Whether the file still has what is in view of a corrupt record, as far as that is little: then
-// nothing is gained by reading it again with all that follows.
+// Returns true if the file still has the bytes of a corrupt record in view and they are few: then
+// it is useless to read it again with all that follows.
 template <class F>
 task<bool> basic_record_reader<F>::is_same_in_file(std::optional<std::uint64_t> size,
                                                    std::source_location where) {
@@ -285,12 +285,12 @@ void basic_record_reader<F>::check_policy(const detail::record_corruption& d) co
   throw detail::corruption_error(d.reason, make_report(d), F::position_text(index_), hint);
 }
 
-// Throws, or sees to it that the reader can go on.
+// Throws, or prepares the reader to continue.
 template <class F>
 task<void> basic_record_reader<F>::handle_corruption(detail::record_corruption d,
                                                      std::source_location where) {
   if (search_ && !stream_failed()) {
-    // No record, only what looked like one; or the next one, which is corrupt too.
+    // These bytes only looked like a record, or the next record is corrupt too.
     if constexpr (!F::search_finds_end) co_return skip_possible_record();
     end_search(offset_);
   }
@@ -306,7 +306,7 @@ task<void> basic_record_reader<F>::handle_corruption(detail::record_corruption d
   const bool failed = stream_failed();
   if (!failed && d.size && corruption_.policy == corruption_policy::resync) {
     const bool known = co_await is_end_confirmed(*d.size, where);
-    if (stream_failed()) co_return;  // there is other corruption, which is dealt with instead
+    if (stream_failed()) co_return;  // other corruption, which is handled instead
     if (!known) {
       if (d.actual_crc) doubtful_until_ = std::max(doubtful_until_, offset_ + *d.size);
       if (!stream_.can_seek_directly() && *d.size > unread_ && !at_end_)
@@ -347,7 +347,7 @@ task<void> basic_record_reader<F>::deliver_report(corruption_report report) {
   if (corruption_.log) co_await corruption_.log->add(report);
 }
 
-// The batch is delivered whatever becomes of the report.
+// The batch is delivered even if the report fails.
 template <class F>
 task<void> basic_record_reader<F>::deliver_report_before_batch() {
   try {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bodies of basic_record_reader that search for the next record behind corruption; included by
+// The bodies of basic_record_reader that search for the next record after corruption; included by
 // io/reader/record_reader_definitions.hpp.
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace leat {
 
-// Whether corruption that says itself how long it is ends there: at the end of the file, or where
-// another record can begin.
+// Returns true if corruption that declares its own size ends there: at the end of the file, or at a
+// possible record.
 template <class F>
 task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,
                                                     std::source_location where) {
@@ -34,7 +34,7 @@ task<bool> basic_record_reader<F>::is_end_confirmed(std::uint64_t size,
     co_return behind.size() < F::record_start_size ? behind.empty() && at_end_
                                                    : F::starts_record(behind);
   }
-  co_return true;  // also where there is nothing to wait for
+  co_return true;  // also if no wait is needed
 }
 
 // Returns true if a record may begin at the current offset.
@@ -57,8 +57,8 @@ bool basic_record_reader<F>::at_possible_record() {
   }
 }
 
-// With what is in view of it, at the end of the file with all that there is. What is too long for
-// that is looked at ahead.
+// Checks a candidate with its bytes in view, or at the end of the file with all bytes. A candidate
+// that is too long for that is verified by reading ahead.
 template <class F>
 bool basic_record_reader<F>::is_contradicted() {
   if constexpr (detail::framing_with_candidates<F>) {
@@ -120,10 +120,10 @@ task<void> basic_record_reader<F>::verify_ahead(std::source_location where) {
       fault_ = F::make_corruption(size, *wrong);
     }
   }
-  co_return;  // also where there is nothing to wait for
+  co_return;  // also if no wait is needed
 }
 
-// Nothing comes behind what is unread.
+// Nothing follows the unread bytes.
 template <class F>
 void basic_record_reader<F>::end_file() {
   ended_ = true;

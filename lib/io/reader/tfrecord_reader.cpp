@@ -40,7 +40,7 @@ record_corruption make_scan_corruption(const tfrecord_scan& scan, const framing_
   return d;
 }
 
-// None where they are the same.
+// Returns an empty value if they are equal.
 std::optional<checksum_mismatch> compare_checksums(std::uint32_t masked, std::uint32_t actual) {
   const std::uint32_t expected = unmask_crc32c(masked);
   if (expected == actual) return std::nullopt;
@@ -69,12 +69,12 @@ framing_result tfrecord_framing::find(const framing_input& input,
       scan_tfrecords(input.bytes, records, SIZE_MAX, options_.max_record_size, options_.checks);
   framing_result result;
   result.consumed = scan.consumed;
-  // A header may promise more than 64 bits can count.
+  // A header may declare more than 64 bits can count.
   const bool countable = scan.needed > scan.length;
   const std::uint64_t needed = countable ? scan.needed : UINT64_MAX;
   const std::uint64_t there =
       input.left == unknown_size ? unknown_size : input.left - scan.consumed;
-  // No limit helps with a record that is longer than the rest of the file: that is corruption.
+  // A record longer than the rest of the file is corrupt with any limit.
   const bool beyond_limit = scan.status == tfrecord_scan_status::too_large;
   const bool beyond_end = there != unknown_size && needed > there;
   if (scan.status != tfrecord_scan_status::need_more && !(beyond_limit && beyond_end)) {
@@ -83,7 +83,7 @@ framing_result tfrecord_framing::find(const framing_input& input,
   }
   if (!beyond_limit) result.needed = scan.needed;
   if (input.left == unknown_size) return result;
-  // Seen at once: nothing of what the header promises has to be held.
+  // Detected at once, so that nothing of the declared size has to be kept.
   if (there == 0 || !beyond_end) return result;
   const bool tolerated = options_.tolerate_truncated_tail;
   const bool believed = options_.corruption.policy != corruption_policy::resync;
@@ -100,7 +100,7 @@ framing_result tfrecord_framing::find(const framing_input& input,
   return result;
 }
 
-// What is not there as a whole is not refuted.
+// An incomplete record cannot be refuted.
 std::optional<checksum_mismatch> tfrecord_framing::contradicts(range_checksums& checksums,
                                                                byte_view bytes,
                                                                std::uint64_t offset) const {
@@ -122,7 +122,7 @@ record_corruption tfrecord_framing::make_corruption(std::uint64_t size,
   return d;
 }
 
-// Empty where it is not whole.
+// Returns an empty value if the record is incomplete.
 byte_view tfrecord_framing::leading_record(byte_view bytes) noexcept {
   if (bytes.size() < tfrecord_overhead) return {};
   const auto length = load_little_endian<std::uint64_t>(bytes.data());
@@ -138,7 +138,7 @@ bool tfrecord_framing::exceeds_limit(byte_view bytes) const noexcept {
   return load_little_endian<std::uint64_t>(bytes.data()) > options_.corruption.max_held;
 }
 
-// Of a header at the end of the file nothing is left once it is a part of the tail.
+// A header at the end of the file is consumed completely once it belongs to the tail.
 std::optional<std::uint64_t> tfrecord_framing::declared_size(byte_view bytes,
                                                              std::uint64_t left) const noexcept {
   if (options_.checks != tfrecord_checks::all || left == unknown_size) return {};
@@ -163,7 +163,7 @@ task<std::optional<checksum_mismatch>> tfrecord_framing::verify_out_of_band(
   const std::uint64_t unknown = last - std::min(last, checksums.known_to());
   std::vector<std::byte> room(
       static_cast<std::size_t>(std::clamp<std::uint64_t>(unknown, 3 * block, piece)));
-  // A file that has become shorter says so when it is read on.
+  // A file that has become shorter is reported by the next read.
   while (checksums.known_to() < last) {
     const std::uint64_t most = std::min<std::uint64_t>(room.size(), last - checksums.known_to());
     const auto part = std::span(room).first(static_cast<std::size_t>(most));

@@ -11,9 +11,9 @@ whole_file_framing::whole_file_framing(const options& o, std::string_view path) 
                 std::string(path) + ": max_file_size is 0, must be 1 or more");
 }
 
-// In one piece, which then need not be put together.
+// One piece, which then need not be copied together.
 decompressed_stream_options whole_file_framing::stream(const file_status& status) const noexcept {
-  // A file that turns out to be compressed takes several pieces of that size.
+  // A file that turns out to be compressed needs several pieces of this size.
   const std::uint64_t largest_piece = std::uint64_t{1} << (options_.compression_type ? 30 : 26);
   decompressed_stream_options o{.read = options_.read,
                                 .compression_type = options_.compression_type,

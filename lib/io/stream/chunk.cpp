@@ -24,7 +24,7 @@ chunk_pool* chunk_pool::make(std::size_t count, std::size_t headroom, std::size_
     void operator()(chunk_pool* p) const noexcept { delete p; }
   };
   std::unique_ptr<chunk_pool, destroyer> pool(new chunk_pool(headroom, body));
-  // Small readers do without huge pages: a hundred of them would take 200 MiB.
+  // Small readers use no huge pages: a hundred of them would need 200 MiB.
   const std::size_t total = count * stride;
   pool->alignment_ = total >= huge_page_size ? huge_page_size : page;
   const std::size_t size = round_up(total, pool->alignment_);
@@ -77,13 +77,13 @@ chunk_reference chunk_pool::take_large(std::size_t carried, std::size_t body) {
 }
 
 void chunk_pool::return_chunk(chunk& c) noexcept {
-  const bool own_memory = c.own_memory_;  // behind the lock another thread may be the last one
+  const bool own_memory = c.own_memory_;  // after the lock, another thread may be the last one
   bool last = false;
   {
     const thread_lock lock(mutex_);
     --out_;
     mark_unused(c.memory_, c.headroom_ + c.body_);
-    if (!own_memory) free_.push_back(&c);  // there is room: it was reserved for all of these
+    if (!own_memory) free_.push_back(&c);  // it has capacity, which was reserved for all of these
     last = closed_ && out_ == 0;
   }
   if (own_memory) {

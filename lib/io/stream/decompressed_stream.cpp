@@ -12,16 +12,16 @@
 namespace leat::detail {
 namespace {
 
-// Enough to tell what nearly all files are compressed with.
+// Enough to detect the compression of nearly all files.
 constexpr std::size_t beginning_size = 12;
 
-// Compressed bytes that are inflated at a time. More of them, without output worth it, would keep
-// the scheduler's other tasks waiting.
+// Compressed bytes that are inflated at a time. Larger pieces with little output would block the
+// other tasks of the scheduler.
 constexpr std::size_t max_bytes_per_turn = std::size_t{128} << 10;
 constexpr std::size_t least_ratio_inverse = 8;
 
-// False as soon as no compressed file begins so: then nothing more is waited for, since the rest of
-// a pipe may come late.
+// Returns false as soon as no compressed file begins with these bytes. Then it waits for no further
+// bytes, because the rest of a pipe may come late.
 bool may_be_compressed(byte_view beginning) noexcept {
   for (const compression format : {compression::gzip, compression::zlib}) {
     deflate_header header;
@@ -49,7 +49,7 @@ void check(const decompressed_stream_options& options, std::string_view owner) {
   }
 }
 
-// The inflated bytes, and how far those in view of the file are used up.
+// The inflated bytes, and the used part of the file's bytes in view.
 struct decompressed_stream::inflation {
   inflation(compression format, const decompressed_stream_options& o, std::size_t headroom)
       : decoder(format, o.inflate),
@@ -100,7 +100,7 @@ void decompressed_stream::start_inflating(compression type) {
   inflation_ = std::make_unique<inflation>(type, options_, headroom_);
 }
 
-// Finds out what the file is compressed with, by its first bytes.
+// Detects the compression of the file from its first bytes.
 task<bool> decompressed_stream::begin(std::source_location where) {
   bool more = true;
   const stream_window& first = source_.view();
@@ -116,8 +116,8 @@ task<bool> decompressed_stream::begin(std::source_location where) {
   co_return co_await inflate(0, 0, where);
 }
 
-// Whatever is in view of the file is inflated before more of it is waited for: so nothing is half
-// done while this waits.
+// Inflates all bytes of the file in view before it waits for more, so that no work is half done
+// during the wait.
 task<bool> decompressed_stream::inflate(std::size_t carried, std::uint64_t needed,
                                         std::source_location where) {
   inflation& i = *inflation_;
@@ -144,7 +144,7 @@ task<bool> decompressed_stream::inflate(std::size_t carried, std::uint64_t neede
   }
 }
 
-// True when that has brought bytes into view.
+// Returns true if that has brought bytes into view.
 bool decompressed_stream::inflate_some(const stream_window::request& d) {
   inflation& i = *inflation_;
   if (fault_) return false;
@@ -165,13 +165,13 @@ bool decompressed_stream::inflate_some(const stream_window::request& d) {
     i.view.slide(*i.pool, std::move(room), d, produced);
     return true;
   }
-  // A file of 0 bytes is empty, whatever it is read as.
+  // A file of 0 bytes is empty with any compression.
   const bool is_empty = i.source_ended && i.decoder.bytes_consumed() == 0;
   if (r.failed() || (!i.yields_next && i.source_ended && !is_empty)) end_stream(r);
   return false;
 }
 
-// With the failure `r`, or because the source has ended.
+// Ends with the failure `r`, or because the source has ended.
 void decompressed_stream::end_stream(const inflate_result& r) {
   const inflate_result end = r.failed() ? r : inflation_->decoder.finish();
   if (!end.failed()) return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
 constexpr std::size_t max_depth = 1024;
-// Of direct reads' offsets, sizes and memory; a chunk's body is aligned to it.
+// Unit of direct reads: offsets, sizes and memory; the body of a chunk is aligned to it.
 constexpr std::size_t direct_unit = 4096;
 
 std::uint64_t round_down(std::uint64_t n) noexcept { return n / direct_unit * direct_unit; }
@@ -26,7 +26,7 @@ void require(std::size_t value, std::size_t limit, const char* option, std::stri
                                             std::to_string(limit));
 }
 
-// No more than the file has, where that is known.
+// At most the size of the file, if it is known.
 std::size_t useful_chunk_size(const read_options& options, const file& f) {
   if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": file is not open");
   check(options, f.path());
@@ -47,8 +47,8 @@ bool try_direct(const read_options& options, const file& f) noexcept {
   return open.backend.set_direct(open.number, true) == 0;
 }
 
-// A file without a size is read in sequence: where it ends, and so where the next read has to
-// begin, is known only when a read has come back.
+// A file without a size is read in sequence: its end, and so the offset of the next read, is known
+// only after a read completes.
 std::size_t useful_depth(const read_options& options, const file& f) {
   return f.status().size == 0 ? 1 : options.depth;
 }
@@ -60,7 +60,7 @@ void check(const read_options& options, std::string_view owner) {
   require(options.depth, max_depth, "depth", owner);
 }
 
-// Meanwhile reads of the file need no alignment.
+// Reads of the file need no alignment during its lifetime.
 class read_ahead::buffered_io_scope {
  public:
   explicit buffered_io_scope(const read_ahead& r) noexcept : reader_(r) { set(false); }
@@ -83,7 +83,7 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
       depth_(useful_depth(options, f)),
       requested_direct_(options.direct),
       direct_(try_direct(options, f)) {
-  // One more than are under way: the one that is looked at; and one that a consumer keeps.
+  // In addition to the reads in flight: the chunk in view, and one that a consumer keeps.
   const std::uint64_t needed =
       has_size() ? (f.status().size + chunk_size_ - 1) / chunk_size_ : depth_;
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(needed, depth_));
@@ -96,7 +96,7 @@ read_ahead::~read_ahead() {
   pool_->close();
 }
 
-// Of the reads that are under way; a stream's might never end otherwise.
+// Cancels reads in flight; a read of a stream might never end otherwise.
 void read_ahead::cancel_reads() noexcept {
   for (const chunk_reference& c : under_way_) {
     if (c->under_way()) c->file_->backend.cancel(*c);
@@ -104,19 +104,19 @@ void read_ahead::cancel_reads() noexcept {
   under_way_.clear();
 }
 
-// Of a file whose size is known no more is read than it had when it was opened.
+// A file of known size is read up to the size at its opening.
 std::uint64_t read_ahead::bytes_to_request() const noexcept {
-  if (!has_size()) return chunk_size_;  // a pipe, a special file: until it ends
+  if (!has_size()) return chunk_size_;  // a pipe or a special file: until it ends
   return file_.status().size - next_offset_;
 }
 
-// How much of what a chunk asks for the file had when it was opened.
+// Returns how much of a chunk the file had when it was opened.
 std::size_t read_ahead::bytes_in_file(const chunk& c) const noexcept {
   if (!has_size()) return c.size;
   return static_cast<std::size_t>(std::min<std::uint64_t>(c.size, file_.status().size - c.offset));
 }
 
-// Reads past the page cache go to the beginning of a chunk, which is aligned.
+// Direct reads go to the beginning of a chunk, which is aligned.
 chunk_reference read_ahead::prepare_chunk(const stream_window::request& d) {
   stream_window::free_space r = direct_ ? stream_window::reserve_chunk(*pool_, d, chunk_size_)
                                         : view_.reserve(*pool_, d, chunk_size_);
@@ -146,7 +146,7 @@ void read_ahead::submit(chunk& c) noexcept {
   };
   c.completion_scheduler = scheduler::current();
   c.completion_scheduler
-      ->add_hold();  // also when the reader has left: the read has to be seen to its end
+      ->add_hold();  // also after the reader is destroyed: the read has to complete
   c.begin();
   next_offset_ += bytes_in_file(c);
   c.add_reference();
@@ -154,14 +154,14 @@ void read_ahead::submit(chunk& c) noexcept {
   c.file_->backend.submit(c);
 }
 
-// Drops all reads, so that the next advance() reads the file again from the offset of the one that
-// failed: the error may have been transient. A stream continues with its next byte.
+// Drops all reads, so that the next advance() reads the file again from the offset of the failed
+// read: the error may have been transient. A stream continues with its next byte.
 void read_ahead::restart_from(std::uint64_t offset) noexcept {
   cancel_reads();
   if (offset != at_stream_position) next_offset_ = offset;
 }
 
-// What the read of a chunk has brought, and the rest of it where it was cut short.
+// Takes the result of a chunk's read and requests the rest if it was short.
 task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   const bool refused = c.result == -EINVAL && requested_direct_;
   if (c.result < 0 && !refused) {
@@ -184,15 +184,15 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   co_return got;
 }
 
-// After seek() to the midst of a unit: moves what was sought to the front of the chunk.
+// After a seek() into the middle of a unit: moves the requested bytes to the front of the chunk.
 std::size_t read_ahead::drop_leading_bytes(chunk& c, std::size_t got) noexcept {
   const std::size_t count = std::min(std::exchange(bytes_to_drop_, 0), got);
   if (count > 0) std::memmove(c.data, c.data + count, got - count);
   return got - count;
 }
 
-// The file ended within a chunk. One with a size has become shorter: what comes behind is not the
-// rest of it, whatever it is. One without may grow on from here.
+// The file ended within a chunk. A file with a size has become shorter, so later bytes do not
+// continue it. A file without a size may grow from here.
 void read_ahead::end_early(std::size_t got, const chunk& c) noexcept {
   cancel_reads();
   if (has_size()) ended_ = true;
@@ -232,7 +232,7 @@ task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
   const stream_window::request d{.carried = carried, .needed = needed, .certain = has_size()};
   if (!ended_) co_await fetch(d, where);
   if (!under_way_.empty()) {
-    // It stays in front until it is in view: neither a stop nor a lack of memory loses it.
+    // The chunk stays in front until it is in view: neither a stop nor a lack of memory loses it.
     const chunk_reference c = under_way_.front();
     const std::size_t read = co_await complete(*c, where);
     const std::size_t got = drop_leading_bytes(*c, read);

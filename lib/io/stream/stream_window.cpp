@@ -13,7 +13,7 @@ void stream_window::copy(std::byte* to, const std::byte* from, std::size_t count
 
 stream_window::free_space stream_window::reserve(chunk_pool& pool, const request& d,
                                                  std::size_t size) const {
-  // What is copied is no more than what came last: so the copying stays linear.
+  // Copies at most as much as the last read returned, so that copying stays linear.
   if (current_ && d.carried > std::min(fresh_, pool.headroom())) {
     std::byte* const at = current_->body() + (data_ + size_ - current_->body());
     if (const std::size_t left = current_->capacity_from(at); left > 0) return {current_, at, left};
@@ -27,8 +27,8 @@ stream_window::free_space stream_window::reserve_chunk(chunk_pool& pool, const r
   if (d.carried <= pool.headroom()) {
     c = pool.take();
   } else {
-    // A record longer than the headroom: room for it, and for as much again, so that the copying of
-    // a very long record stays linear. Beyond the record itself there is no need for it.
+    // A record longer than the headroom: memory for the record and as much again, so that copying a
+    // very long record stays linear. No memory beyond the record itself is needed.
     std::uint64_t more = d.carried;
     if (d.needed > d.carried) {
       more = d.certain ? d.needed - d.carried : std::min(more, d.needed - d.carried);

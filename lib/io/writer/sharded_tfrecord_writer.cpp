@@ -20,7 +20,7 @@ std::string padded(std::size_t number) {
   return digits;
 }
 
-// Until the number of files is known, their names do not have it.
+// File names do not contain the number of files until it is known.
 std::string partial_name(const std::string& prefix, std::size_t index, const std::string& suffix) {
   return prefix + "-" + padded(index) + suffix;
 }
@@ -93,14 +93,14 @@ bool sharded_tfrecord_writer::is_full(const shard& s, std::size_t payload_size) 
          payload_size + tfrecord_overhead > options_.max_bytes - size;
 }
 
-// The index of the shard that the next record goes to.
+// Returns the index of the shard for the next record.
 std::size_t sharded_tfrecord_writer::choose_shard(std::size_t payload_size) {
   if (is_round_robin()) return records_ % options_.shard_count;
   if (is_full(shards_.back(), payload_size)) add_shard();
   return shards_.size() - 1;
 }
 
-// The record is taken first: then whatever fails can be tried again, by whoever comes next.
+// The record is stored first, so that any failed step can be repeated by the next call.
 task<void> sharded_tfrecord_writer::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, prefix_ + ": write after close");
   const detail::exclusive_use::guard guard(in_use_);
@@ -145,7 +145,7 @@ task<void> sharded_tfrecord_writer::drain(std::size_t index, deflate_flush flush
   co_await s.output->drain(s.file->contents(), flush);
 }
 
-// All shards in front of `end`; those that are finished need no buffers any more.
+// Finishes all shards before `end`; finished shards need no buffers any more.
 task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
   for (; finished_ < end; ++finished_) {
     shard& s = shards_[finished_];
@@ -161,7 +161,7 @@ task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
   }
 }
 
-// All of them get their names, or none.
+// Renames all files or none.
 task<void> sharded_tfrecord_writer::commit() {
   const std::vector<std::string> names = paths();
   try {
@@ -179,7 +179,7 @@ task<void> sharded_tfrecord_writer::commit() {
   }
 }
 
-// The files last: with them all is there.
+// The data files last: they complete the set.
 task<void> sharded_tfrecord_writer::commit_all(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::optional<detail::sidecar_index>& index = shards_[i].index;

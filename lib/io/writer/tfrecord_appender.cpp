@@ -22,8 +22,9 @@ using op = file_request::operation;
 
 std::string make_note_path(const std::string& path) { return path + ".append"; }
 
-// "1234\n". None: it was not all on the device when the machine stopped; what is not is missing at
-// its end, or zero. Errors: data_loss for what no appender has written.
+// Parses "1234
+// ". An empty result means that the note was not completely on the device when the machine stopped:
+// its missing end is absent or zero. Errors: data_loss for other contents.
 std::optional<std::uint64_t> parse_note(std::string_view text, const std::string& path) {
   constexpr std::string_view digits = "0123456789";
   constexpr std::size_t longest = std::numeric_limits<std::uint64_t>::digits10 + 2;
@@ -43,7 +44,8 @@ std::optional<std::uint64_t> parse_note(std::string_view text, const std::string
   return size;
 }
 
-// Of a file that is whole; else an error. They go into the index, where there is one.
+// Counts the records of an intact file; throws for any other. Adds them to the index if there is
+// one.
 task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options,
                                   std::optional<detail::sidecar_index>& index) {
   tfrecord_reader_options how;
@@ -84,7 +86,7 @@ task<void> check_kind(file& f) {
   }
 }
 
-// An index takes the place of a file only.
+// An index replaces a regular file only.
 task<void> check_index(std::string path) {
   try {
     const file_status status = co_await get_status(path);
@@ -98,7 +100,7 @@ task<void> check_index(std::string path) {
 
 }  // namespace
 
-// The file beside the file. Its destructor removes it, unless that was done, or it is to stay.
+// The note next to the file. Its destructor removes it unless it is already removed or has to stay.
 class tfrecord_appender::note {
  public:
   static task<std::unique_ptr<note>> make(std::string path) {
@@ -124,10 +126,10 @@ class tfrecord_appender::note {
     file_request request;
     request.what = op::remove;
     request.path = path_.c_str();
-    handle_->run_without_scheduler(request);  // an error leaves it: then it says what is to be done
+    handle_->run_without_scheduler(request);  // an error leaves it: then it states the remedy
   }
 
-  // On the device, before anything is appended.
+  // Syncs the note before anything is appended.
   task<void> write(std::uint64_t size) {
     const std::string text = std::to_string(size) + "\n";
     co_await file_.write_at(0, as_bytes(text));
@@ -191,7 +193,7 @@ tfrecord_appender::~tfrecord_appender() {
     file_.open_handle()->run_without_scheduler(request);
     return request.result == 0;
   };
-  // The note goes only when the file is on the device as it was.
+  // The note is removed only when the restored file is on the device.
   if (!on_device(op::truncate) || !on_device(op::sync)) note_->leave();
 }
 
@@ -225,7 +227,7 @@ task<void> tfrecord_appender::close() {
   closed_ = true;
 }
 
-// Before the note goes: with that all is there.
+// Renamed before the note is removed, which completes the append.
 task<void> tfrecord_appender::commit_index() {
   const std::string index_path = tfrecord_index_path(file_.path());
   co_await index_->finish(file_.path(), index_path);
@@ -245,7 +247,7 @@ task<bool> roll_back_append(std::string path) {
   const std::size_t read =
       co_await n.read_at(0, std::span(reinterpret_cast<std::byte*>(text.data()), text.size()));
   text.resize(read);
-  // Without a number nothing had been appended yet.
+  // Without a number, nothing was appended yet.
   if (const auto size = parse_note(text, note_path)) {
     file f = co_await file::open(path, open_mode::read_write);
     if (f.status().size < *size) {

@@ -13,7 +13,7 @@ namespace leat::detail {
 /// Throws invalid_argument, with `path`, for a buffer of fewer than `least` bytes or of too many.
 void check_size(std::size_t value, std::size_t least, const char* option, const std::string& path);
 
-/// The same for any option out of range.
+/// Like check_size(), for all options.
 void check(const tfrecord_writer_options& options, const std::string& path);
 
 /// Adds a record to the output buffer, and to the index if there is one. Errors: those of

@@ -38,7 +38,7 @@ void detail::check(const tfrecord_writer_options& options, const std::string& pa
   }
 }
 
-// Both or neither.
+// Adds to both or to neither.
 void detail::append_record(output_buffer& to, std::optional<sidecar_index>& index,
                            byte_view payload) {
   const std::size_t before = to.input().size();
@@ -96,7 +96,7 @@ task<void> tfrecord_writer::close() {
   closed_ = true;
 }
 
-// The file last: with it all is there.
+// The data file last: it completes the pair.
 task<void> tfrecord_writer::commit() {
   if (index_) {
     const std::string index_path = tfrecord_index_path(path_);

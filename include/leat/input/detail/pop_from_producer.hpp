@@ -18,13 +18,13 @@
 
 namespace leat::detail {
 
-/// Removes the next item from a queue. Without a time limit, unless the queue's producer was never
-/// started: such a queue stays empty indefinitely. `reader` and `item` are for the message, which
-/// begins with "reader 'a': no file name for 60 s".
+/// Removes the next item from a queue. There is no time limit, unless the queue's producer was
+/// never started, because such a queue stays empty indefinitely. `reader` and `item` are for the
+/// message, which begins with "reader 'a': no file name for 60 s".
 ///
-/// Errors:       those of the queue's pop(); deadline_exceeded if the producer is not started
-///               for 60 s.
-/// Cancellation: total; nor does the time limit remove anything.
+/// Errors:       those of the queue's pop(); deadline_exceeded if the producer is not started for
+///               60 s.
+/// Cancellation: total; the time limit does not remove an item either.
 template <class Item, class Queue>
 [[nodiscard]] task<std::optional<Item>> pop_from_producer(Queue& queue, const std::string& reader,
                                                           std::string_view item,
@@ -46,7 +46,7 @@ template <class Item, class Queue>
   co_return co_await queue.pop(where);
 }
 
-/// How long a call waits first that follows `failures` consecutive failed ones, two or more.
+/// Returns the delay before a retry after `failures` consecutive failed calls, two or more.
 [[nodiscard]] inline duration pause_after(unsigned failures) noexcept {
   constexpr unsigned most_doublings = 10;
   return std::chrono::milliseconds(1) * (1 << std::min(failures - 2, most_doublings));

@@ -10,8 +10,8 @@ namespace leat::detail {
 /// How long a reader waits by default for a producer that was never started before it reports it.
 inline constexpr std::chrono::seconds patience_for_start(60);
 
-/// The entry of a producer in the list of all producers of the process. By the list, the error of a
-/// wait can name those that were never started. Thread safety: thread-safe.
+/// The entry of a producer in the list of all producers of the process. Errors of waits use the
+/// list to name producers that were never started. Thread safety: thread-safe.
 class producer_list_entry {
  public:
   /// The producer's runner, and the queue that it fills; both outlive this.
@@ -33,8 +33,8 @@ class producer_list_entry {
 /// "; call start(coordinator) of producer 'names', 'rows'"; empty if all were started.
 [[nodiscard]] std::string unstarted_producers_text();
 
-/// "producer 'names' was never started: call its start(coordinator)"; empty if another producer
-/// fills that queue, if none does, or if one was started.
+/// Returns "producer 'names' was never started: call its start(coordinator)". Returns an empty
+/// string if the queue has no producer, another producer that fills it, or one that was started.
 [[nodiscard]] std::string unstarted_producer_text(const queue_base& queue);
 
 /// True if an operation waits for an item of a producer that was never started and whose queue

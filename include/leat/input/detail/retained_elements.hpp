@@ -8,14 +8,14 @@
 
 namespace leat::detail {
 
-/// Elements that were taken from a queue and of which no batch could be made, for want of memory:
-/// kept for the next try. Shared-safe.
+/// Elements that were popped from a queue, but could not be stacked to a batch for lack of memory.
+/// The next call uses them first. Thread safety: thread-safe.
 class retained_elements {
  public:
-  /// The elements of one batch, or of none.
+  /// A list with the elements of one batch, or an empty list.
   using batch = std::list<std::vector<tensor_tuple>>;
 
-  /// Those that have waited longest.
+  /// Removes and returns the batch that has waited longest.
   [[nodiscard]] batch take() noexcept {
     batch first;
     const thread_lock lock(mutex_);

@@ -10,9 +10,9 @@
 
 namespace leat::detail {
 
-/// Who feeds a batcher. Thread safety: thread-safe, as starvation() needs it.
+/// The state of the sources of a batcher. Thread safety: thread-safe, as starvation() requires.
 struct feed_state {
-  std::atomic<std::size_t> operations = 0;  ///< none: the program does, by hand
+  std::atomic<std::size_t> operations = 0;  ///< 0: the program pushes the elements itself
   std::atomic<bool> started = false;
 };
 

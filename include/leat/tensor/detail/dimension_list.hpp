@@ -8,7 +8,7 @@
 
 namespace leat::detail {
 
-/// Dimensions of a shape; up to four without an allocation. Moved from it has none.
+/// Dimensions of a shape; up to four without an allocation. A moved-from list is empty.
 class dimension_list {
  public:
   dimension_list() noexcept : inline_{} {}

@@ -12,31 +12,29 @@
 
 namespace leat::detail {
 
-/// Bytes on their way to a file: collected, compressed where that is wanted, and written one behind
-/// the other.
+/// Bytes to be written to a file: collects them, compresses them if set, and writes them in order.
 ///
-/// After an error nothing is lost: what the file has not taken is kept, and written by the next
-/// drain().
+/// An error loses nothing: unwritten bytes are kept, and the next drain() writes them.
 /// Thread safety: thread-bound.
 class output_buffer {
  public:
-  /// Of a plain file only `input_size` counts. Errors: invalid_argument, as deflater's.
+  /// For an uncompressed file only `input_size` is used. Errors: invalid_argument, as for deflater.
   output_buffer(compression format, const deflate_options& options, std::size_t input_size,
                 std::size_t output_size, std::uint64_t file_offset = 0);
 
-  /// Whoever appends to this calls drain() once it is full().
+  /// Returns the buffer for further input. After you append to it, call drain() if full().
   [[nodiscard]] std::vector<std::byte>& input() noexcept { return input_; }
   [[nodiscard]] bool full() const noexcept { return input_.size() >= input_size_; }
 
-  /// Writes what is there to the file; of a compressed one, what the flush brings out. In steps
-  /// that let others run. Errors: of file::write_at.
+  /// Writes the collected bytes to the file; of a compressed one, the bytes that the flush outputs.
+  /// Works in steps that let other tasks run. Errors: of file::write_at().
   [[nodiscard]] task<void> drain(file& to, deflate_flush flush);
 
-  /// Bytes put in so far.
+  /// Returns the number of bytes that were appended.
   [[nodiscard]] std::uint64_t bytes_in() const noexcept {
     return drained_ + (input_.size() - input_begin_);
   }
-  /// Bytes of the file so far, those that wait to be written included.
+  /// Returns the size of the file, including bytes that are not written yet.
   [[nodiscard]] std::uint64_t file_size() const noexcept {
     return offset_ + (deflater_ ? output_size_ : input_.size());
   }
@@ -48,7 +46,7 @@ class output_buffer {
   std::optional<deflater> deflater_;
   std::size_t input_size_;
   std::vector<std::byte> input_;
-  std::size_t input_begin_ = 0;  // what was compressed already
+  std::size_t input_begin_ = 0;  // already compressed bytes
   std::vector<std::byte> output_;
   std::size_t output_size_ = 0;
   std::uint64_t drained_ = 0;  // bytes of the input

@@ -11,14 +11,14 @@
 
 namespace leat::detail {
 
-/// Something that is read, for which one task may wait.
+/// A read for which one task may wait.
 /// Thread safety: thread-bound.
 class awaited_read {
  public:
   [[nodiscard]] bool under_way() const noexcept { return under_way_; }
   void begin() noexcept { under_way_ = true; }
 
-  /// Wakes who waits for it.
+  /// Wakes the waiting task.
   void end() noexcept {
     under_way_ = false;
     if (wait_operation* const reader = std::exchange(reader_, nullptr)) reader->wake();
@@ -31,11 +31,11 @@ class awaited_read {
   bool under_way_ = false;
 };
 
-/// Waits until something was read. A stop lets go of it, and it goes on.
+/// Waits until the read is complete. A stop ends the wait, but not the read.
 /// Errors: cancelled.
 class [[nodiscard]] read_wait final : public wait_operation {
  public:
-  /// `path` and `offset` are what a dump tells, and must live as long as the wait.
+  /// A dump shows `path` and `offset`. They must live as long as the wait.
   read_wait(awaited_read& read, std::string_view path, std::uint64_t offset,
             const std::source_location& where) noexcept
       : wait_operation(read_kind, where), read_(read), path_(path), offset_(offset) {}

@@ -5,14 +5,14 @@
 
 namespace leat::detail {
 
-/// The last epoch that is counted: a state that tells of a later one was made up.
+/// The last epoch that is counted. A state with a later epoch is invalid.
 inline constexpr std::uint64_t max_epochs = (std::uint64_t{1} << 63) - 1;
 
-/// The largest distance in epochs between ranks whose shares are distributed again: each epoch
-/// between them takes time and memory.
+/// The largest distance in epochs between ranks whose shares are redistributed: each epoch between
+/// them costs time and memory.
 inline constexpr std::uint64_t max_epoch_gap = 1024;
 
-/// Returns the error for a rank that is `epochs` behind the first one; empty if that is allowed.
+/// Returns the error for a rank that is `epochs` behind the first rank; empty if that is allowed.
 [[nodiscard]] inline std::string epoch_gap_error(std::uint64_t rank, std::uint64_t world_size,
                                                  std::uint64_t epochs) {
   if (epochs <= max_epoch_gap) return {};

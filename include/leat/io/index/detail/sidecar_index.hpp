@@ -13,18 +13,18 @@
 
 namespace leat::detail {
 
-/// The index of a TFRecord file that is being written, made with it: finished when that is, and
-/// named just before it counts. One that is left without its file is the index of no other.
+/// The index of a TFRecord file that is being written. It is finished with the file and renamed
+/// just before the file. Without its file, the index matches no other file.
 ///
-/// After an error all can be called again.
+/// After an error, all calls can be repeated.
 /// Thread safety: thread-bound.
 class sidecar_index {
  public:
-  /// The record that comes next. Errors: as tfrecord_index_builder::add().
+  /// Adds the next record. Errors: as tfrecord_index_builder::add().
   void add(std::uint64_t payload_size) { builder_.add(payload_size); }
 
-  /// Writes the index of the file that is called `data` for now, and is finished, to a new file for
-  /// `path`, as far as that is not done. Errors: of the system.
+  /// Writes the index of the finished file with the temporary name `data` to a new file for `path`.
+  /// A repeated call does the remaining steps. Errors: of the system.
   [[nodiscard]] task<void> finish(std::string data, std::string path);
 
   /// As atomic_file; after finish().
@@ -34,7 +34,7 @@ class sidecar_index {
 
  private:
   tfrecord_index_builder builder_;
-  std::vector<std::byte> bytes_;  // from the time on at which the file is finished
+  std::vector<std::byte> bytes_;  // set when the file is finished
   std::optional<atomic_file> file_;
   bool finished_ = false;
 };

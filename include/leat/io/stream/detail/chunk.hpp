@@ -15,11 +15,12 @@ namespace leat::detail {
 
 class chunk_pool;
 
-/// A piece of a file in memory, counted by those who look at it: the reader, batches of views, and
-/// the read that fills it.
+/// A piece of a file in memory, with a count of its users: the reader, batches of views, and the
+/// read that fills it.
 ///
-/// Memory: [ headroom | body ]. The body is read into; what the record at its beginning left in the
-/// piece before is copied to the end of the headroom, so that records always lie in one piece.
+/// Memory: [ headroom | body ]. A read fills the body. The incomplete record at the end of the
+///         previous chunk is copied to the end of the headroom, so that records are always
+///         contiguous.
 class chunk : public file_request, public awaited_read {
  public:
   chunk(chunk_pool& pool, std::byte* memory, std::size_t headroom, std::size_t body) noexcept
@@ -31,16 +32,16 @@ class chunk : public file_request, public awaited_read {
 
   void add_reference() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop_reference() noexcept {
-    // acq_rel: whoever reuses the memory comes after everybody's last look at it.
+    // acq_rel: the next user of the memory must come after the last access of all others.
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
   }
 
-  /// Bytes from `at` to the end of the body.
+  /// Returns the bytes from `at` to the end of the body.
   [[nodiscard]] std::size_t capacity_from(const std::byte* at) const noexcept {
     return static_cast<std::size_t>(body() + body_size() - at);
   }
 
-  // Keeps the file open while the read is under way.
+  // Keeps the file open while the read is in flight.
   std::shared_ptr<file_handle> file_;
 
  private:
@@ -81,26 +82,26 @@ class chunk_reference {
   chunk* chunk_ = nullptr;
 };
 
-/// The chunks of one reader: a huge-page arena cut into pieces, which come back when nobody looks
-/// at them any more. A consumer that keeps more of them makes the pool grow, one piece at a time.
+/// The chunks of one reader: a huge-page arena that is divided into pieces. A piece returns when
+/// its last user is gone. The pool grows by one piece if a consumer keeps more of them.
 ///
-/// Lives until the reader is gone and the last chunk has come back.
-/// Thread safety: take() is thread-bound to the reader; chunks come back from any thread.
+/// Lives until the reader is destroyed and the last chunk has returned.
+/// Thread safety: take() is thread-bound to the reader; chunks return from any thread.
 class chunk_pool {
  public:
   /// Errors: std::bad_alloc.
   static chunk_pool* make(std::size_t count, std::size_t headroom, std::size_t body);
 
-  /// Bytes before the body of a chunk of the usual size.
+  /// Returns the headroom of a chunk of the usual size.
   [[nodiscard]] std::size_t headroom() const noexcept { return headroom_; }
 
-  /// A chunk of the usual size. Errors: std::bad_alloc.
+  /// Returns a chunk of the usual size. Errors: std::bad_alloc.
   [[nodiscard]] chunk_reference take();
 
-  /// A chunk with room for at least `carried` bytes before and `body` bytes behind.
+  /// Returns a chunk with at least `carried` bytes of headroom and a body of at least `body` bytes.
   [[nodiscard]] chunk_reference take_large(std::size_t carried, std::size_t body);
 
-  /// The reader lets go of the pool.
+  /// Called when the reader releases the pool.
   void close() noexcept;
 
  private:

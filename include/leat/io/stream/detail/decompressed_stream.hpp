@@ -19,23 +19,22 @@
 
 namespace leat::detail {
 
-/// How the bytes in which records lie come out of a file.
+/// Options of a decompressed_stream.
 struct decompressed_stream_options {
   read_options read = {};
-  std::optional<compression> compression_type = compression::none;  ///< empty: find out
+  std::optional<compression> compression_type = compression::none;  ///< if not set: detected
   inflate_options inflate = {};
   compression (*detect)(byte_view beginning) = &detect_compression;
-  bool tolerate_truncation = false;  ///< a truncated compressed stream ends as a complete one does
+  bool tolerate_truncation = false;  ///< a truncated compressed stream ends like a complete one
 };
 
-/// Chunks of what a compressed file holds: the one that is looked at, the one that comes next, and
-/// one that a consumer keeps.
+/// The chunks of inflated data: the current one, the next one, and one that a consumer keeps.
 inline constexpr std::size_t inflated_chunks = 3;
 
 /// Errors: invalid_argument for options out of range; the message begins with `owner`.
 void check(const decompressed_stream_options& options, std::string_view owner);
 
-/// The bytes of a file as its records lie in them: inflated where they are compressed.
+/// The contents of a file, inflated if the file is compressed.
 ///
 /// Thread safety: thread-bound.
 class decompressed_stream {
@@ -46,9 +45,9 @@ class decompressed_stream {
   decompressed_stream& operator=(const decompressed_stream&) = delete;
   ~decompressed_stream();
 
-  /// Brings the next bytes into view, behind the last `carried` of those that are. False at the
-  /// end, or at corruption in what is compressed: then just these are in view. `needed`: see
-  /// read_ahead::advance().
+  /// Brings the next bytes into view, after the last `carried` bytes of the view. Returns false at
+  /// the end, or at corruption in the compressed data; then only the carried bytes are in view.
+  /// `needed`: see read_ahead::advance().
   ///
   /// Errors, cancellation: as read_ahead::advance().
   [[nodiscard]] task<bool> advance(std::size_t carried, std::uint64_t needed,
@@ -59,38 +58,38 @@ class decompressed_stream {
 
   [[nodiscard]] const stream_window& view() const noexcept;
 
-  /// Why nothing comes behind what is in view, where that is not the end.
+  /// Returns the corruption after the view; not set if the stream continues or has ended.
   [[nodiscard]] const std::optional<record_corruption>& fault() const noexcept { return fault_; }
 
-  /// Set at the end if the compressed stream is truncated and that is tolerated.
+  /// Set at the end if the compressed stream is truncated and truncation is tolerated.
   [[nodiscard]] const std::optional<record_corruption>& truncation() const noexcept {
     return truncation_;
   }
 
-  /// True once the file is known to be compressed.
+  /// Returns true once the file is known to be compressed.
   [[nodiscard]] bool is_inflated() const noexcept { return static_cast<bool>(inflation_); }
 
-  /// Bytes of the stream, where that is known before its end.
+  /// Returns the size of the stream, if it is known before the end.
   [[nodiscard]] std::uint64_t size() const noexcept {
     return can_seek_directly() ? file_.status().size : unknown_size;
   }
 
-  /// True: the file is read past the page cache.
+  /// Returns true if reads bypass the page cache.
   [[nodiscard]] bool is_direct() const noexcept { return source_.is_direct(); }
 
-  /// True: seek() costs no more than to read on.
+  /// Returns true if seek() costs no more than sequential reading.
   [[nodiscard]] bool can_seek_directly() const noexcept {
     return type_ == compression::none && file_.status().size > 0;
   }
 
-  /// Reads elsewhere in the stream, of which nothing changes: at most `to`, less at its end.
+  /// Reads at another offset without changing the view: at most the size of `to`, less at the end.
   /// Precondition: can_seek_directly(). Errors, cancellation: as file::read_at().
   [[nodiscard]] task<std::size_t> read_out_of_band(std::uint64_t offset, std::span<std::byte> to,
                                                    std::source_location where) {
     return source_.read_out_of_band(offset, to, where);
   }
 
-  /// Goes on as near before `offset` as can be, and gives where; nothing is in view then.
+  /// Continues as near before `offset` as possible and returns that offset. The view is empty then.
   /// Errors: unimplemented for a file that can only be read in sequence.
   [[nodiscard]] std::uint64_t seek(std::uint64_t offset);
 
@@ -109,7 +108,7 @@ class decompressed_stream {
   const std::size_t headroom_;
   read_ahead source_;
   std::optional<compression> type_;  // once it is known
-  pimpl<inflation> inflation_;       // where there is one
+  pimpl<inflation> inflation_;       // if there is one
   std::optional<record_corruption> fault_;
   std::optional<record_corruption> truncation_;
 };

@@ -8,55 +8,55 @@
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
 
-// What a framing and its reader exchange; lib/io/reader/record_framing.hpp has the concept.
+// Types that a framing and its reader exchange; lib/io/reader/record_framing.hpp has the concept.
 
 namespace leat::detail {
 
-/// Why the record at the beginning of a run of bytes cannot be delivered.
+/// The reason why the record at the beginning of a run of bytes cannot be delivered.
 struct record_corruption {
   errc reason = errc::data_loss;
   std::string what;
   std::optional<std::uint32_t> expected_crc = {};
   std::optional<std::uint32_t> actual_crc = {};
-  /// Bytes from its beginning to the next record, as it says itself; may be more than there are.
-  /// Empty: not known; it has to be searched for.
+  /// Bytes from its beginning to the next record, as the record declares; may be more than the
+  /// stream has. If not set, the next record has to be searched for.
   std::optional<std::uint64_t> size = {};
-  /// True: none at all where the rest of the file holds no whole record.
+  /// If true, there is no corruption if the rest of the file has no intact record.
   bool may_be_tail = false;
 };
 
-/// Why something is no record after all.
+/// The reason why bytes are not a record after all.
 struct checksum_mismatch {
   std::uint32_t expected = 0;
   std::uint32_t actual = 0;
 };
 
-/// What is not known of a stream: how much is left of it.
+/// The value for an unknown number of bytes that are left in a stream.
 inline constexpr std::uint64_t unknown_size = UINT64_MAX;
 
-/// A run of bytes in which records are sought; it begins at one.
+/// A run of bytes in which the framing looks for records; it begins at a record.
 struct framing_input {
   byte_view bytes;
-  /// Bytes left of the stream, or unknown_size; where it is bytes.size(), nothing comes behind.
+  /// Bytes left in the stream, or unknown_size. Nothing follows if it equals bytes.size().
   std::uint64_t left = unknown_size;
-  std::uint64_t missing = 0;  ///< bytes of the header by which the stream is too short
+  std::uint64_t missing = 0;  ///< bytes of the header that the stream lacks
   std::uint64_t index = 0;    ///< of the next record
-  /// Bytes at its beginning that were sought through before, and hold no whole record.
+  /// Bytes at its beginning that were searched before and contain no intact record.
   std::size_t searched = 0;
   bool inflated = false;  ///< the stream was inflated from a compressed file
 };
 
-/// What a framing found in its input, besides the records.
+/// The result of a framing, besides the records.
 struct framing_result {
-  /// Bytes up to the next record; may be more than there are.
+  /// Bytes up to the next record; may be more than the stream has.
   std::uint64_t consumed = 0;
-  /// Records before those found that were left out, such as header lines.
+  /// Records that were skipped before the found ones, such as header lines.
   std::size_t left_out = 0;
-  /// Bytes among those consumed that belong to no record and are no fault.
+  /// Consumed bytes that belong to no record and are not corrupt.
   std::uint64_t left_over = 0;
-  /// Bytes of the record behind those found, where that is known and more than there are.
+  /// Bytes of the record after the found ones, if known and more than the input has.
   std::uint64_t needed = 0;
-  /// Of the record behind those found; none where it is only cut off.
+  /// Corruption of the record after the found ones; not set if the record is only incomplete.
   std::optional<record_corruption> fault = {};
 };
 

@@ -23,40 +23,40 @@ void check(const read_options& options, std::string_view owner);
 
 /// Reads a file from its beginning in chunks, ahead of the consumer.
 ///
-/// Data in the page cache is copied by a plain read on the spot, one chunk at a time, which keeps
-/// it in the processor's cache too. At the first chunk that is not there, `depth` reads go to the
-/// backend and stay under way until the end of the file.
+/// Copies data in the page cache directly with a plain read, one chunk at a time, which also keeps
+/// it in the CPU cache. At the first chunk that is not cached, `depth` reads go to the backend and
+/// stay in flight until the end of the file.
 ///
-/// Direct reads begin and end at multiples of 4 KiB, also in memory, and the last one goes beyond
-/// the end of the file. What a short one leaves is read through the page cache.
+/// Direct reads begin and end at multiples of 4 KiB, also in memory, and the last one extends past
+/// the end of the file. The rest of a short direct read goes through the page cache.
 ///
-/// A reader that is destroyed cancels its reads, which for a file has no effect any more once the
-/// kernel is at it, and leaves them to themselves: the chunks free themselves when it is done.
+/// The destructor cancels reads, which has no effect on a read of a file that the kernel has
+/// started. Such reads finish alone, and their chunks free themselves.
 ///
 /// Thread safety: thread-bound.
 class read_ahead {
  public:
-  /// `headroom`: as much can be carried over to the next chunk without a copy of the whole.
+  /// `headroom`: the number of bytes that can be carried to the next chunk without copying all.
   /// Errors: invalid_argument for options out of range; std::bad_alloc.
   read_ahead(file& f, const read_options& options, std::size_t headroom);
   read_ahead(const read_ahead&) = delete;
   read_ahead& operator=(const read_ahead&) = delete;
   ~read_ahead();
 
-  /// Gets the next data of the file, with the last `carried` bytes of the present data in front.
-  /// False at the end of the file: the data then is just what was carried.
+  /// Brings the next data of the file into view, after the last `carried` bytes of the present
+  /// view. Returns false at the end of the file; then only the carried bytes are in view.
   ///
-  /// Errors:       of the system, with path and offset: nothing is consumed. The next call reads
-  ///               it again from there. data_loss for a file that has become shorter; every
-  ///               later call returns it again, until seek().
-  /// Cancellation: total; the read goes on without its reader, and the next call finds it.
+  /// Errors:       of the system, with path and offset; nothing is consumed, and the next call
+  ///               repeats the read. data_loss for a file that has become shorter; every later call
+  ///               returns it again, until seek().
+  /// Cancellation: total; the read continues, and the next call uses its result.
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
     return advance(carried, 0, where);
   }
 
-  /// The same where `needed` bytes, if not 0, are known to be wanted from the first carried one on:
-  /// there is room for them at once where the file has a size, and no more than for them else.
-  /// Precondition: a file with a size has as many.
+  /// Overload for `needed` bytes, if not 0, that will be used from the first carried byte on. If
+  /// the file has a size, memory for all of them is reserved at once, otherwise at most as much.
+  /// Precondition: a file with a size has as many bytes.
   [[nodiscard]] task<bool> advance(std::size_t carried, std::uint64_t needed,
                                    std::source_location where);
 
@@ -65,14 +65,14 @@ class read_ahead {
   /// Precondition: a regular file, `offset` at most its size.
   void seek(std::uint64_t offset) noexcept;
 
-  /// Reads elsewhere in the file, as file::read_at(): what is in view and under way stays.
+  /// Reads at another offset, as file::read_at(). The view and reads in flight do not change.
   [[nodiscard]] task<std::size_t> read_out_of_band(std::uint64_t offset, std::span<std::byte> to,
                                                    std::source_location where);
 
-  /// True: it is read past the page cache. No more so once the file system has refused a read.
+  /// Returns true if reads bypass the page cache; false after the file system has refused one.
   [[nodiscard]] bool is_direct() const noexcept { return direct_; }
 
-  /// What is in view of the file.
+  /// Returns the current view of the file.
   [[nodiscard]] const stream_window& view() const noexcept { return view_; }
 
  private:
@@ -98,7 +98,7 @@ class read_ahead {
   bool direct_;
   chunk_pool* pool_;
   stream_window view_;
-  std::uint64_t next_offset_ = 0;  // to ask for
+  std::uint64_t next_offset_ = 0;  // to request
   std::size_t bytes_to_drop_ = 0;  // bytes at the beginning of the next chunk
   bool ended_ = false;
   std::deque<chunk_reference> under_way_;

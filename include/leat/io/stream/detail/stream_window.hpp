@@ -8,8 +8,8 @@
 
 namespace leat::detail {
 
-/// The piece of a stream of bytes that is in view: contiguous memory that moves along the stream,
-/// chunk by chunk, and keeps at its beginning what has not been dealt with.
+/// The contiguous part of a stream of bytes that is in view. It moves along the stream chunk by
+/// chunk and keeps unprocessed bytes at its beginning.
 ///
 /// Thread safety: thread-bound.
 class stream_window {
@@ -20,13 +20,13 @@ class stream_window {
   [[nodiscard]] std::uint64_t offset() const noexcept { return end_ - size_; }
   /// The offset after the last byte in view.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
-  /// What keeps data() alive.
+  /// Keeps data() alive.
   [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
 
-  /// Bytes that were copied from one chunk to another.
+  /// Returns the number of bytes that were copied from one chunk to another.
   [[nodiscard]] std::uint64_t copied() const noexcept { return copied_; }
 
-  /// What is to stay in view when more comes.
+  /// The bytes that must stay in view, and those that will follow.
   struct request {
     std::size_t carried = 0;   ///< bytes at the end of the view
     std::uint64_t needed = 0;  ///< bytes wanted in view, from the first of these on; 0: unknown
@@ -40,17 +40,17 @@ class stream_window {
     std::size_t size = 0;
   };
 
-  /// Returns memory for the next bytes: after the view, if its chunk has some left and a copy of
-  /// the carried bytes is not worth it. `size` is the usual size of a chunk. Errors:
-  /// std::bad_alloc.
+  /// Returns memory for the next bytes: after the view if its chunk has space left and the carried
+  /// bytes are not worth a copy. `size` is the usual size of a chunk. Errors: std::bad_alloc.
   [[nodiscard]] free_space reserve(chunk_pool& pool, const request& d, std::size_t size) const;
 
-  /// The same, in a chunk of its own.
+  /// Like reserve(), but in a separate chunk.
   [[nodiscard]] static free_space reserve_chunk(chunk_pool& pool, const request& d,
                                                 std::size_t size);
 
-  /// Brings the first `fresh` bytes of `r` into view, after the carried ones. All the copying is
-  /// linear in the bytes that come into view. Errors: std::bad_alloc, then nothing has changed.
+  /// Brings the first `fresh` bytes of `r` into view, after the carried bytes. The total cost of
+  /// copying is linear in the bytes that come into view. Errors: std::bad_alloc; then nothing has
+  /// changed.
   void slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh);
 
   /// Keeps the last `carried` bytes in view.
@@ -66,7 +66,7 @@ class stream_window {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t end_ = 0;
-  std::size_t fresh_ = 0;  // what the last slide() has brought
+  std::size_t fresh_ = 0;  // of the last slide()
   std::uint64_t copied_ = 0;
 };
 
