@@ -23,7 +23,7 @@ leat::task<> write(std::string path, int count) {
 //! [read]
 leat::task<std::size_t> count(std::string path) {
   auto reader = co_await leat::tfrecord_reader::open(path);
-  leat::record_batch batch;  // views of records that lie one behind the other in memory
+  leat::record_batch batch;  // views of records that follow one another in memory
   std::size_t records = 0;
   while (co_await reader->read_batch(batch)) records += batch.size();
   co_return records;
