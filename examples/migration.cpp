@@ -93,7 +93,7 @@ leat::task<> train_with_queues(std::vector<std::string> files, model& m) {
                                {.type = dtype::int64, .shape = {}, .name = "label"}});
   leat::tensor_shuffle_batcher batches(
       spec, {.batch_size = 32, .capacity = 1000, .min_after_dequeue = 500, .seed = 2});
-  for (int i = 0; i < 2; ++i) {  // two readers, as shuffle_batch_join with two
+  for (int i = 0; i < 2; ++i) {  // two readers, like shuffle_batch_join with two
     batches.add(
         point_source{std::make_unique<leat::queue_reader<leat::tfrecord_reader>>(names.queue())});
   }
