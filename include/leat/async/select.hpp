@@ -34,7 +34,8 @@ namespace detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
 
-// How a limit ends an operation: the end of a sleep, or a stop.
+// The error code of an operation that a limit ends: a sleep ends it with deadline_exceeded, a stop
+// wait with cancelled.
 template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
@@ -67,7 +68,7 @@ struct select_branches<std::index_sequence<I...>, Operations...>
       : indexed_branch<I, Operations>(static_cast<indexed_branch<I, Operations>&&>(unstarted),
                                       s)... {}
 
-  // Calls f with each branch and its number until it says true.
+  // Calls f with each branch and its number until f returns true.
   template <class F>
   bool any(F&& f) {
     return (f(static_cast<indexed_branch<I, Operations>&>(*this),
@@ -97,7 +98,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
   select_awaiter& operator=(select_awaiter&&) = delete;
   ~select_awaiter() {
-    // Where the coroutine is destroyed while it waits, nothing can win any more.
+    // If the coroutine is destroyed while it waits, no operation may win any more.
     if (suspended_ && !claim(stop)) undo();
   }
 
@@ -110,7 +111,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
       return (!stopped || is_empty_operation(a)) && a.try_complete() &&
              claim(static_cast<int>(index()));
     });
-    // For good: what is not tried has no memory for a wait either.
+    // The stop is final, because an operation that was not tried has no memory for a wait.
     if (stopped && !done) return claim(stop);
     return done && (!task_ || task_->get_scheduler().consume_budget());
   }
@@ -118,7 +119,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
   bool await_suspend(std::coroutine_handle<> h) {
     begin_wait(task_, h);
     suspended_ = true;
-    if (winner() != nobody) {  // done; but others have their turn first
+    if (winner() != nobody) {  // complete, but other ready tasks run first
       wake();
       return true;
     }
@@ -143,9 +144,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
                                  [this] { return result(); });
   }
 
-  /// For a select whose last operation may be completed in part: returns the branch of that
-  /// operation after the select has ended. `limit_code` is the code with which the other operations
-  /// end it.
+  /// Ends a select whose last operation may be completed in part, and returns the branch of that
+  /// operation. `limit_code` is the code with which the other operations end it.
   auto& finish_partial(std::error_code limit_code) {
     end();
     if (begin_error_) std::rethrow_exception(begin_error_);
@@ -165,7 +165,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
  private:
-  // True: over, and nobody will wake the coroutine.
+  // Starts the operations. Returns true if the select has ended and nothing will wake the
+  // coroutine.
   bool begin() noexcept {
     bool here = false;
     try {
@@ -174,7 +175,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
         return here || winner() != nobody;
       });
     } catch (...) {
-      // Nothing has happened, unless one that had begun before has won meanwhile.
+      // No operation has had an effect, unless an earlier one has won in the meantime.
       here = claim(error);
       if (here) begin_error_ = std::current_exception();
     }
@@ -191,7 +192,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     });
   }
 
-  // Those who have lost wait no more.
+  // Withdraws the operations that have lost.
   void end() noexcept {
     suspended_ = false;
     branches_.any([this](auto& a, auto index) {
@@ -260,7 +261,7 @@ class [[nodiscard]] limited_awaiter {
 
 /// Specialization for an operation that may be completed in part.
 ///
-/// The limit begins first, so that nothing has happened if one of the two cannot begin.
+/// The limit begins first, so that there is no effect if one of the two cannot begin.
 template <class Operation, class End>
   requires partially_completable<Operation>
 class [[nodiscard]] limited_awaiter<Operation, End> {
@@ -320,12 +321,13 @@ template <class Operation, class End>
 ///
 /// Accepts pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
 /// wait_for_stop() and task_group::join(). It does not accept push_many(): a sequence may be longer
-/// than the capacity, so push_many() could have added some of its items when another operation
-/// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
+/// than the capacity, so push_many() could already have added some of its items when another
+/// operation wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
 ///
-/// select() owns the operations: a function can return the result of select(), or keep it and await
-/// it later. The objects that an operation refers to must live until the operation has completed.
-/// These are the queue, the group, and the values that are pushed, unless push() copies them.
+/// select() owns the operations: you can return the result of select() from a function, or keep it
+/// and await it later. The objects that an operation refers to must live until the operation has
+/// completed. These are the queue, the group, and the values that are pushed, unless push() copies
+/// them.
 ///
 /// Result:        a std::variant of the operations' results, with std::monostate for void.
 /// Errors:        the exception of the winner; cancelled; std::bad_alloc, without any effect.
@@ -333,7 +335,7 @@ template <class Operation, class End>
 ///                effect.
 /// Thread safety: like the operations; other threads may use the same queues.
 /// Cost:          for each operation, joining and leaving one wait queue; no allocation. An
-///                operation that completes immediately costs what it costs without select().
+///                operation that completes immediately costs no more than without select().
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
   static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
@@ -354,15 +356,16 @@ template <class... Operations>
 }
 
 /// Limits an operation to a time span, which begins when the result is awaited. If the time runs
-/// out, the operation ends and has changed nothing.
+/// out, the operation ends without an effect.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///
-/// with_timeout() owns the operation, as select() does: a function can return the result.
+/// with_timeout() owns the operation, as select() does, so you can return the result from a
+/// function.
 ///
 /// Accepts the operations of select(), and push_many() of queues. The items that a push_many() has
-/// added remain in the queue. It throws a partial_push_error, with their number and with the code
-/// of the limit or stop that ended it.
+/// added remain in the queue. push_many() then throws a partial_push_error with the number of these
+/// items and the code of the limit or stop that ended it.
 ///
 /// Errors:       deadline_exceeded, with a description of the operation; the exception of the
 ///               operation; cancelled.
@@ -384,7 +387,7 @@ template <class Operation, class Duration>
 }
 
 /// Like with_timeout(), but the operation ends when a stop is requested through `token`. Use it for
-/// each wait of a coroutine of another library, which has no owner whose stop could reach it.
+/// each wait of a coroutine of another library: such a coroutine has no owner that could stop it.
 ///
 ///     auto item = co_await leat::with_stop(queue.pop(), token);
 ///

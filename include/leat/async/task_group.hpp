@@ -99,7 +99,7 @@ class task_group final : public task_scope {
   /// Pass a lambda with captures in this way. In `group.spawn(lambda())` the lambda is destroyed at
   /// the end of the statement, before its coroutine runs.
   /// Body: a callable without arguments that returns task<void>. An exception that the call itself
-  /// throws is an error of the task.
+  /// throws counts as an error of the task.
   /// Errors: std::bad_alloc; the task is then not started.
   template <class Body>
   void spawn(Body body, std::string_view name = {},
@@ -130,8 +130,8 @@ class task_group final : public task_scope {
                   "an asio::io_context");
   }
 
-  /// Asks every task of the group to stop: its present or next wait fails with `cancelled`.
-  /// Returns false if a stop was requested before.
+  /// Asks every task of the group to stop: its current or next wait fails with `cancelled`. Returns
+  /// true, or false if a stop had been requested before.
   bool request_stop() noexcept { return request_scope_stop(); }
 
   /// Waits until every task has finished, and then throws the first error of a task. A `cancelled`
@@ -181,12 +181,13 @@ struct body_failure {
 ///
 ///     co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
 ///       group.spawn(produce(queue));
-///       co_await consume(queue);  // ends when the producer fails, and the other way round
+///       co_await consume(queue);  // ends when the producer fails, and vice versa
 ///     });
 ///
-/// Body: a callable that accepts task_group& and returns task<void>. It is kept, with its captures,
-/// until the end. It cannot join the group, because it is one of its tasks. It need not be a
-/// coroutine: an exception that the call itself throws also stops the group.
+/// Body: a callable that accepts task_group& and returns task<void>. with_task_group() keeps it,
+/// with its captures, until the end. The body cannot join the group, because it is one of the
+/// group's tasks. It need not be a coroutine: an exception that the call itself throws also stops
+/// the group.
 /// Cancellation: a stop request to the calling task stops the group.
 template <class Body>
 detail::group_task<Body> with_task_group(
@@ -195,7 +196,7 @@ detail::group_task<Body> with_task_group(
   task_group group(name);
   try {
     group.spawn(body(group), "body", where);
-  } catch (...) {  // the body may have spawned tasks before
+  } catch (...) {  // the body may have spawned tasks already
     detail::body_failure::report(group);
   }
   co_await group.join(where);

@@ -79,9 +79,9 @@ struct thread_body {
 ///     co_await coord.join();
 ///
 /// Stopping: any task or thread may call request_stop(), with or without an error. The stop request
-/// cancels every wait of the coordinator's tasks, and every blocking queue operation of threads
-/// that start_thread() created, now and later. A task or thread that exits with an exception
-/// requests a stop with that exception.
+/// cancels every present and later wait of the coordinator's tasks, and every present and later
+/// blocking queue operation of threads that start_thread() created. A task or thread that exits
+/// with an exception requests a stop with that exception.
 ///
 /// Errors: the first request decides the outcome. If it carries an error, join() throws that error;
 /// if not, the stop is clean. Later errors become secondary_errors(). Errors that are listed in
@@ -209,8 +209,8 @@ class coordinator final : public task_scope {
   /// spawn it instead of `body`.
   [[nodiscard]] task<bool> stop_on_exception(task<void> body);
 
-  /// Like stop_on_exception() of a task, but for a callable that returns the task. `body` is kept,
-  /// with its captures, until that task has finished.
+  /// Like stop_on_exception() of a task, but for a callable that returns the task. The returned
+  /// task keeps `body`, with its captures, until it has finished.
   template <std::invocable Body>
     requires detail::returns_exactly<task<void>, Body&>
   [[nodiscard]] task<bool> stop_on_exception(Body body) {
@@ -235,7 +235,7 @@ class coordinator final : public task_scope {
   /// Withdraws the stop request and the recorded error, as if the coordinator were new. Call it
   /// only after all tasks and threads have ended. A task that is still running may have seen the
   /// stop already, and groups that it created stay stopped. A thread that is still running stays
-  /// stopped; the `cancelled` that results is not an error of the next round.
+  /// stopped; the next join() does not report the resulting `cancelled`.
   void clear_stop();
 
   // ---- Joining.
@@ -246,11 +246,11 @@ class coordinator final : public task_scope {
   /// limit, and then requests a stop. The grace period begins when both this call and a stop
   /// request have been made.
   ///
-  /// Errors: the recorded error; if there are stragglers, the stragglers_error is then a secondary
-  ///         error. Without a recorded error, the stragglers_error. failed_precondition in a task
-  ///         of the coordinator, or in a thread that it started, because the caller would wait for
-  ///         itself. A registered thread that joins is not detected: it waits until the grace
-  ///         period ends.
+  /// Errors: the recorded error, or, without one, a stragglers_error. If there are both, the
+  ///         stragglers_error becomes a secondary error. failed_precondition if a task of the
+  ///         coordinator, or a thread that it started, calls join(), because the caller would wait
+  ///         for itself. A registered thread that calls join() is not detected: it waits until the
+  ///         grace period ends.
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 
@@ -279,7 +279,7 @@ class coordinator final : public task_scope {
 
  private:
   struct thread_entry;
-  // Forwards a stop, wherever it comes from, to the threads that have a token of their own.
+  // Forwards a stop request from any source to the threads that have a stop token of their own.
   struct stop_forwarder {
     coordinator* self;
     void operator()() const noexcept { self->stop_threads(); }
@@ -338,13 +338,14 @@ using coordinator_task = typename coordinator_body<Body>::type;
 ///       coord.request_stop();
 ///     }, "training");
 ///
-/// Body: a callable that accepts coordinator& and returns task<void>. It is kept, with its
-/// captures, until the end. It cannot join the coordinator, because it is one of its tasks. It need
-/// not be a coroutine: an exception that the call itself throws also stops the coordinator.
+/// Body: a callable that accepts coordinator& and returns task<void>. with_coordinator() keeps it,
+/// with its captures, until the end. The body cannot join the coordinator, because it is one of the
+/// coordinator's tasks. It need not be a coroutine: an exception that the call itself throws also
+/// stops the coordinator.
 ///
 /// Errors:       like coordinator::join(). Stragglers are printed to standard error, and
-///               with_coordinator() waits for them: nothing that the caller owns is used after it
-///               has ended.
+///               with_coordinator() waits for them: nothing that the caller owns is used after the
+///               call has ended.
 /// Cancellation: a stop request to the calling task stops the coordinator.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(
@@ -352,7 +353,7 @@ detail::coordinator_task<Body> with_coordinator(
     std::source_location where = std::source_location::current()) {
   coordinator coord(std::move(options));
   joining.wait_for_stragglers = true;
-  task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
+  task<void> joined = coord.join(joining, where);  // now: join must not need memory
   // A body that is not a coroutine may spawn tasks and then throw.
   coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
   co_await detail::untraced<void>{std::move(joined)};

@@ -37,7 +37,7 @@ namespace leat {
 ///
 /// Closing: close() rejects later pushes. The remaining items are still delivered; then pops return
 /// an empty result. After fail(error), pushes throw `error`, and so do pops once all items have
-/// been removed; the try_ forms do not. A closed queue cannot be reopened.
+/// been removed; the try_ forms do not throw it. A closed queue cannot be reopened.
 ///
 /// Order of service: first come, first served among pushes and among pops, regardless of the
 /// number of items. The first waiting operation blocks later ones. A try_ operation never
@@ -53,11 +53,11 @@ namespace leat {
 ///
 /// Weight: with a weight function, the queue also limits the total weight of its items and can
 /// share a memory_budget with other queues. A push waits for free capacity by count and by weight;
-/// while it waits, it also blocks later pushes of lighter items. Every form rejects an item that
-/// exceeds max_weight or the budget immediately with errc::resource_exhausted and moves nothing; a
+/// while it waits, it also blocks later pushes of lighter items. Every form immediately rejects an
+/// item that exceeds max_weight or the budget, with errc::resource_exhausted, and moves nothing; a
 /// push_many() that contains such an item adds nothing. Items that a waiting batch holds do not
-/// count towards the size and weight of the queue. If the batch returns them, they may exceed
-/// every limit.
+/// count towards the size and weight of the queue. If the batch returns them to the queue, the
+/// queue may exceed every limit.
 ///
 /// Lifetime: the queue must outlive its operations. The destructor asserts that none is waiting.
 ///
@@ -194,7 +194,7 @@ class basic_queue
   /// Cost: allocates memory for a list or a copy.
   [[nodiscard]] auto push_many(detail::owned_items<T> items,
                                std::source_location where = std::source_location::current())
-    requires(!std::same_as<T, bool>)  // a vector of which is no array
+    requires(!std::same_as<T, bool>)  // std::vector<bool> is not contiguous
   {
     return awaiter<detail::push_owned_operation<T, push_many_operation>>(*this, where,
                                                                          std::move(items).take());
@@ -221,7 +221,8 @@ class basic_queue
   /// Returns the items, or an empty optional once the queue is closed and all items have been
   /// removed.
   ///
-  /// Errors: like pop_many(), but the error passed to fail() only once all items have been removed.
+  /// Errors: like pop_many(), but throws the error passed to fail() only once all items have been
+  /// removed.
   ///
   /// TensorFlow: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
@@ -268,8 +269,8 @@ class basic_queue
   /// Adds all items like push_many(), with an Asio completion token; see async_push(). `items` must
   /// live until the handler is called.
   ///
-  /// Completion:   void(std::error_code, std::size_t): the number of items added, also with an
-  ///               error.
+  /// Completion:   void(std::error_code, std::size_t): the number of items added, even if there is
+  ///               an error.
   /// Cancellation: partial, as in push_many(). A cancellation that is only of type `total` has an
   ///               effect only before the first item is added.
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
