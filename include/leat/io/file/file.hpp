@@ -23,9 +23,10 @@ namespace leat {
 /// An awaitable for one file_request. Its result is a number of bytes, a handle or 0, or a negative
 /// errno.
 ///
-/// Cancellation: before the request starts, with the result -ECANCELED, except for a close. After
-///               that, the operation waits until the request ends, because the kernel may use the
-///               buffer until then. A read or write of a stream is cancelled so that it ends soon.
+/// Cancellation: a stop before the request starts ends the operation with the result -ECANCELED,
+///               unless the request is a close. After the start, the operation waits until the
+///               request ends, because the kernel may use the buffer until then. A read or write
+///               of a stream is cancelled so that it ends soon.
 class [[nodiscard]] file_operation final : public wait_operation {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
@@ -100,10 +101,10 @@ class file_handle {
   file_backend& backend;
   int number;  // -1: closed
   const bool is_descriptor;
-  // A read was answered from the page cache: so the file is on none of those file systems, such as
-  // of the network, that may take their time to close one that was only read.
+  // True if a read was answered from the page cache. The file is then not on a file system, such as
+  // a network file system, that may be slow to close a file that was only read.
   bool was_read_from_cache = false;
-  std::int64_t sync_error = 0;  // of the first sync that failed; no later one is believed
+  std::int64_t sync_error = 0;  // of the first failed sync; every later sync fails
 
  private:
   unsigned under_way_ = 0;  // operations
@@ -118,8 +119,8 @@ enum class open_mode {
   write_new,   ///< for writing; the file must not exist
   read_write,  ///< an existing file, for reading and writing
   append,      ///< for writing after existing data, from status().size on; creates a missing file
-  /// Like read_write, but creates a missing file and refuses a symbolic link: for a name that
-  /// others know.
+  /// Like read_write, but creates a missing file and refuses a symbolic link. Use it for a path
+  /// that other users know.
   lock,
 };
 
@@ -144,7 +145,7 @@ class file {
   /// Opens a file on the scheduler of the calling task.
   ///
   /// A stream, such as a named pipe, a terminal or /dev/stdin, is opened without waiting for its
-  /// other end. A read of it from `at_stream_position` waits for data.
+  /// other end. A read at `at_stream_position` waits for data.
   ///
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
   ///         other system errors; each names the path.
@@ -175,8 +176,8 @@ class file {
       std::uint64_t offset, std::span<std::byte> to,
       std::source_location where = std::source_location::current());
 
-  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and other system errors; a
-  /// part may have been written then.
+  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and other system errors.
+  /// After an error, a part of `from` may have been written.
   [[nodiscard]] task<void> write_at(std::uint64_t offset, std::span<const std::byte> from,
                                     std::source_location where = std::source_location::current());
 
@@ -186,9 +187,9 @@ class file {
 
   /// Tries to lock a file that is open for writing. Returns true, or false if another open of the
   /// same file, in this process or another one, holds the lock. The lock is held until the file is
-  /// closed or its process has ended for any reason; a child of fork() holds it as well. It affects
-  /// only programs that try to take it. Errors: system errors, such as unimplemented if the file
-  /// system does not support locks.
+  /// closed or its process has ended for any reason; a child of fork() holds it as well. The lock
+  /// affects only programs that also try to take it. Errors: system errors, such as unimplemented
+  /// if the file system does not support locks.
   [[nodiscard]] task<bool> try_lock(std::source_location where = std::source_location::current());
 
   /// Waits until everything written is on the device. Errors: system errors.
@@ -203,8 +204,8 @@ class file {
   /// error.
   [[nodiscard]] task<void> close(std::source_location where = std::source_location::current());
 
-  // For readers that submit requests of their own, and hold the handle while one is under way.
-  /// Returns the handle of the open file, or null. For the readers of the library.
+  /// Returns the handle of the open file, or null. For the readers of the library, which submit
+  /// requests of their own and hold the handle while a request is in flight.
   [[nodiscard]] const std::shared_ptr<detail::file_handle>& open_handle() const noexcept {
     return open_;
   }
@@ -238,9 +239,9 @@ class file {
 [[nodiscard]] task<void> make_directories(std::string path);
 
 /// Waits until the entries of a directory are on the device. Call it after a rename, before you
-/// rely on the new name. If the directory may be written to but not read, it cannot be synced by
-/// itself: then everything on the machine is synced, as by sync(2), which may take long and reports
-/// no error.
+/// rely on the new name. A directory that the process may write to but not read cannot be synced by
+/// itself. In this case all file systems of the machine are synced, as by sync(2), which may take
+/// long and reports no error.
 [[nodiscard]] task<void> sync_directory(std::string path);
 
 namespace detail {

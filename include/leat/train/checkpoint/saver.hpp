@@ -16,8 +16,8 @@ namespace leat {
 
 /// Writes the values of a registry to checkpoints in a directory, and reads them back.
 ///
-///     auto saver = co_await leat::saver::open("train", what);
-///     co_await saver.restore_latest();  // goes on where the last run was, if there was one
+///     auto saver = co_await leat::saver::open("train", registry);
+///     co_await saver.restore_latest();  // continues the last run, if there was one
 ///     while (...) {
 ///       learn(++step);
 ///       if (step % 1000 == 0) co_await saver.save(step);
@@ -25,8 +25,9 @@ namespace leat {
 ///
 /// A checkpoint is one file, DIRECTORY/model.ckpt-STEP, which appears under this name only when it
 /// is complete; see docs/formats/checkpoint.md. The state file DIRECTORY/checkpoint lists the
-/// checkpoints. The saver keeps the newest few; see saver_options. Acquire the directory_lock of a
-/// directory before you write to it: two savers do not see each other's files.
+/// checkpoints. The saver keeps the newest checkpoints and deletes older ones; see saver_options.
+/// Acquire the directory_lock of a directory before you write to it: two savers do not see each
+/// other's files.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 /// TensorFlow: Saver and CheckpointManager. Differs from TensorFlow: a saved checkpoint is durable.
@@ -53,8 +54,8 @@ class saver {
   /// path of the new one. Creates the directory if it is missing. The first call also removes files
   /// that a killed program left half written.
   ///
-  /// The values are copied before the call first suspends. Copying pauses the program, about 1 s
-  /// for 4 GB; afterwards other tasks may change the values. See saver_options::copy_values.
+  /// The values are copied before the call first suspends. Copying pauses the program for about 1 s
+  /// per 4 GB; afterwards other tasks may change the values. See saver_options::copy_values.
   ///
   /// Errors:       any exception of an object's save(); invalid_argument if the directory cannot be
   ///               created; resource_exhausted if the disk is full; other system errors. After an
@@ -77,13 +78,13 @@ class saver {
   ///
   /// If that checkpoint is missing, corrupt (data_loss, EIO) or of another program, calls
   /// `on_skipped` and tries the previous one, and so on. A checkpoint of another program has
-  /// another identity, other entries, or bytes that an object cannot interpret. It is not deleted
-  /// in turn.
+  /// another identity, other entries, or bytes that an object cannot interpret. Such a checkpoint
+  /// is not deleted when newer ones are saved.
   ///
   /// If the state file is unreadable, also calls `on_skipped`, and tries the files of the
-  /// directory, highest step first. If another saver deletes a checkpoint during the call, the
-  /// checkpoints that are listed by then are tried; only if the list is the same does the deleted
-  /// one count as missing.
+  /// directory, highest step first. If another saver deletes a checkpoint during the call,
+  /// restore_latest() reads the list again and tries the checkpoints in it. If the list has not
+  /// changed, the deleted checkpoint counts as missing.
   ///
   /// Errors: if no checkpoint can be restored, the error of the newest one; the values are then
   ///         unchanged. Some errors are thrown without trying an older checkpoint:
@@ -100,8 +101,8 @@ class saver {
   ///
   /// Errors:       After an error the values are unchanged. Objects that were already restored are
   ///               restored to their previous state, as far as their restore() accepts it.
-  ///               - invalid_argument if there is no file of this name or it is not a checkpoint,
-  ///                 and for an entry with another type or size or that is not registered (see
+  ///               - invalid_argument if there is no file of this name, if the file is not a
+  ///                 checkpoint, or if an entry has another type or size or is not registered (see
   ///                 extra_entries)
   ///               - not_found for a missing entry
   ///               - failed_precondition for another identity
@@ -115,8 +116,8 @@ class saver {
   /// Cost:         memory for a copy of the values.
   [[nodiscard]] task<void> restore(std::string path);
 
-  /// Syncs an existing checkpoint, the state file and the directory to disk. A program that was
-  /// killed may not have done so.
+  /// Syncs an existing checkpoint, the state file and the directory to disk, in case the program
+  /// that wrote them was killed before it did so.
   ///
   /// Errors:       not_found if the checkpoint does not exist; system errors.
   /// Cancellation: total; you can call it again.
@@ -140,9 +141,11 @@ class saver {
   [[nodiscard]] state& get_state() const;
 
   friend class supervisor;
-  // What a save awaits between its copy of the values and the first change in the directory.
+  // Sets the function that a save awaits between its copy of the values and its first change in the
+  // directory.
   void set_before_write(std::function<task<void>()> callback);
-  // The last restore left out entries: the state differs from that of the checkpoint.
+  // Returns true if the last restore left out entries, so that the state differs from the
+  // checkpoint.
   [[nodiscard]] bool restored_partly() const;
 
   detail::pimpl<state> state_;
