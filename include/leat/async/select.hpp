@@ -34,8 +34,7 @@ namespace detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
 
-// The error code of an operation that a limit ends: a sleep ends it with deadline_exceeded, a stop
-// wait with cancelled.
+// The error code of an operation that a limit ends, by the kind of limit: a sleep or a stop.
 template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
@@ -165,8 +164,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
  private:
-  // Starts the operations. Returns true if the select has ended and nothing will wake the
-  // coroutine.
+  // Returns true if the select has ended and nothing will wake the coroutine.
   bool begin() noexcept {
     bool here = false;
     try {
@@ -360,8 +358,7 @@ template <class... Operations>
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///
-/// with_timeout() owns the operation, as select() does, so you can return the result from a
-/// function.
+/// with_timeout() owns the operation, as select() does: you can return its result from a function.
 ///
 /// Accepts the operations of select(), and push_many() of queues. The items that a push_many() has
 /// added remain in the queue. push_many() then throws a partial_push_error with the number of these
