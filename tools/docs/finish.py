@@ -11,6 +11,8 @@ VOID = {'area', 'br', 'col', 'hr', 'img', 'input', 'link', 'meta', 'wbr'}
 CODE = re.compile(r'(<a [^>]*>[^<]*)?<code>([\w:]+)(\(\)|&lt;[^<]*&gt;)?</code>')
 TITLE = re.compile(r'(<div class="title">)(?:leat::)?([\w:]+)(?:&lt;.*?&gt;)? (\w[\w ]*?) Reference(?=<)')
 
+# A link in code: Doxygen takes any function without a namespace, and those of std, for one of leat.
+WRONG_LINK = re.compile(r'<a class="code hl_function" href="(namespace)?[^"]*">([^<]*)</a>')
 # A link to a base class, with its private template arguments.
 BASE = re.compile(r'(<a class="el" href="(?:class|struct)[^"]*"[^>]*>)(?:leat::)?(\w+)&lt;[^<]*</a>')
 
@@ -50,6 +52,9 @@ def tidy(text):
     for lists, name in (('File List', 'Headers'), ('Class List', 'Classes')):
         text = text.replace(f'>{lists}<', f'>{name}<').replace(f'<title>{lists} ', f'<title>{name} ')
     text = re.sub(r'(<tr id="row_[^"]*"[^>]*?) style="display:none;"', r'\1', text)  # Doxygen's script would unfold it
+    text = WRONG_LINK.sub(lambda m: m[2] if m[2].startswith('std::') or '::' not in m[2] and m[1] else m[0], text)
+    text = re.sub(r'<a href="file:[^"]*">([^<]*)</a>', r'\1', text)  # file::sync() is not the address of a file
+    text = re.sub(r'<title>leat (?=·)', '<title>Namespace leat ' if 'class="kind"' in text else '<title>Coroutine runtime ', text)
     text = re.sub(r'<img src="(closed|open)\.png"[^>]*>(&#160;)?', '', text)
     return re.sub(r'<div class="summary">.*?</div>', '', text, flags=re.S)
 
@@ -149,7 +154,7 @@ def broken_links(pages, files):
     found = []
     for name, page in sorted(pages.items()):
         for link in sorted(set(page.links)):
-            if re.match(r'[a-z]+:', link):
+            if re.match(r'(https?|mailto):', link):
                 continue
             path, _, anchor = link.partition('#')
             path = urllib.parse.unquote(path) or name

@@ -190,6 +190,7 @@ def filtered(path):
             line = '//' + line
         result.append(line)
     text = '\n'.join(result)
+    text = re.sub(r'\bdocs/([\w/-]+)\.md\b', lambda m: f'<a href="{m[1].replace("/", "_")}.html">{m[0]}</a>', text)
     for base, public in PUBLIC_BASES.items():
         text = text.replace(f'public detail::{base}<', f'public {public}<').replace(f'public {public}<T, Order, Weigh>', f'public {public}')
     text = re.sub(r':\s*(public )?detail::[\w:]+(<[^{};]*?>)?,\s*(?=(public )?[\w:]+[<{ ])', ': ', text)

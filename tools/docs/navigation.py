@@ -6,7 +6,7 @@ import re
 from pages import LINK, label
 
 REFERENCE = (('Classes', 'annotated.html'), ('Headers', 'files.html'),
-             ('Functions', 'namespaceleat.html'))
+             ('Functions', 'namespaceleat.html#func-members'))
 OPEN = ('Tutorial', 'How-to guides')  # sections that are open on every page
 
 

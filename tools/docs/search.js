@@ -19,6 +19,21 @@
     return best;
   };
 
+  const fillers = new Set('a an the how what when where why which do does i my is are can may to of in on at by for with and or it'
+    .split(' '));
+  const synonyms = {docker: 'container', podman: 'container', oom: 'memory', ram: 'memory', ctrl: 'sigint'};
+
+  // The search terms of an input: without fillers, each with its other forms.
+  const termsOf = input => {
+    const words = input.toLowerCase().split(/[\s?!,;]+/).filter(Boolean);
+    const wanted = words.filter(word => !fillers.has(word));
+    return (wanted.length ? wanted : words).map(word => {
+      const stem = word.length > 4 ? word.replace(/(?:ing|ed|es|s)$/, '') : word;
+      return [...new Set([word, stem.length > 2 ? stem : word, synonyms[word] || word])];
+    });
+  };
+  const matchAny = (text, forms) => Math.max(...forms.map((form, i) => match(text, form) * (i ? 0.8 : 1)));
+
   // Guides come before the pages of classes, and these before lists and history.
   const weight = address =>
     /^(changelog|decisions_|upgrading|performance|results)|_8hpp|^(annotated|files|classes|hierarchy|documentation)\./.test(address) ? 0.3
@@ -27,26 +42,33 @@
   // 0 if a term is missing, unless `any` is set.
   const score = (entry, terms, any) => {
     let sum = 0;
-    for (const term of terms) {
-      const text = match(entry.words, term);
-      const section = match(entry.sectionWords, term);
-      const page = match(entry.pageWords, term);
+    let inTitle = 0;
+    for (const forms of terms) {
+      const term = forms[0];
+      const text = matchAny(entry.words, forms);
+      const section = matchAny(entry.sectionWords, forms);
+      const page = matchAny(entry.pageWords, forms);
+      if (page > 0.5) inTitle += 1;
       if (!text && !section && !page && !any) return 0;
       const often = Math.min(entry.words.split(term).length, 6);
       if (text || section || page) sum += text * (3 + often) + section * 14 + page * 10;
-      if (entry.sectionWords.replace(/\(\).*/, '') === term) sum += 30;
+      if (entry.sectionWords.replace(/\(\).*/, '') === term) sum += /^(class|struct|namespace)/.test(entry.address) ? 30 : 8;
       if (entry.pageWords === term && !entry.section) sum += 90;
     }
+    if (inTitle === terms.length && !entry.section) sum += 35;
     return sum * weight(entry.address);
   };
 
   const excerpt = (entry, terms) => {
-    const at = Math.max(0, Math.min(...terms.map(t => entry.words.indexOf(t)).filter(i => i >= 0)) - 50);
-    return (at > 0 ? '… ' : '') + entry.text.substr(Number.isFinite(at) ? at : 0, 160);
+    const places = terms.flat().map(form => entry.words.indexOf(form)).filter(i => i >= 0);
+    const first = places.length ? Math.max(0, Math.min(...places) - 50) : 0;
+    const begin = first > 0 ? entry.text.indexOf(' ', first) + 1 : 0;
+    const end = entry.text.length > begin + 160 ? entry.text.lastIndexOf(' ', begin + 160) : entry.text.length;
+    return (begin > 0 ? '… ' : '') + entry.text.slice(begin, end) + (end < entry.text.length ? ' …' : '');
   };
 
   const show = () => {
-    const terms = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const terms = termsOf(input.value);
     results.replaceChildren();
     results.hidden = terms.length === 0;
     if (results.hidden) return;
@@ -100,10 +122,12 @@
   const navigation = document.querySelector('.navigation');
   if (window.matchMedia('(max-width: 60rem)').matches) navigation.open = false;
   const here = location.pathname.split('/').pop() || 'index.html';
-  const current = navigation.querySelector(`a[href="${here}"]`);
+  const list = /^(class|struct|concept)/.test(here) ? 'annotated.html' : /_8hpp/.test(here) ? 'files.html' : here;
+  const current = navigation.querySelector(`a[href="${list}"]`);
   if (current) {
     current.setAttribute('aria-current', 'page');
     const group = current.closest('details details, nav details');
     if (group) group.open = true;
+    current.scrollIntoView({block: 'nearest'});
   }
 })();

@@ -33,7 +33,7 @@ def write_headers(folder):
 
 NAMESPACES = """
 /** @namespace leat
-The library. [Headers](headers.html) lists which header declares a name. */
+Tasks, queues, coordination, files, codecs, pipelines and training. [Headers](headers.html) lists which header declares a name. */
 /** @namespace leat::sim
 Deterministic simulation of threads, time, files and faults. See [simulation](simulation.html). */
 /** @namespace leat::this_task

@@ -354,7 +354,7 @@ template <class... Operations>
 }
 
 /// Limits an operation to a time span, which begins when the result is awaited. If the time runs
-/// out, the operation ends without an effect.
+/// out, the operation ends and, except for push_many(), has no effect.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///

@@ -52,7 +52,8 @@ inline constexpr shielded_t shielded{};
 /// asserts that no task is running. A group that is created in a task stops when that task is asked
 /// to stop.
 ///
-/// Thread safety: thread-safe.
+/// Thread safety: thread-safe. spawn() starts a task on the current scheduler and is for tasks; a
+/// thread without a scheduler uses spawn_on().
 class task_group final : public task_scope {
  public:
   /// The awaitable that join() returns.

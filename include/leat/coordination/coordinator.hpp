@@ -97,7 +97,8 @@ struct thread_body {
 /// Nesting: a coordinator that is created in a task stops, without an error, when that task is
 /// asked to stop.
 ///
-/// Thread safety: thread-safe.
+/// Thread safety: thread-safe. spawn() starts a task on the current scheduler and is for tasks; a
+/// thread without a scheduler uses spawn_on().
 /// TensorFlow: tf.train.Coordinator.
 class coordinator final : public task_scope {
  public:
