@@ -57,7 +57,7 @@ leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
 //! [awaitable]
 // An Asio coroutine: pushes into a leat queue through a completion token.
 asio::awaitable<void> receive(leat::fifo_queue<request>& requests) {
-  struct closer {  // on every way out: an error here must not leave the others waiting
+  struct closer {  // on every path: an error here must not leave the others waiting
     leat::fifo_queue<request>& queue;
     ~closer() { queue.close(); }
   } const at_end{requests};
@@ -82,7 +82,7 @@ int main() {
   std::jthread printer([&replies] {
     while (const auto text = replies.wait_pop()) std::puts(text->c_str());
   });
-  struct closer {  // on every way out: the handlers of a context that is destroyed are not called
+  struct closer {  // on every path: the handlers of a context that is destroyed are not called
     leat::fifo_queue<std::string>& queue;
     ~closer() { queue.close(); }
   } const at_end{replies};
@@ -92,7 +92,7 @@ int main() {
   asio::io_context io;
   asio::co_spawn(io, receive(requests), asio::detached);
   leat::async_run(io, serve(io, requests, replies), [&](std::exception_ptr error, int served) {
-    requests.close_and_cancel();  // nobody takes them any more, should serve() have failed
+    requests.close_and_cancel();  // if serve() has failed, no task pops requests any more
     replies.close();
     if (!error) std::printf("%d served\n", served);
   });
