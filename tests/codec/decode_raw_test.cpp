@@ -105,7 +105,7 @@ TEST_CASE("decode_raw: fixed_length truncates records and pads them with zeros [
   CHECK(error_of(strings({"abc"}), dtype::int16, {.fixed_length = 0}).starts_with("decode_raw: "));
 }
 
-TEST_CASE("decode_raw: no bytes, and no records", "[codec]") {
+TEST_CASE("decode_raw: accepts empty records and no records", "[codec]") {
   CHECK(decode_raw(strings({"", ""}), dtype::float64) == tensor(dtype::float64, {2, 0}));
   CHECK(decode_raw(strings({}), dtype::int16) == tensor(dtype::int16, {0, 0}));
   CHECK(decode_raw(tensor::scalar("ab"), dtype::uint8) ==

@@ -134,7 +134,7 @@ LEAT_TEST("string_input_producer: continues until it is stopped without num_epoc
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("input_producer: items of any type that can be copied", "[input]") {
+LEAT_TEST("input_producer: accepts items of any copyable type", "[input]") {
   leat::input_producer<std::pair<int, std::string>> p({{1, "one"}, {2, "two"}},
                                                       {.num_epochs = 1, .shuffle = false});
   const auto out = co_await all_of(p);
@@ -173,7 +173,7 @@ LEAT_TEST("string_input_producer: the list may be found at run time", "[input]")
   CHECK(p.items() == 2);
 }
 
-TEST_CASE("string_input_producer: the files of match_filenames_once", "[input]") {
+TEST_CASE("string_input_producer: produces the files of match_filenames_once", "[input]") {
   world w(1);
   w.run([](world& here) -> task<> {
     const leat::match_filenames_once files("/in/*");
@@ -272,7 +272,7 @@ TEST_CASE("string_input_producer: producers with one shared name need one capaci
   CHECK(contains(said, "'names'"));
 }
 
-LEAT_TEST("string_input_producer: two fill a shared queue together", "[input]") {
+LEAT_TEST("string_input_producer: two producers fill a shared queue", "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 2, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 2, .name = "names", .shared = &shared});

@@ -46,7 +46,7 @@ TEST_CASE("limit_epochs: refuses a number below 1 [P03]", "[input]") {
   }
 }
 
-LEAT_TEST("limit_epochs: tasks share the number, through copies too", "[input]") {
+LEAT_TEST("limit_epochs: tasks share the count, also through copies", "[input]") {
   const limit_epochs one(1, 100);
   int count[3] = {};
   leat::task_group group;
@@ -57,7 +57,7 @@ LEAT_TEST("limit_epochs: tasks share the number, through copies too", "[input]")
   CHECK_FALSE(one.take());
 }
 
-TEST_CASE("limit_epochs: threads share the number", "[input]") {
+TEST_CASE("limit_epochs: threads share the count", "[input]") {
   const limit_epochs one(1, 10'000);
   int count[2] = {};
   {

@@ -169,7 +169,7 @@ LEAT_TEST("tensor_batcher: keeps elements that cannot be batched", "[input]") {
   CHECK(refused == 2);
 }
 
-TEST_CASE("tensor_batcher: by hand, in threads", "[input]") {
+TEST_CASE("tensor_batcher: accepts elements that threads push", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4, .capacity = 2});
   std::thread pushing([&] {
     CHECK(b.wait_push(pair(0, "a")));
@@ -187,7 +187,7 @@ TEST_CASE("tensor_batcher: by hand, in threads", "[input]") {
   CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
 }
 
-TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[input]") {
+TEST_CASE("tensor_batcher: wait_push and wait_next respect their limits", "[input]") {
   using namespace std::chrono_literals;
   tensor_batcher b(number_spec(), {.batch_size = 2, .capacity = 2});
   CHECK(b.wait_push(one(0), 24h));
@@ -207,7 +207,7 @@ TEST_CASE("tensor_batcher: by hand, in a thread that waits within limits", "[inp
   CHECK(values_of(all) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[input]") {
+LEAT_TEST("tensor_batcher: a push to a closed queue adds nothing", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 4});
   b.close();
   CHECK_FALSE(co_await b.push(one(1)));
@@ -219,7 +219,7 @@ LEAT_TEST("tensor_batcher: by hand, into a closed queue", "[input]") {
   CHECK_FALSE(none);
 }
 
-LEAT_TEST("tensor_batcher: from another queue", "[input]") {
+LEAT_TEST("tensor_batcher: batches elements of another queue", "[input]") {
   leat::fifo_queue<tensor_tuple> elements(4);
   tensor_batcher b(number_spec(), {.batch_size = 3});
   b.add([&] { return elements.pop(); });
@@ -232,7 +232,7 @@ LEAT_TEST("tensor_batcher: from another queue", "[input]") {
   CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
 }
 
-LEAT_TEST("tensor_batcher: parsed Examples, one by one and all at once", "[input]") {
+LEAT_TEST("tensor_batcher: batches parsed Examples, one by one and all at once", "[input]") {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
                                      {"words", leat::var_len_feature{.type = dtype::string}}});
   std::vector<std::string> records;
@@ -300,7 +300,7 @@ TEST_CASE("tensor_batcher: sources and consumers on several threads", "[input]")
   for (const auto& [x, times] : seen) CHECK(times == 3);
 }
 
-LEAT_TEST("tensor_batcher: a source that can only be moved", "[input]") {
+LEAT_TEST("tensor_batcher: accepts a move-only source", "[input]") {
   struct owning {
     std::unique_ptr<std::int64_t> next;
     task<element> operator()() {

@@ -238,7 +238,7 @@ TEST_CASE("pipeline: more readers than files", "[input]") {  // Z07
   }
 }
 
-TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[input]") {
+TEST_CASE("pipeline: shuffles with several tasks on one reader", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();

@@ -183,7 +183,7 @@ class uring_backend final : public file_backend {
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed with an unexpected error");
       if (reap() == 0 && waiting_.empty() && !retry) break;
     }
-    // What has completed runs after this, in the same turn, and may submit more.
+    // Completed operations run after this, in the same loop iteration, and may submit more.
     if (!waiting_.empty() || ::io_uring_sq_ready(&ring_) > 0) {
       post_pump();
     } else if (in_flight_ > 0) {

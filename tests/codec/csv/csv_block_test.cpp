@@ -381,7 +381,7 @@ TEST_CASE("csv_block: strings of every length, and long defaults between them", 
   }
 }
 
-TEST_CASE("csv_block: a required string that is missing", "[codec]") {
+TEST_CASE("csv_block: refuses a missing required string", "[codec]") {
   const csv_decoder decoder({csv_column::required(dtype::string)}, {.na_value = "NA"});
   for (const std::size_t place : {0U, 1U, 700U, 1499U}) {
     texts all(1500, "a string");

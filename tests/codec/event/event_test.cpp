@@ -190,7 +190,7 @@ TEST_CASE("summary: a scalar is a float, as numpy makes one", "[codec]") {
   CHECK(value(4) == std::numeric_limits<float>::max());
 }
 
-TEST_CASE("summary: bytes and back, with a limit on the values", "[codec]") {
+TEST_CASE("summary: serializes and parses, with a limit on the values", "[codec]") {
   summary s;
   for (int i = 0; i < 10; ++i) s.add_scalar(std::to_string(i), i);
   CHECK(summary::from_bytes(s.to_bytes()) == s);

@@ -68,7 +68,8 @@ TEST_CASE("decode_json_example: refuses text that is not JSON [J21]", "[codec]")
   }
 }
 
-TEST_CASE("decode_json_example: fields of either spelling, null, and no kind", "[codec]") {
+TEST_CASE("decode_json_example: accepts both spellings, null and a feature without a list",
+          "[codec]") {
   const std::string ints = example_builder().add("a", {std::int64_t{7}}).serialize();
   CHECK(decode_json_example(feature(R"({"int64List": {"value": [7]}})")) == ints);
   CHECK(decode_json_example(feature(R"({"int64_list": {"value": [7]}})")) == ints);
@@ -79,7 +80,7 @@ TEST_CASE("decode_json_example: fields of either spelling, null, and no kind", "
   CHECK(decode_json_example(R"({"features": null})").empty());
 }
 
-TEST_CASE("decode_json_example: bytes are base64 of either alphabet", "[codec]") {
+TEST_CASE("decode_json_example: decodes base64 of both alphabets", "[codec]") {
   const auto bytes = [](const std::string& text) {
     return decode_json_example(feature(R"({"bytesList": {"value": [")" + text + R"("]}})"));
   };
@@ -99,7 +100,7 @@ TEST_CASE("decode_json_example: bytes are base64 of either alphabet", "[codec]")
   }
 }
 
-TEST_CASE("decode_json_example: integers as numbers, strings and with a point", "[codec]") {
+TEST_CASE("decode_json_example: accepts integers as numbers, strings and with a point", "[codec]") {
   const auto written = [](std::int64_t value) {
     return example_builder().add("a", {value}).serialize();
   };
@@ -115,7 +116,7 @@ TEST_CASE("decode_json_example: integers as numbers, strings and with a point", 
   }
 }
 
-TEST_CASE("decode_json_example: floats, and those JSON has no number for", "[codec]") {
+TEST_CASE("decode_json_example: accepts floats, also those without a number in JSON", "[codec]") {
   CHECK(float_of("1.5") == 1.5F);
   CHECK(float_of(R"("1.5")") == 1.5F);
   CHECK(std::isnan(float_of(R"("NaN")")));

@@ -175,7 +175,7 @@ TEST_CASE("example_fields: prefers the values of the record to the default", "[c
   CHECK(d.times == std::vector<std::int64_t>{2, 3});
 }
 
-TEST_CASE("example_fields: a required feature that is missing", "[codec]") {
+TEST_CASE("example_fields: refuses a missing required feature", "[codec]") {
   CHECK(error_of(example_builder().add("l", leat::feature_values()).serialize(),
                  required_field<&drawing::label>("l")) ==
         "record 0, feature 'l': required feature of type int64 is missing: use optional_field() if "

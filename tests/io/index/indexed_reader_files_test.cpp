@@ -75,7 +75,7 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
   }
 }
 
-TEST_CASE("indexed_reader: a thousand shards, of which 32 may be open", "[io]") {
+TEST_CASE("indexed_reader: reads a thousand shards with at most 32 open files", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers(1000, 2), 20);
     indexed_reader_options o = with_files(32, 1);

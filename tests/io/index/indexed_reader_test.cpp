@@ -307,7 +307,7 @@ TEST_CASE("indexed_reader: refuses no files, and more ranks than records or file
   });
 }
 
-TEST_CASE("indexed_reader: real files, in the page cache", "[io]") {
+TEST_CASE("indexed_reader: reads real files in the page cache", "[io]") {
   const temp_dir dir;
   data d;
   for (int file = 0; file < 3; ++file) {

@@ -192,7 +192,7 @@ TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
   for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
 }
 
-TEST_CASE("file_prefetcher: paths that come one by one", "[io]") {
+TEST_CASE("file_prefetcher: accepts paths one by one", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 50);
   evict(paths);
