@@ -95,7 +95,7 @@ TEST_CASE("errc: every unknown number is `unknown`", "[base]") {
   CHECK(std::error_code(ECANCELED, foreign) != errc::cancelled);
 }
 
-TEST_CASE("failure: what() is the message followed by the text of the code", "[base]") {
+TEST_CASE("failure: returns the message and the text of the code from what()", "[base]") {
   const leat::failure f(errc::data_loss, "a.tfrecord, record 3 at offset 48");
   CHECK(std::string(f.what()) == "a.tfrecord, record 3 at offset 48: data loss");
   CHECK(f.code() == errc::data_loss);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Finds phrases that are hard to read, in the documents, the manual page and the comments of public headers.
+"""Finds phrases that are hard to read, in the documents, the manual page, the comments of public headers, the messages
+of the library and the command, and the names of tests.
 
     english.py ROOT                     prints all findings, and fails if there is one
     english.py ROOT FILE...             prints the findings of these files
@@ -16,6 +17,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ALLOWED = HERE / 'english_allowed.txt'
+# A string literal that may be a message, and the name of a test with an unfit form.
+LITERAL = re.compile(r'(?<!\')"((?:\\.|[^"\\\n]){12,})"')
+TEST_NAME = re.compile(r'\b(?:TEST_CASE|LEAT_\w*TEST\w*|TEMPLATE_\w*TEST_CASE\w*|SECTION)\(\s*"((?:\\.|[^"\\\n])*)"')
+BAD_NAME = re.compile(r': (what|who|whoever|where|one (that|who|whose)|of |nor |so |nobody|the same)|^[A-Z]?[0-9]+[.,:]')
 MAX_ALLOWED = 80
 MAX_WORDS = 40
 TOP_LEVEL = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
@@ -248,6 +253,34 @@ def findings_of(path):
                 yield line, 'colons', 'one colon in a sentence', sentence
 
 
+def texts_of(path):
+    """Yields (line, text) of the string literals of a source: messages, or the names of tests."""
+    code = re.sub(r'^ *//.*$', '', path.read_text(), flags=re.M)
+    code = re.sub(r'"[ ]*\n[ ]*"', '\v', code)  # joins a literal that is continued in the next line
+    pattern = TEST_NAME if 'tests' in path.parts else LITERAL
+    for match in pattern.finditer(code):
+        before = code[:match.start()]
+        yield before.count('\n') + before.count('\v') + 1, match[1].replace('\v', '').strip()
+
+
+def findings_of_source(path):
+    """Like findings_of(), for the messages or the names of tests in a source."""
+    is_test = 'tests' in path.parts
+    for line, text in texts_of(path):
+        if is_test and BAD_NAME.search(text):
+            yield line, 'name', 'type: condition and result, and numbers at the end in brackets', text
+        if is_test or ' ' not in text:
+            continue
+        for name, write, pattern in COMPILED:
+            if pattern.search(text):
+                yield line, name, write, text
+
+
+def sources_of(root):
+    for folder in ('lib', 'include', 'tools/leat', 'tests'):
+        yield from sorted(p for p in (root / folder).rglob('*.?pp'))
+
+
 def files_of(root):
     yield from (root / name for name in TOP_LEVEL)
     yield from sorted((root / 'docs').rglob('*.md'))
@@ -264,9 +297,10 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     allowed = read_allowed()
     used, findings = set(), collections.defaultdict(list)
-    for path in files_of(root):
+    checked = [(path, findings_of) for path in files_of(root)] + [(path, findings_of_source) for path in sources_of(root)]
+    for path, find in checked:
         name = str(path.relative_to(root))
-        for line, pattern, write, sentence in findings_of(path):
+        for line, pattern, write, sentence in find(path):
             entry = next((a for a in allowed if a[:2] == (name, pattern) and a[2] in sentence), None)
             if entry:
                 used.add(entry)

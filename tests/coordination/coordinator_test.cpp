@@ -428,8 +428,7 @@ LEAT_TEST("coordinator: ignores `cancelled` from tasks after a stop", "[coordina
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: the same error requested twice after the first is kept once",
-          "[coordination]") {
+TEST_CASE("coordinator: keeps a later error once if it is requested twice", "[coordination]") {
   leat::coordinator c;
   c.request_stop();
   const auto late = std::make_exception_ptr(std::runtime_error("late"));

@@ -103,7 +103,7 @@ void supervisor::check() const {
   if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
     throw_options_error(o,
                         "worker with state but without logdir would never be ready: "
-                        "set logdir to that of the chief, or set sessions.ready");
+                        "set the logdir of the chief, or set sessions.ready");
   }
 }
 
