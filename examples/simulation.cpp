@@ -15,15 +15,15 @@
 namespace {
 
 //! [service]
-// What is being worked on.
+// The jobs that a worker has taken.
 class work_list {
  public:
   explicit work_list(bool planted) : planted_(planted) {}
 
-  // Takes a job unless somebody has it.
+  // Takes a job unless a worker already has it.
   leat::task<bool> take(int job) {
     if (taken_.contains(job)) co_return false;
-    if (planted_) co_await leat::this_task::yield();  // the bug: looked, but not yet taken
+    if (planted_) co_await leat::this_task::yield();  // the bug: checked, but not taken yet
     taken_.insert_or_assign(job, true);
     co_return true;
   }
@@ -33,7 +33,7 @@ class work_list {
   bool planted_;
 };
 
-// Reads the jobs from a file and does those that nobody else does.
+// Reads the jobs from a file and does those that no other worker has taken.
 leat::task<> work(std::string file, work_list& list, std::map<int, int>& done) {
   auto reader = co_await leat::line_reader::open(file);
   leat::line_batch lines;
@@ -42,7 +42,7 @@ leat::task<> work(std::string file, work_list& list, std::map<int, int>& done) {
       const int job = std::stoi(std::string(line));
       const bool mine = co_await list.take(job);
       if (!mine) continue;
-      co_await leat::sleep_for(std::chrono::seconds(1));  // the work; in a world it costs nothing
+      co_await leat::sleep_for(std::chrono::seconds(1));  // the work; takes no real time in a world
       ++done[job];
     }
   }
@@ -60,13 +60,13 @@ leat::task<> test(leat::sim::world& w, bool planted) {
     }
     co_return;
   };
-  co_await leat::with_task_group(two_workers);  // joins them, also when one cannot be spawned
+  co_await leat::with_task_group(two_workers);  // joins both, even if one cannot be spawned
   for (const auto& [job, times] : done) {
     if (times != 1) throw std::logic_error("job " + std::to_string(job) + " was done twice");
   }
 }
 
-// `program`: how it was called, which is how a seed is run again.
+// `program` is the command that started this program, and that replays a seed.
 void find_bugs(bool planted, const std::string& program) {
   const auto result =
       leat::sim::sweep([planted](leat::sim::world& w) { return test(w, planted); },
