@@ -53,7 +53,7 @@ int main() {
       scheduler.run_ready();
     }
   }
-  pipeline.wait_join();  // waits no more; throws the error of a task that has failed
+  pipeline.wait_join();  // returns immediately, or throws the error of a failed task
   //! [/loop]
   std::printf("the sum is %d\n", sum);
   return sum == 385 ? 0 : 1;

@@ -31,7 +31,7 @@ struct program {
 //! [callbacks]
 gboolean on_ready(gint, GIOCondition, gpointer data) {  // the descriptor of the scheduler
   auto& p = *static_cast<program*>(data);
-  p.scheduler.run_ready(256, std::chrono::milliseconds(2));  // a frame has 16
+  p.scheduler.run_ready(256, std::chrono::milliseconds(2));  // a frame has 16 ms
   if (p.scheduler.idle()) g_main_loop_quit(p.loop);
   return G_SOURCE_CONTINUE;
 }
