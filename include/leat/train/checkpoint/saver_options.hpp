@@ -42,12 +42,12 @@ struct saver_options {
   /// survives only the end of the program, and saving is faster.
   bool durable = true;
   /// If true, save() copies the values before it suspends, so that the program can continue and
-  /// change them. If false, save() makes no copy, and the program must not change the values until
-  /// save() completes.
+  /// change the values. If false, save() makes no copy, and the program must not change the values
+  /// until save() completes.
   bool copy_values = true;
   /// If true, the saver also manages the checkpoints that the state file lists, and those that a
-  /// killed program did not list: they count towards max_to_keep and are deleted in turn. If false,
-  /// it never deletes checkpoints that it did not write.
+  /// killed program did not list: they count towards max_to_keep, and the oldest ones are deleted.
+  /// If false, the saver never deletes checkpoints that it did not write.
   bool recover_last_checkpoints = true;
   /// If true, an empty registry is not an error: save() returns an empty path, and a restore
   /// changes nothing.
@@ -56,18 +56,20 @@ struct saver_options {
   extra_entries extra = extra_entries::reject;
   // ---- Deliberate differences between a checkpoint and the program, so that a model can outlive a
   // change of its input or its code. Each list names entries; every difference that is not listed
-  // is refused. A restore reports through on_warning each registered entry that it did not restore.
-  /// Registered entries that a checkpoint may lack. They keep their present values.
+  // is rejected. A restore reports through on_warning each registered entry that it did not
+  // restore.
+  /// Registered entries that a checkpoint may lack. They keep their current values.
   braced<std::vector<std::string>> may_be_missing = {};
   /// Entries that a checkpoint may contain although they are not registered. They are ignored.
   braced<std::vector<std::string>> may_be_extra = {};
-  /// Entries that have changed their names. A checkpoint that contains the present name is read as
-  /// it is, so the option may stay when new checkpoints have been saved.
+  /// Entries whose names have changed. A checkpoint that contains the current name is read as it
+  /// is, so you may keep the option after new checkpoints have been saved.
   braced<std::vector<renamed_entry>> renamed = {};
   /// Registered entries that are never restored, whatever a checkpoint contains under their names:
-  /// `left_out = {"input"}` keeps the weights and restarts the input. They keep their present
-  /// values and are saved as usual. Each restore leaves them out: remove the option after the first
-  /// save, or a program that is killed and started again restarts its input each time.
+  /// `left_out = {"input"}` keeps the weights and restarts the input. The entries keep their
+  /// current values and are saved as usual. Remove the option after the first save, because each
+  /// restore leaves the entries out: a program that is killed and started again would restart its
+  /// input each time.
   braced<std::vector<std::string>> left_out = {};
   /// If true, restore_latest() fails if the checkpoint to restore is corrupt or rejected, instead
   /// of trying the previous one.
@@ -75,7 +77,8 @@ struct saver_options {
   /// If true, restore_latest() also skips an intact checkpoint from which an object cannot resume
   /// (failed_precondition, data_loss), such as a pipeline whose input files have changed. The
   /// program then repeats the steps after the older checkpoint, in the worst case all steps. The
-  /// skipped checkpoints are deleted in turn. If false, restore_latest() fails.
+  /// skipped checkpoints count towards max_to_keep and are deleted like others. If false,
+  /// restore_latest() fails.
   bool skip_intact = false;
   /// Directories of the savers of all ranks, including this one, that save at the same steps.
   /// Checkpoints of one step belong together. If set, restore_latest() restores the newest step of
@@ -83,7 +86,7 @@ struct saver_options {
   /// checkpoints of this saver and lists the restored one as the newest. Call it while you hold the
   /// directory lock and no rank saves. If other ranks keep saving, it fails with
   /// failed_precondition, and the values may have changed. Its other errors are those of
-  /// find_rank_checkpoints(). max_to_keep must not be 1 or 2. See docs/supervisor.md.
+  /// find_rank_checkpoints(). max_to_keep must not be 1 or 2. See docs/ranks.md.
   braced<std::vector<std::string>> rank_directories = {};
 
   /// Called for each checkpoint or state file that restore_latest() skips. A supervisor prints one

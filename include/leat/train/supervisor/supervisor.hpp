@@ -77,7 +77,7 @@ struct stop_options {
 ///
 /// Thread safety: request_stop(), should_stop() and wait_for_stop() are thread-safe. Everything
 ///                else is thread-bound to the scheduler where the supervisor is prepared.
-/// TensorFlow:    tf.train.Supervisor. docs/supervisor.md lists the differences.
+/// TensorFlow:    tf.train.Supervisor. docs/tensorflow.md lists the differences.
 class supervisor {
  public:
   /// Errors: invalid_argument for invalid options, such as saver.rank_directories in a worker or
