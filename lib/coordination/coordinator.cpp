@@ -327,7 +327,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   if (who.empty()) return nullptr;  // they ended while they were queried
   who.pop_back();                   // the end of the last line
   const std::string text = (name().empty() ? "coordinator" : "coordinator '" + name() + "'") +
-                           ": tasks or threads are still running after the grace period:\n" + who;
+                           ": tasks or threads still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
   if (reports_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
   if (reports_only) return nullptr;

@@ -34,17 +34,18 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
 
 [[noreturn]] void throw_shape_error(std::string_view owner, std::size_t index,
                                     const partial_shape& expected, const shape& got) {
-  std::string why = "tuple component " + std::to_string(index) + " has the shape " +
-                    to_string(got) + ", must have " + to_string(expected);
-  if (expected == partial_shape{}) why += " (a scalar)";
+  // TensorFlow's text, for which users search.
+  std::string why = "Shape mismatch in tuple component " + std::to_string(index) + ". Expected " +
+                    to_string(expected) + ", got " + to_string(got);
+  if (expected == partial_shape{}) why += " (must be a scalar)";
   throw_element_error(owner, why);
 }
 
 void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
   if (expected == got) return;
-  throw_element_error(owner, "tuple component " + std::to_string(index) + " has type " +
-                                 std::string(to_string(got)) + ", must have " +
-                                 std::string(to_string(expected)));
+  throw_element_error(owner, "Type mismatch in tuple component " + std::to_string(index) +
+                                 ". Expected " + std::string(to_string(expected)) + ", got " +
+                                 std::string(to_string(got)));
 }
 
 }  // namespace

@@ -135,14 +135,14 @@ void write_padded(Writer& writer, const tensor& t, dimensions large, std::size_t
 
 void check_row(const tensor& row, std::size_t index, const component_spec& spec) {
   if (row.type() != spec.type) {
-    throw failure(errc::invalid_argument, "row " + std::to_string(index) + " has type " +
-                                              std::string(to_string(row.type())) + ", must have " +
-                                              std::string(to_string(spec.type)));
+    throw failure(errc::invalid_argument, "Type mismatch in row " + std::to_string(index) +
+                                              ". Expected " + std::string(to_string(spec.type)) +
+                                              ", got " + std::string(to_string(row.type())));
   }
   if (!spec.shape.is_compatible_with(row.shape())) {
-    throw failure(errc::invalid_argument, "row " + std::to_string(index) + " has the shape " +
-                                              to_string(row.shape()) + ", must have " +
-                                              to_string(spec.shape));
+    throw failure(errc::invalid_argument, "Shape mismatch in row " + std::to_string(index) +
+                                              ". Expected " + to_string(spec.shape) + ", got " +
+                                              to_string(row.shape()));
   }
 }
 

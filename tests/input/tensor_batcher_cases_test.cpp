@@ -377,7 +377,7 @@ LEAT_TEST("tensor_batcher: joined shapes are intersected, or generalized for pad
   } catch (const leat::failure& e) {
     said = leat_test::without_code_message(e);
   }
-  CHECK(said == "batcher 'batch': tuple component 0 has the shape [4], must have [3]");
+  CHECK(said == "batcher 'batch': Shape mismatch in tuple component 0. Expected [3], got [4]");
 
   tensor_batcher padded(leat::generalize_specs({known, unknown}),
                         {.batch_size = 2, .dynamic_pad = true});

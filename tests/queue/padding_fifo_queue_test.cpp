@@ -109,10 +109,10 @@ TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]")
   padding_fifo_queue q(10, spec, "q");
   CHECK(
       contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
-               "queue 'q': tuple component 1 has the shape [3,4], must have [?,3]"));
+               "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
   CHECK(contains(run_refused(q, tensor_tuple(tensor(dtype::int32, {2, 2, 2}),
                                              tensor(dtype::int32, {2, 3, 4}))),
-                 "queue 'q': tuple component 1 has the shape [2,3,4], must have [2,?,3]"));
+                 "queue 'q': Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
   CHECK(q.size() == 0);
   CHECK(q.statistics().pushed == 0);
 }
@@ -286,7 +286,7 @@ TEST_CASE("padding_fifo_queue: rejects another number or type of components",
   padding_fifo_queue q(10, spec);
   CHECK(contains(refused(q, one(1)), "element has 1 components, must have 2"));
   CHECK(contains(refused(q, tensor_tuple(tensor::scalar(1), tensor::scalar(1))),
-                 "component 1 has type int32, must have float32"));
+                 "component 1. Expected float32, got int32"));
 }
 
 // ---- By weight.

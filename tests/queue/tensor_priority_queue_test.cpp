@@ -60,15 +60,15 @@ TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", 
   tensor_priority_queue q(2000, with_payload());
   CHECK(contains(
       refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
-      "component 0 has type string, must have int64"));
+      "component 0. Expected int64, got string"));
   CHECK(contains(
       refusal([&] { return q.wait_push(tensor_tuple(priorities(1, 2), tensor::scalar("a"))); }),
-      "component 0 has the shape [2], must have []"));
+      "component 0. Expected [], got [2]"));
   CHECK(contains(refusal([&] {
                    return q.wait_push_many(
                        tensor_tuple(tensor(dtype::int64, {2, 2}), texts("a", "b")));
                  }),
-                 "component 0 has the shape [2,2], must have [2]"));
+                 "component 0. Expected [2], got [2,2]"));
   CHECK(q.size() == 0);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE(
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "has an unknown rank"));
   CHECK(contains(
       refusal([&] { return q.wait_push(tensor_tuple(priorities(1, 2), tensor::scalar("a"))); }),
-      "must have [] (a scalar)"));
+      "must be a scalar"));
   CHECK(q.wait_push(job(1, "a")));
 }
 

@@ -95,13 +95,13 @@ TEST_CASE("element_spec: number, types and shapes of the components are checked"
                  "queue 'q': element has 1 components, must have 2"));
   CHECK(contains(
       checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int64, {1, 3}))),
-      "queue 'q': tuple component 1 has type int64, must have int32"));
+      "queue 'q': Type mismatch in tuple component 1. Expected int32, got int64"));
   CHECK(contains(
       checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {3, 4}))),
-      "queue 'q': tuple component 1 has the shape [3,4], must have [?,3]"));
+      "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
   const element_spec scalar({{.type = dtype::int64, .shape = {}}});
   CHECK(contains(checked(scalar, tensor_tuple(zeros(dtype::int64, {2}))),
-                 "component 0 has the shape [2], must have [] (a scalar)"));
+                 "component 0. Expected [], got [2] (must be a scalar)"));
 }
 
 TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]") {
@@ -109,7 +109,7 @@ TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]
   CHECK(plain().check_batch(good) == 4);
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2, 2}),
                                                      zeros(dtype::int32, {2, 3, 4}))),
-                 "tuple component 1 has the shape [2,3,4], must have [2,?,3]"));
+                 "Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {3, 2, 2}),
                                                      zeros(dtype::int32, {2, 3, 3}))),
                  "tuple component 1 of a batch has 2 elements, component 0 has 3"));
@@ -134,7 +134,7 @@ TEST_CASE("element_spec: does not change an element that it refuses", "[tensor]"
                    with_names().check(element);
                    return 0;
                  }),
-                 "component 0 has type int32, must have float32"));
+                 "component 0. Expected float32, got int32"));
   CHECK(element == before);
 }
 

@@ -96,9 +96,10 @@ TEST_CASE("stack: without rows unknown dimensions are 0", "[tensor]") {
 
 TEST_CASE("stack: refuses rows that do not match", "[tensor]") {
   const auto two = rows({tensor::of({2}, {1, 2}), tensor::of({1}, {3})});
-  CHECK(contains(refusal([&] { return stack(two); }), "row 1 has the shape [1], must have [2]"));
+  CHECK(contains(refusal([&] { return stack(two); }),
+                 "Shape mismatch in row 1. Expected [2], got [1]"));
   CHECK(contains(refusal([&] { return stack(two, {.type = dtype::int64, .shape = {any}}); }),
-                 "row 0 has type int32, must have int64"));
+                 "Type mismatch in row 0. Expected int64, got int32"));
   CHECK(contains(refusal([&] { return stack(two, component_spec{.type = dtype::int32}); }),
                  "row 1 has the shape "));
   CHECK(contains(refusal([] { return stack(std::vector<tensor>()); }), "no rows to stack"));

@@ -360,8 +360,8 @@ task<std::string> saver::save() {
   const saver_options& o = get_state().options;
   if (o.basename == o.latest_filename) {
     throw failure(errc::invalid_argument, "saver: checkpoint '" + o.basename +
-                                              "' has the name of the state file: pass a step, or "
-                                              "set a different basename");
+                                              "' collides with the state file of that name: pass "
+                                              "a step, or set a different basename");
   }
   return get_state().save(get_state().in_directory(o.basename));
 }

@@ -169,7 +169,7 @@ TEST_CASE("saver: rejects names that collide and names with a slash [66]", "[tra
     const outcome collides =
         co_await outcome_of([](saver& to) -> task<void> { co_await to.save(); }(s));
     CHECK(collides.code == errc::invalid_argument);
-    CHECK(contains(collides.text, "has the name of the state file"));
+    CHECK(contains(collides.text, "collides with the state file"));
     const std::string path = co_await save(s, p, 1);
     const auto latest = co_await leat::latest_checkpoint("/d");
     CHECK(latest == path);
