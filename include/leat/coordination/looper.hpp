@@ -23,7 +23,7 @@ struct looper_options {
   /// The handling of calls that are late: `catch_up` runs them back to back, `skip` omits them.
   missed_tick_policy missed_ticks = missed_tick_policy::catch_up;
   braced<std::function<task<void>()>> start_loop = {};  ///< run once, before the first call
-  /// Run once, after the last call, also if a stop ended the loop; not run after an error. A stop
+  /// Run once, after the last call, even if a stop ended the loop; not run after an error. A stop
   /// does not cancel it, so it can wait for work that must be completed.
   braced<std::function<task<void>()>> stop_loop = {};
 };

@@ -40,7 +40,7 @@ class epoch_limit {
 /// The count belongs to the object and is not part of a checkpoint, so it starts over when a model
 /// is restored. Copies share the count: several tasks together get the value `num_epochs` times.
 ///
-/// Thread safety: thread-safe, also for copies.
+/// Thread safety: thread-safe, including copies.
 /// Cost:          O(1), and a copy of the value.
 /// TensorFlow:    tf.train.limit_epochs.
 template <std::copy_constructible T>

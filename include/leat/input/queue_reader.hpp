@@ -74,7 +74,7 @@ struct keyed_record {
 /// continues with the same reader gets each record once. A state that is saved in between misses no
 /// record.
 ///
-/// You can save the position between two operations, also in the middle of a file, and restore it
+/// You can save the position between two operations, even in the middle of a file, and restore it
 /// in another reader. The state has the position after the last delivered record.
 ///
 /// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or

@@ -21,7 +21,7 @@ namespace leat {
 /// stage has the name in the reader's options.
 ///
 /// Errors: invalid_argument if there is no file or an option is out of range. When the pipeline
-///         runs, also the errors of indexed_reader about the files.
+///         runs, including the errors of indexed_reader about the files.
 [[nodiscard]] pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});

@@ -27,8 +27,8 @@ struct priority_less {
 ///
 /// For items of a C++ type use priority_queue, where the compiler checks the types. The weight of
 /// an element, from element_byte_size, is the size of its values in bytes, the priority included.
-/// See tensor_queue for the operations, and priority_queue for batches, also with weights and a
-/// budget.
+/// See tensor_queue for the operations, and priority_queue for batches, including those with
+/// weights and a budget.
 ///
 /// TensorFlow: PriorityQueue.
 class tensor_priority_queue final

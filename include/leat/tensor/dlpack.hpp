@@ -91,7 +91,7 @@ struct dl_managed_tensor_versioned {
 [[nodiscard]] dl_managed_tensor_versioned* to_dlpack_versioned(tensor t);
 
 /// Returns a tensor with a copy of the values that another library has exported; they may be
-/// strided. Takes ownership: calls the deleter, also if an error is thrown.
+/// strided. Takes ownership: calls the deleter, even if an error is thrown.
 ///
 /// Errors: invalid_argument for null, memory of a device other than the CPU, a type that has no
 ///         dtype, or a version with another layout; std::bad_alloc.

@@ -31,7 +31,7 @@ struct tensor_builder;
 ///     for (const float x : image.values<float>()) ...
 ///
 /// A value type; after a move it has no values and may only be assigned to. Thread safety:
-/// thread-compatible, also for copies that share their values.
+/// thread-compatible, even for copies that share their values.
 /// Cost: one allocation for a tensor with values (rank above 4: two); O(1) to copy and to move.
 class tensor {
  public:

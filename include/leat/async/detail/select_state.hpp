@@ -67,7 +67,7 @@ class select_branch;
 template <class Operation>
 concept selectable = requires { sizeof(select_branch<Operation>); };
 
-/// Returns true for an operation on no items, which succeeds immediately, also after a stop
+/// Returns true for an operation on no items, which succeeds immediately, even after a stop
 /// request. A branch whose operation can have no items has `bool is_empty_operation()`.
 template <class Branch>
 [[nodiscard]] bool is_empty_operation([[maybe_unused]] const Branch& a) noexcept {

@@ -33,7 +33,7 @@ class epoch_fingerprint {
  public:
   /// Creates the fingerprint of 0 records.
   epoch_fingerprint() = default;
-  /// Restores a fingerprint from its count(), high() and low(), also in another process.
+  /// Restores a fingerprint from its count(), high() and low(), even in another process.
   epoch_fingerprint(std::uint64_t count, std::uint64_t high, std::uint64_t low) noexcept
       : count_(count), high_(high), low_(low) {}
 

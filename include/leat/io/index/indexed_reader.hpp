@@ -32,7 +32,7 @@ class batched_reads;
 /// Options of an indexed_reader.
 struct indexed_reader_options {
   /// Number of epochs; if not set, the reader repeats them indefinitely. The count starts at the
-  /// first epoch, also after a state was restored.
+  /// first epoch, even after a state was restored.
   std::optional<std::uint64_t> num_epochs = {};
   bool shuffle = true;  ///< whether each epoch has a new random order
   /// Seed of the orders; if not set, a random one. If several ranks shuffle, all of them need the

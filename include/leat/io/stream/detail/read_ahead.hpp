@@ -27,8 +27,8 @@ void check(const read_options& options, std::string_view owner);
 /// it in the CPU cache. At the first chunk that is not cached, `depth` reads go to the backend and
 /// stay in flight until the end of the file.
 ///
-/// Direct reads begin and end at multiples of 4 KiB, also in memory, and the last one extends past
-/// the end of the file. The rest of a short direct read goes through the page cache.
+/// Direct reads begin and end at multiples of 4 KiB, in the file and in memory, and the last one
+/// extends past the end of the file. The rest of a short direct read goes through the page cache.
 ///
 /// The destructor cancels reads, which has no effect on a read of a file that the kernel has
 /// started. Such reads finish alone, and their chunks free themselves.

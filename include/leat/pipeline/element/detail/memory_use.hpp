@@ -67,8 +67,8 @@ class memory_use {
   return elements > SIZE_MAX / size ? SIZE_MAX : elements * size;
 }
 
-/// Returns the bytes that an element refers to, as far as they are known, also for nested lists of
-/// such elements. Errors: those of its bytes().
+/// Returns the bytes that an element refers to, as far as they are known, including those of nested
+/// lists of such elements. Errors: those of its bytes().
 template <class T>
 [[nodiscard]] std::size_t indirect_memory(const T& element) {
   std::size_t sum = 0;

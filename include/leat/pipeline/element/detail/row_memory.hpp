@@ -10,7 +10,7 @@ namespace leat::detail {
 
 /// Memory for many rows at once, in huge pages: one page fault for each instead of 512 small ones.
 ///
-/// The owner of a piece returns it, also after the row_memory was destroyed. A slab is freed when
+/// The owner of a piece returns it, even after the row_memory was destroyed. A slab is freed when
 /// all of its pieces are returned; until then the memory of a returned piece is not reused.
 /// Thread safety: all pieces of one row_memory together are thread-compatible.
 class row_memory {
