@@ -337,7 +337,7 @@ saver::saver(saver&&) noexcept = default;
 saver::~saver() = default;
 
 saver::state& saver::get_state() const {
-  LEAT_ASSERT(state_, "saver used after it was moved from: use the object that it was moved to");
+  LEAT_ASSERT(state_, "saver used after a move: use the object it was moved to");
   return *state_;
 }
 

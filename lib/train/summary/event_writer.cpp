@@ -367,8 +367,7 @@ event_writer::event_writer(event_writer&&) noexcept = default;
 event_writer::~event_writer() = default;
 
 event_writer::core& event_writer::get_core() const {
-  LEAT_ASSERT(core_,
-              "event_writer used after it was moved from: use the object that it was moved to");
+  LEAT_ASSERT(core_, "event_writer used after a move: use the object it was moved to");
   return *core_;
 }
 

@@ -38,13 +38,13 @@ TEST_CASE("event_writer: use after a move ends the process with a message", "[tr
                    const auto second = std::move(first);
                    co_await first.add_scalar("a", 1);
                  }),
-                 "event_writer used after it was moved from"));
+                 "event_writer used after a move"));
   CHECK(contains(last_words_in_world([](world&) -> task<> {
                    auto first = co_await leat::event_writer::open("/events");
                    const auto second = std::move(first);
                    co_await first.close();
                  }),
-                 "event_writer used after it was moved from"));
+                 "event_writer used after a move"));
 }
 
 TEST_CASE("saver: use after a move ends the process with a message", "[train]") {
@@ -61,11 +61,11 @@ TEST_CASE("saver: use after a move ends the process with a message", "[train]") 
                        co_await first.save(1);
                      }
                    }),
-                   "saver used after it was moved from"));
+                   "saver used after a move"));
   }
 }
 
-constexpr auto moved_pipeline = "pipeline used after it was moved from";
+constexpr auto moved_pipeline = "pipeline used after a move";
 
 auto make_pipeline() {
   return leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.batch_size = 1});

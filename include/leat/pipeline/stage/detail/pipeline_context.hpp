@@ -194,8 +194,7 @@ class pipeline_context {
 
 /// Returns the context of a pipeline. Precondition: the pipeline was not moved from.
 [[nodiscard]] inline pipeline_context& checked_context(const pimpl<pipeline_context>& context) {
-  LEAT_ASSERT(context,
-              "pipeline used after it was moved from: use the object that it was moved to");
+  LEAT_ASSERT(context, "pipeline used after a move: use the object it was moved to");
   return *context;
 }
 
