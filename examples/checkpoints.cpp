@@ -34,7 +34,7 @@ struct progress {
 };
 
 leat::task<> count(std::string directory, progress& p) {
-  auto lock = co_await leat::directory_lock::acquire(directory);  // nobody else writes there
+  auto lock = co_await leat::directory_lock::acquire(directory);  // no other process writes there
 
   leat::checkpoint_registry what("sum of numbers");
   what.add("step", p.step);
