@@ -39,7 +39,7 @@ leat::indexed_reader_options options_of(std::uint64_t rank) {
 using fingerprints = std::vector<leat::epoch_fingerprint>;
 
 //! [read]
-// Reads so many batches, and adds their records to the fingerprints of their epochs.
+// Reads the given number of batches, and adds their records to the fingerprints of their epochs.
 leat::task<bool> read_some(leat::indexed_reader& reader, int batches, fingerprints& epochs) {
   leat::record_selection batch;
   for (; batches > 0; --batches) {

@@ -14,7 +14,7 @@ namespace {
 //! [names]
 leat::task<std::size_t> count_lines(std::string pattern, std::int64_t epochs) {
   const leat::match_filenames_once files(std::move(pattern), {.regular_only = true});
-  leat::string_input_producer names(files, {.num_epochs = epochs, .seed = 17});  // asks them later
+  leat::string_input_producer names(files, {.num_epochs = epochs, .seed = 17});  // reads them later
   std::size_t count = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     names.start(coord);

@@ -69,7 +69,7 @@ leat::task<> train(leat::event_writer& writer) {
 }
 
 leat::task<> run(std::string folder) {
-  co_await leat::with_event_writer(folder, train);  // closed on every way out
+  co_await leat::with_event_writer(folder, train);  // closed on every path
   const leat::event_run read = co_await leat::read_events(folder);
   const auto& loss = read.series.scalars.at("loss");
   std::printf("loss %.3f at step 1, %.5f at step %zu\n", static_cast<double>(loss.front().value),
