@@ -111,16 +111,18 @@ void coordinator::report_unread_errors() noexcept {
     const detail::thread_lock lock(state_mutex_);
     if (!secondary_read_) unread.swap(secondary_);
   }
-  for (const std::exception_ptr& error : unread) {
-    std::fprintf(stderr, "leat: coordinator%s%s%s: unreported secondary error: ",
-                 name().empty() ? "" : " '", name().c_str(), name().empty() ? "" : "'");
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "%s\n", e.what());
-    } catch (...) {
-      std::fputs("exception of an unknown type\n", stderr);
-    }
+  for (const std::exception_ptr& error : unread) print_error("unreported secondary error", error);
+}
+
+void coordinator::print_error(const char* what, const std::exception_ptr& error) const noexcept {
+  std::fprintf(stderr, "leat: coordinator%s%s%s: %s: ", name().empty() ? "" : " '", name().c_str(),
+               name().empty() ? "" : "'", what);
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+    std::fputs("exception of an unknown type\n", stderr);
   }
 }
 
@@ -329,7 +331,15 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   const std::string text = (name().empty() ? "coordinator" : "coordinator '" + name() + "'") +
                            ": tasks or threads still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
-  if (reports_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
+  if (reports_only || options.wait_for_stragglers) {
+    std::fprintf(stderr, "leat: %s\n", text.c_str());
+    std::exception_ptr first;
+    {
+      const detail::thread_lock lock(state_mutex_);
+      first = error_;
+    }
+    if (first) print_error("first error, which join() will throw", first);
+  }
   if (reports_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
 }

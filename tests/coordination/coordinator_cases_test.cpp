@@ -157,6 +157,25 @@ TEST_CASE("coordinator: prints ignored stragglers to standard error [A9]", "[coo
   CHECK(said.find("returned\n") > told);
 }
 
+TEST_CASE("coordinator: prints stragglers and the first error while it waits for them",
+          "[coordination]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sim::run([]() -> task<> {
+      coordinator c({.name = "c"});
+      c.spawn(report_after(0ms, std::make_exception_ptr(std::runtime_error("disk full")), c));
+      c.spawn(deaf(), "t2");
+      const joined j = co_await join(c, {.grace = 1s, .wait_for_stragglers = true});
+      if (j.what == "disk full" && j.after == 10s) std::fputs("thrown at the end\n", stderr);
+      std::abort();
+    }());
+  });
+  CHECK(said.find("coordinator 'c': tasks or threads still running") != said.npos);
+  CHECK(said.find("t2") != said.npos);
+  CHECK(said.find("leat: coordinator 'c': first error, which join() will throw: disk full\n") !=
+        said.npos);
+  CHECK(said.find("thrown at the end") != said.npos);
+}
+
 LEAT_TEST("coordinator: throws the first error [A10]", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));

@@ -38,8 +38,8 @@ struct join_options {
   /// before the coordinator is destroyed.
   bool ignore_live_threads = false;
   /// If true, join() does not throw when the grace period ends. It prints each straggler, with the
-  /// place and the object of its wait, to standard error. It keeps waiting until all have finished,
-  /// and then throws.
+  /// place and the object of its wait, and the first error, to standard error. It keeps waiting
+  /// until all have finished, and then throws.
   bool wait_for_stragglers = false;
 };
 
@@ -299,6 +299,7 @@ class coordinator final : public task_scope {
   void thread_ended(std::exception_ptr error) noexcept;
   void add_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
   void report_unread_errors() noexcept;
+  void print_error(const char* what, const std::exception_ptr& error) const noexcept;
   [[nodiscard]] std::exception_ptr find_stragglers(const join_options& options) const;
   void finish_join(std::exception_ptr late);
 
