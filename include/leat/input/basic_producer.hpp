@@ -39,7 +39,7 @@ struct producer_options {
 
 namespace detail {
 
-// How many rows wait for room at a time: in memory a second time.
+// How many rows a push adds at most. They are in memory twice while they wait for free capacity.
 [[nodiscard]] inline std::size_t push_chunk_size(std::size_t capacity) noexcept {
   return std::min<std::size_t>(capacity, 64);
 }

@@ -64,7 +64,7 @@ class directory_lock {
   std::string directory_;
   std::string lock_filename_;
   file file_;
-  std::string content_;  // what the file says; empty: there was no room for it
+  std::string content_;  // of the lock file; empty if the disk was full
 };
 
 }  // namespace leat
