@@ -1,5 +1,5 @@
-// The n-th allocation fails, for every n until a run is not reached by it: each run ends, with
-// std::bad_alloc or well, and leaves nothing behind.
+// Runs each program with its n-th allocation failing, for every n until the program makes fewer
+// than n allocations. Each run ends normally or with std::bad_alloc, and leaks nothing.
 
 #include <algorithm>
 #include <atomic>
@@ -80,8 +80,9 @@ void* aligned(std::size_t alignment, std::size_t size) noexcept {
   return p;
 }
 
-// In front of the memory, at the end of as much as it is aligned to, stands how much was asked for:
-// of what it gave malloc may say more, that nobody touches.
+// The requested size is stored directly before the returned memory, at the end of a prefix as large
+// as the alignment. malloc may report a usable size above the requested one, and nothing uses that
+// rest.
 using header = std::ptrdiff_t;
 constexpr std::size_t usual_alignment = 16;
 
@@ -112,7 +113,7 @@ std::size_t at_least_usual(std::align_val_t a) noexcept {
 
 }  // namespace counted_heap
 
-// Asio's handlers come from here.
+// Asio allocates its handlers with this function.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   return counted_heap::aligned(alignment, size);
 }
@@ -205,7 +206,7 @@ TEST_CASE("allocation: a queue between two tasks", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(queue_program()); });
 }
 
-// One run that fails, one that is stopped, one that ends; with operations of their own that close.
+// Runs three operations with close operations of their own: one fails, one is stopped and one ends.
 task<> runner_program() {
   leat::fifo_queue<int> q(2, "a queue with a name that is not short");
   leat::queue_runner_options options;
@@ -226,7 +227,8 @@ task<> runner_program() {
   try {
     const leat::queue_runner_handle handle = runner.start(group);
     co_await handle.wait_for_first_enqueue();
-    // Some only: where the second operation has failed the first one goes on for ever.
+    // At most 20 elements: if the second operation has failed, the first one continues
+    // indefinitely.
     for (int i = 0; i < 20 && left > 0; ++i) {
       const auto item = co_await q.pop();
       if (!item) break;
@@ -321,7 +323,7 @@ leat::tensor_tuple element_of(std::int64_t count) {
   return leat::tensor_tuple(leat::tensor(leat::dtype::int32, {count}));
 }
 
-// A batch for which there is no memory is in the queue again, in order.
+// If there is no memory for a batch, its elements return to the queue in their order.
 task<> padding_program(bool tried) {
   leat::element_spec spec({{.type = leat::dtype::int32, .shape = {leat::unknown_dimension}}});
   leat::padding_fifo_queue q(4, spec, "a queue with a name that is not short");
@@ -351,8 +353,8 @@ TEST_CASE("allocation: a queue with padding", "[faults]") {
   }
 }
 
-// Elements of which no batch could be made are there for the next try; what hands a batch on leaves
-// nothing behind.
+// If a batch cannot be made, its elements stay for the next attempt. A batch that is handed over
+// leaves no memory allocated.
 task<> batching_program() {
   leat::batch_spec spec({{.type = leat::dtype::int32, .shape = {}},
                          {.type = leat::dtype::boolean, .shape = {2}, .sparse = true}});
@@ -401,7 +403,8 @@ task<bool> read_next(leat::fifo_queue<std::string>& names,
   co_return true;
 }
 
-// The whole way, small: files, names, a reader, a shuffle queue, batches, a coordinator.
+// A small complete input pipeline: files, file names, a reader, a shuffle queue, batches and a
+// coordinator.
 task<> pipeline_program(std::string directory) {
   std::vector<std::string> pattern(1, directory + "/*.txt");
   auto paths = co_await leat::match_files(std::move(pattern));
@@ -425,7 +428,7 @@ task<> pipeline_program(std::string directory) {
       co_await coord.join();
       joined = true;
     } catch (const std::bad_alloc&) {
-      // Either what befell a task, or there was no memory to begin with the join.
+      // join() throws either the error of a task or std::bad_alloc because it could not start.
       joined = coord.live_tasks() == 0;
       error = std::current_exception();
     }
@@ -440,7 +443,8 @@ TEST_CASE("allocation: a pipeline", "[faults]") {
   fail_each_allocation([&] { leat::sync_wait(pipeline_program(dir / ".")); });
 }
 
-// A pipeline that is watched has one more stage when it runs; what it gave is to be had again.
+// A monitored pipeline has an additional stage while it runs. An element that this stage has read
+// must remain available after a failure.
 task<> watched_program(std::string pattern) {
   auto p = leat::read_files<leat::line_reader>({.files = {std::move(pattern)}},
                                                {.patience = std::chrono::hours(1)})

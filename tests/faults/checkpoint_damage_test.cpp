@@ -1,8 +1,8 @@
-// Every byte at which a checkpoint or the state file of a directory can be cut, every bit that can
-// be wrong. A damaged checkpoint is refused before any value has changed, and the one before it is
-// taken. A state file has no checksum, since anybody may edit it: a damaged one is refused, or one
-// of its texts and numbers is another; whatever it says, what is restored is a checkpoint as it was
-// saved.
+// Cuts a checkpoint and the state file of a directory at every byte, and flips every bit of both.
+// The saver refuses a damaged checkpoint before it changes any value, and restores the previous
+// checkpoint. A state file has no checksum, because users may edit it. The saver either refuses a
+// damaged state file, or reads one with another text or number. In both cases it restores only a
+// checkpoint as it was saved.
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ using leat_test::outcome;
 using namespace leat_test::damaged;
 using names = std::vector<std::string>;
 
-// What a program has of each kind: a value, a list, a text, and what saves itself.
+// One variable of each kind: a value, a list, a text and an object that saves itself.
 struct program {
   explicit program(std::size_t bytes) : weights(bytes / sizeof(float)), what("damage") {
     what.add("step", step);
@@ -93,7 +93,7 @@ task<std::string> save(saver& s, program& p, std::int64_t step) {
 
 constexpr std::int64_t none = 77;  // what the values are that nothing was restored to
 
-// The checkpoint of step 2 is damaged.
+// Damages the checkpoint of step 2.
 task<std::string> problem_of(saver& s, program& p, std::string path, std::size_t at) {
   p.set(none);
   const outcome o = co_await leat_test::outcome_of(s.restore(path));
@@ -166,7 +166,7 @@ std::size_t differences(const std::vector<T>& a, const std::vector<T>& b) {
   return count;
 }
 
-// How many texts and numbers of two states differ.
+// Returns the number of texts and numbers that differ between two states.
 std::size_t differences(const checkpoint_state& a, const checkpoint_state& b) {
   return (a.model_checkpoint_path == b.model_checkpoint_path ? 0U : 1U) +
          differences(a.all_model_checkpoint_paths, b.all_model_checkpoint_paths) +
@@ -181,7 +181,8 @@ bool begins(const std::vector<T>& whole, const std::vector<T>& part, std::size_t
                     whole.begin());
 }
 
-// Whether one was cut off: only its last number may be another.
+// Returns true if `part` is `whole` cut off at some byte. Only the last number of `part` may
+// differ.
 bool begins(const checkpoint_state& whole, const checkpoint_state& part) {
   const auto& times = part.all_model_checkpoint_timestamps;
   return (part.model_checkpoint_path.empty() ||
@@ -218,7 +219,7 @@ TEST_CASE("damage: a corrupt or truncated state file has at most one other text"
   }
 }
 
-// What a new saver makes of the directory, whatever its state file says.
+// Checks the checkpoint that a new saver restores from the directory, regardless of the state file.
 task<std::string> problem_of_state(std::string directory) {
   program p(40);
   p.set(none);

@@ -1,5 +1,6 @@
-// Completions through Asio need no memory but what their operation took when it began: where there
-// is none, the initiation throws and nothing has happened, and what has begun is delivered.
+// A completion through Asio needs only the memory that its operation allocated at the start. If
+// that allocation fails, the initiating function throws and changes nothing. An operation that has
+// started always delivers its completion.
 
 #include <atomic>
 #include <cstddef>
@@ -27,7 +28,7 @@ namespace completion_memory_test {
 
 using leat_test::until_failure;
 
-// With the n-th allocation failing, for every n until it is not reached.
+// Runs with the n-th allocation failing, for every n until fewer than n allocations are made.
 template <class Executor>
 void push_without_memory(leat::fifo_queue<int>& q, const Executor& executor,
                          std::atomic<int>& calls) {
@@ -65,7 +66,7 @@ void pop_without_memory(leat::fifo_queue<int>& q, const Executor& executor,
   CHECK(q.size() == 0);
 }
 
-// Both, and that both handlers are called once all that was posted has run.
+// Checks a push and a pop, and that `run` calls both handlers after it has run all posted work.
 template <class Executor, class Run>
 void check(const Executor& executor, Run run) {
   std::atomic<int> calls = 0;
@@ -77,7 +78,7 @@ void check(const Executor& executor, Run run) {
   CHECK(calls == 2);
 }
 
-// What a thread needs to begin it has by then.
+// A thread that runs a handler has made all allocations of its start.
 void wait_until_running(asio::thread_pool& pool) {
   std::promise<void> running;
   asio::post(pool, [&running] { running.set_value(); });
@@ -115,8 +116,9 @@ TEST_CASE("async_push: a completion on an any_io_executor needs no memory of its
   check_in_context([](const auto& executor) { return any(asio::make_strand(executor)); });
 }
 
-// Asio's work guard, which an operation has from its beginning, allocates for an any_io_executor of
-// a thread pool, in a function that is noexcept: so this is about completions only.
+// The work guard of an operation allocates in a noexcept function if its executor is an
+// any_io_executor of a thread pool. An operation holds that guard from its start, so this test
+// covers completions only.
 TEST_CASE("async_pop: a completion on an any_io_executor of a pool needs no memory", "[faults]") {
   std::atomic<int> calls = 0;
   leat::fifo_queue<int> one(1);
@@ -129,7 +131,7 @@ TEST_CASE("async_pop: a completion on an any_io_executor of a pool needs no memo
   CHECK(calls == 2);
 }
 
-// Spoils what is given back to it.
+// Overwrites memory before it is deallocated.
 template <class T>
 struct spoiling_allocator {
   using value_type = T;
@@ -145,7 +147,7 @@ struct spoiling_allocator {
   friend bool operator==(const spoiling_allocator&, const spoiling_allocator&) = default;
 };
 
-// Where nothing runs.
+// Starts two operations whose completions never run.
 template <class Executor>
 void complete_two(leat::fifo_queue<int>& q, const Executor& executor,
                   const std::shared_ptr<int>& mark) {
@@ -176,7 +178,7 @@ void check_destroyed(MakeExecutor make) {
   CHECK(*mark == 0);
 }
 
-// Of a strand its own part goes before what stands in the queue of the executor below it.
+// A strand destroys its own queue before the queue of its underlying executor is destroyed.
 TEST_CASE("async_push: a completion that never runs is destroyed with its context", "[faults]") {
   using any = asio::any_io_executor;
   check_destroyed([](const auto& executor) { return executor; });

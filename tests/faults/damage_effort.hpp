@@ -1,7 +1,7 @@
 #pragma once
 
-// How large the damaged files are, and how many of their places are tried; `./dev campaign damage`
-// sets LEAT_DAMAGE_SIZE=1048576, and is told of both.
+// The size of the damaged files and the number of damaged places. `./dev campaign damage` sets
+// LEAT_DAMAGE_SIZE=1048576 and prints both.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace leat_test::damaged {
 
 inline bool in_campaign() { return std::getenv("LEAT_DAMAGE_SIZE") != nullptr; }
 
-/// Of a large file, bytes.
+/// Size of a large file in bytes.
 inline std::size_t sample_size() {
   return static_cast<std::size_t>(from_environment("LEAT_DAMAGE_SIZE", 64 * 1024));
 }
 
-/// Each n-th place is tried, so that no more than `most` bytes are read in all, by default those of
-/// a second or two and in a campaign LEAT_DAMAGE_GIB, 64; odd, so that of each byte in turn another
-/// bit is.
+/// Returns a stride over the places such that a test reads at most `most` bytes in total. By
+/// default a test reads as much as takes a second or two; in a campaign, LEAT_DAMAGE_GIB (default:
+/// 64) sets the limit. The stride is odd, so consecutive places flip different bits of a byte.
 inline std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
   const std::uint64_t usual = std::uint64_t{1} << (slow_build ? 22 : 26);
   const std::uint64_t gib = from_environment("LEAT_DAMAGE_GIB", 64);
@@ -30,7 +30,7 @@ inline std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
   return static_cast<std::size_t>(std::uint64_t{places} * bytes_a_place / most) | 1U;
 }
 
-/// Says in a campaign what is tried.
+/// Prints the damaged places if a campaign runs.
 inline void tell(std::string_view what, std::size_t size, std::size_t bits, std::size_t cuts) {
   if (!in_campaign()) return;
   std::printf("%.*s, %zu bytes: one of %zu bits, one of %zu cuts\n", static_cast<int>(what.size()),

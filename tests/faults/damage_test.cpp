@@ -1,6 +1,6 @@
-// Every byte at which a TFRecord file can be cut, every bit that can be wrong: the records before
-// the damage come, none comes that was not written. The sample has 64 KiB; `./dev campaign
-// damage` sets LEAT_DAMAGE_SIZE=1048576. What readers make of it: large_damage_test.
+// Cuts a TFRecord file at every byte and flips every bit. The scan returns the records before the
+// damage, and never returns a record that was not written. The sample has 64 KiB; `./dev campaign
+// damage` sets LEAT_DAMAGE_SIZE=1048576. large_damage_test covers the readers.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace damage_test {
 
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
 
-// Some of the places, where each takes long.
+// Tests a part of the places if each takes long.
 constexpr std::size_t stride = leat_test::slow_build ? 61 : 1;
 
 struct sample {
@@ -42,7 +42,7 @@ sample make_sample() {
   return s;
 }
 
-// How many records end at or before `at`.
+// Returns the number of records that end at or before `at`.
 std::size_t whole_before(const sample& s, std::size_t at) {
   return static_cast<std::size_t>(std::upper_bound(s.ends.begin(), s.ends.end(), at) -
                                   s.ends.begin());
@@ -78,13 +78,13 @@ TEST_CASE("damage: detects any flipped bit in a TFRecord file and delivers no wr
   sample s = make_sample();
   std::vector<leat::byte_view> found;
   const std::vector<std::byte> original = s.bytes;
-  // The views stand for the original: the damage is done to a copy.
+  // The views refer to the original, so the loop damages a copy.
   std::vector<std::byte> damaged = original;
   for (std::size_t bit = 0; bit < original.size() * 8; bit += stride) {
     const std::size_t at = bit / 8;
     damaged[at] ^= static_cast<std::byte>(1U << (bit % 8));
     found.clear();
-    // From the record before the damage on: what lies further ahead is not touched.
+    // Scans from the record before the damage, because the damage cannot change earlier records.
     const std::size_t first = whole_before(s, at);
     const std::size_t from = first == 0 ? 0 : s.ends[first - 1];
     const auto result =

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of each format, plain and compressed, that are damaged: how they are made, and what stands
-// in the bytes of one by its definition.
+// Makes and damages files of each format, plain and compressed, and reads their bytes by the
+// definition of the format.
 
 #include <algorithm>
 #include <stdexcept>
@@ -27,8 +27,8 @@
 
 namespace leat_test::damaged {
 
-// Each format: its reader, a sample, small or of a size, and what stands in the bytes of a file by
-// its definition, from its beginning or from a record on.
+// Each format has a reader, a sample of a small or a given size, and a function that reads the
+// bytes of a file by the definition, from the first record or a later one.
 
 struct tfrecords {
   using reader = leat::tfrecord_reader;
@@ -100,11 +100,12 @@ struct whole_files {
   }
 };
 
-// The same of a compressed file, and that no damage is taken for a whole one.
+// Like Format::read(), but for compressed bytes. Throws std::logic_error if damaged bytes inflate
+// without an error to a text other than `plain`.
 template <class Format>
 read_outcome read_by_definition(leat::compression format, const std::string& bytes,
                                 const std::string& plain) {
-  // A file of 0 bytes is empty under every setting.
+  // A file of 0 bytes is empty with every compression.
   if (format == leat::compression::none || bytes.empty()) return Format::read(bytes, true);
   const inflated all = inflate_all(format, bytes, SIZE_MAX, 256 << 10);
   const bool whole = all.result.status == leat::inflate_status::complete;
@@ -119,7 +120,7 @@ leat::task<read_outcome> read_with_reader(std::string path, leat::compression fo
   return read_outcome_of<typename Format::reader>(std::move(path), options);
 }
 
-// A file that is changed in place.
+// A file that tests change in place.
 class sample_file {
  public:
   sample_file(const std::string& path, std::string content)

@@ -1,6 +1,6 @@
-// Every byte at which a file of events can be cut, every bit that can be wrong: the events before
-// the damage come, and behind it those that are right where that is wanted; none comes that was not
-// written, and no damage is unseen.
+// Cuts a file of events at every byte and flips every bit. The reader returns the events before the
+// damage and, if the caller asks for them, the intact events after it. It never returns an event
+// that was not written, and it reports every damage.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct sample {
   std::string bytes;
 };
 
-// Of a run that goes on after a crash: what comes behind its second beginning takes back steps.
+// Events of a run that continues after a crash: its second session repeats steps of the first one.
 sample events_of(std::size_t bytes) {
   leat::random_engine random(11);
   sample s;
@@ -67,7 +67,7 @@ sample events_of(std::size_t bytes) {
   return s;
 }
 
-// What the events [0, left_out) and (left_out, count) come to.
+// Returns the series of the events [0, left_out) and (left_out, count).
 event_series series_of(const sample& s, std::size_t left_out, std::size_t count) {
   leat::event_accumulator collector;
   for (std::size_t i = 0; i < count; ++i) {
@@ -129,7 +129,7 @@ void check(std::size_t size, bool each) {
   const temp_dir dir;
   const sample s = events_of(size);
   sample_file f(dir / "events.out.tfevents.1", s.bytes);
-  // In a slow build each third bit: of each byte in turn others.
+  // A slow build flips every third bit, so consecutive bytes have different bits flipped.
   const std::size_t bits =
       each ? (leat_test::slow_build ? 3 : 1) : stride_for(s.bytes.size() * 8, 4 * s.bytes.size());
   const std::size_t cuts = each ? 1 : stride_for(s.bytes.size(), s.bytes.size());

@@ -10,7 +10,7 @@
 
 namespace leat_test {
 
-/// The allocations of this program: operator new is its own, see allocation_test.cpp.
+/// Counts the allocations of this program, which replaces operator new (see allocation_test.cpp).
 extern std::atomic<std::ptrdiff_t> until_failure;  ///< that succeed before; below 0: all do
 extern std::atomic<std::ptrdiff_t> failures;       ///< in a row, from that one; set behind it
 extern std::atomic<std::ptrdiff_t> alive;
@@ -18,7 +18,7 @@ extern std::atomic<std::ptrdiff_t> made;
 extern std::atomic<std::ptrdiff_t> alive_bytes;  ///< that were asked for
 extern std::atomic<std::ptrdiff_t> most_bytes;   ///< that were alive at a time
 
-/// How a run ended.
+/// The result of a run.
 enum class end { well, out_of_memory };
 
 template <class Run>
@@ -31,12 +31,13 @@ end run_once(Run run, bool& reached) {
   }
   reached = until_failure.exchange(-1) < 0;
   if (!error) return end::well;
-  // Asio passes its own on as std::bad_alloc too; a code may stand for it.
+  // Asio translates its own allocation errors to std::bad_alloc too. A code may replace the
+  // exception.
   if (leat::to_error_code(error) == leat::errc::resource_exhausted) return end::out_of_memory;
   std::rethrow_exception(error);
 }
 
-/// Runs with the n-th allocation failing, n from 1 until it is not reached.
+/// Runs with the n-th allocation failing, from n = 1 until fewer than n allocations are made.
 template <class Run>
 void fail_each_allocation(Run run) {
   bool reached = false;

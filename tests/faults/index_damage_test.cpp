@@ -1,6 +1,6 @@
-// Every byte at which an index file of a TFRecord file can be cut, every bit that can be wrong: it
-// is refused, and no place comes out of it. Where the checksums of what is damaged are put right it
-// is refused too, or what comes out is an index, of records that fill a file.
+// Cuts the index file of a TFRecord file at every byte and flips every bit. Decoding refuses each
+// such file and returns no offset. With corrected checksums, decoding either refuses a damaged file
+// or returns an index whose records fill a file.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ using leat_test::contains;
 using leat_test::outcome;
 using namespace leat_test::damaged;
 
-// Records of these sizes need nine bits of a difference each, and the index about as many bytes.
+// With records of these sizes, a difference takes nine bits, and the index has about `bytes` bytes.
 tfrecord_index index_of(std::size_t bytes) {
   leat::random_engine random(7);
   leat::tfrecord_index_builder builder;
@@ -41,7 +41,7 @@ tfrecord_index index_of(std::size_t bytes) {
   return std::move(builder).finish(fingerprint);
 }
 
-// Nothing when it is refused, as damaged or as what it is not.
+// Returns std::nullopt if decoding refuses the bytes as damaged or as another kind of file.
 std::optional<tfrecord_index> decoded(leat::byte_view bytes) {
   try {
     return tfrecord_index::decode(bytes);
@@ -61,7 +61,7 @@ TEST_CASE("damage: an index file with any bit wrong, or cut at any byte, is refu
   const tfrecord_index index = index_of(sample_size());
   std::vector<std::byte> bytes = index.encode();
   CHECK(bytes.size() > sample_size() / 2);
-  // A checksum is quick: all places, of a megabyte too.
+  // A checksum is fast, so all places are tested, even in a megabyte.
   const std::size_t stride = leat_test::slow_build ? 61 : 1;
   tell("tfrecord_index", bytes.size(), stride, stride);
   for (std::size_t bit = 0; bit < bytes.size() * 8; bit += stride) {
@@ -77,7 +77,7 @@ TEST_CASE("damage: an index file with any bit wrong, or cut at any byte, is refu
   CHECK_FALSE(decoded(bytes));
 }
 
-// Whether these are places of records that fill a file, from its first byte to its last.
+// Returns true if the records of the index fill a file from its first byte to its last.
 bool fills_a_file(const tfrecord_index& index) {
   std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < index.size(); ++i) {

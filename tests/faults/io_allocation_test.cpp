@@ -1,4 +1,4 @@
-// The n-th allocation fails while files are read and written.
+// Reads and writes files with the n-th allocation failing.
 
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,7 @@ TEST_CASE("allocation: a file is written and read", "[faults]") {
   fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
 }
 
-// Goes on after each failure: all records come.
+// Continues after each failure and reads all records.
 task<> shuffled_program(std::vector<std::string> paths) {
   leat::indexed_reader_options options;
   options.num_epochs = 2;
@@ -83,7 +83,7 @@ TEST_CASE("allocation: an indexed_reader loses no record", "[faults]") {
   fail_each_allocation([&] { leat::sync_wait(shuffled_program(paths)); });
 }
 
-// As many as there is memory for, again and again: each of them comes once.
+// Reads until the end and retries after each failure. Each record arrives exactly once.
 task<> queue_program(std::string path, std::uint64_t& records) {
   leat::fifo_queue<std::string> names(1);
   co_await names.push(path);
@@ -124,7 +124,7 @@ TEST_CASE("allocation: read_up_to of a queue_reader loses no record", "[faults]"
   });
 }
 
-// Records far longer than a chunk; the reader goes on where it had no memory.
+// Reads records far longer than a chunk. The reader continues after a failed allocation.
 task<> read_long_records(std::string path, std::size_t& records) {
   auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 1000}});
   leat::record_batch batch;
@@ -138,7 +138,8 @@ task<> read_long_records(std::string path, std::size_t& records) {
     for (const leat::byte_view record : batch) {
       const auto letter = static_cast<char>('a' + records);
       const std::string_view text = leat::as_text(record);
-      // All are equal where each is the one before; in a slow build that takes a loop far longer.
+      // All letters are equal if each equals the previous one. A loop takes far longer in a slow
+      // build.
       const bool whole = text.size() == 60'000 && text.front() == letter &&
                          text.substr(1) == text.substr(0, text.size() - 1);
       if (!whole) FAIL("another record " << records);
@@ -199,7 +200,7 @@ task<> append_program(std::string path) {
   co_await appender.close();
 }
 
-// Files that a writer has for itself.
+// Returns the number of temporary files of a writer.
 std::size_t unfinished_files(const temp_dir& dir) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {

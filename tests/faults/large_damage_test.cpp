@@ -1,10 +1,10 @@
-// What reader_damage_test does, in files of 64 KiB; `./dev campaign damage` sets
-// LEAT_DAMAGE_SIZE=1048576 and tells how many places of each are tried.
+// Like reader_damage_test, but with files of 64 KiB. `./dev campaign damage` sets
+// LEAT_DAMAGE_SIZE=1048576 and prints the number of tested places.
 //
-// Of a plain file only the neighbourhood of the damage is read again: a reader that begins some
-// records before it gives what the definition finds there. What can only be read from its
-// beginning, compressed files and those that are one record, takes as long for each place as it has
-// bytes: of their places each n-th is tried, of each byte in turn another bit.
+// The test rereads a plain file only around the damage: a reader that starts some records before it
+// returns the records that the definition finds there. Compressed files and files of one record are
+// readable only from their beginning, so each place costs a pass over the file. The test takes
+// every n-th place of them and flips different bits of consecutive bytes.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,14 +37,15 @@ std::string what_is_read(compression format) {
 
 constexpr std::size_t chunk_size = 4096;
 
-// A part of a file that begins and ends with a record.
+// A part of a file that starts at a record and ends after one.
 struct part {
   std::size_t from = 0;
   std::uint64_t index = 0;  // of the first record
   std::size_t end = 0;
 };
 
-// Three records and more before and behind a byte, of a file that has `size` bytes by now.
+// Returns the part with at least three records before and after the byte `at`. The file now has
+// `size` bytes.
 part around(const outcome& whole, std::size_t at, std::size_t size) {
   const auto& offsets = whole.offsets;
   const auto behind = std::upper_bound(offsets.begin(), offsets.end(), at) - offsets.begin();
@@ -75,7 +76,7 @@ outcome read_by_definition(std::string_view bytes, const part& p) {
   return o;
 }
 
-// As many records as there should be, or all up to the end or an error.
+// Reads `count` records, or if `all`, until the end or an error.
 template <class Format>
 task<outcome> read_with_reader(std::string path, part p, std::size_t count, bool all) {
   auto options = Format::options();

@@ -1,5 +1,5 @@
-// Files that ask for more than there is: lengths that somebody wrote, data that was compressed a
-// thousand times. An error that says what the limit is, and no memory for what cannot come.
+// Crafted files that demand more memory than exists: false lengths, and data that inflates to a
+// thousand times its size. The error states the limit, and no memory is allocated for missing data.
 
 #include <cstdint>
 #include <filesystem>
@@ -48,7 +48,7 @@ std::size_t peak_memory() {
   return static_cast<std::size_t>(u.ru_maxrss) << 10;
 }
 
-// What a child says that does this, which must not need so many bytes of memory for it.
+// Returns the output of a child process that runs `f` with at most `memory` more bytes of memory.
 template <class Function>
 std::string said_within(std::uint64_t memory, Function f) {
   return leat_test::run_in_child([&] {
@@ -66,7 +66,7 @@ std::string said_within(std::uint64_t memory, Function f) {
   });
 }
 
-// Reads a file to its end, or so many batches.
+// Reads a file to its end, or at most `batches` batches.
 template <class Reader>
 void read_some(const std::string& path, const typename Reader::options_type& options,
                std::uint64_t batches) {
@@ -77,7 +77,7 @@ void read_some(const std::string& path, const typename Reader::options_type& opt
   }(path, options, batches));
 }
 
-// What a reader says about a file, at its end or after so many batches.
+// Returns the message of a reader that reads a file to its end, or at most `batches` batches.
 template <class Reader>
 std::string said_of(const std::string& path, typename Reader::options_type options = {},
                     std::uint64_t memory = 64 * mebibyte, std::uint64_t batches = UINT64_MAX) {
@@ -91,7 +91,7 @@ std::string said_of(const std::string& path, typename Reader::options_type optio
   return said;
 }
 
-// A record of zeros, of which none is on the device, and what is no record behind it.
+// Writes a sparse record of zeros, followed by bytes that are not a record.
 void write_zeros(const std::string& path, std::uint64_t length) {
   const std::string zeros(mebibyte, '\0');
   std::uint32_t crc = leat::crc32c({});
@@ -105,7 +105,8 @@ void write_zeros(const std::string& path, std::uint64_t length) {
   std::ofstream(path, std::ios::app) << footer << "damage";
 }
 
-// `beginning` and 10 GiB of zeros behind it, in 10 MiB. Nobody gets to the trailer.
+// Returns `beginning` followed by 10 GiB of zeros, compressed to 10 MiB. No test reads as far as
+// the trailer.
 std::string bomb(std::string_view beginning) {
   leat_test::zlib_deflater deflater({.level = 9});
   const std::string zeros(std::size_t{1} << 20, '\0');
@@ -129,7 +130,8 @@ TEST_CASE("limits: refuses a record of 4 EiB without allocating memory", "[fault
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(file));
   const auto gzip_options = compressed(leat::tfrecord_reader_options{});
   constexpr std::uint64_t little = 32 * mebibyte;
-  // Beyond the end of a plain file, whose size is known, and of a stream, whose size is not.
+  // Tests a length beyond the end of a plain file, whose size is known, and beyond the end of a
+  // stream, whose size is not.
   CHECK(contains(said_of<leat::tfrecord_reader>(plain, {}, little), "truncated after 1012 of"));
   CHECK(contains(said_of<leat::tfrecord_reader>(gzip, gzip_options, little),
                  "record 0 at offset 0: length of 4611686018427387904 bytes is above "
@@ -140,7 +142,7 @@ TEST_CASE("limits: refuses a record of 4 EiB without allocating memory", "[fault
                  "truncated after 1012 of"));
 }
 
-// As in a container: who believed a length would be told that there is no memory.
+// As in a container, where a reader that trusted a length would fail with an allocation error.
 TEST_CASE("limits: crafted headers give the same errors in 512 MiB of address space", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
@@ -162,14 +164,14 @@ TEST_CASE("limits: crafted headers give the same errors in 512 MiB of address sp
       const bool fits = length <= gibibyte || (any && length < UINT64_MAX);
       const char* const expected = fits ? "truncated after 1012 of" : "is above";
       CAPTURE(length, any);
-      // The size of a plain file is known: a length beyond its end is corruption.
+      // The size of a plain file is known, so a length beyond its end is corruption.
       CHECK_THAT(said(path, compression::none), Catch::Contains("truncated after 1012 of"));
       CHECK_THAT(said(gzip, compression::gzip), Catch::Contains(expected));
     }
   }
 }
 
-// It ends never, and no limit is reached by chance.
+// The file never ends, so only the limits of a reader stop it.
 TEST_CASE("limits: /dev/zero is read within the limits of each reader", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const std::string zeros = "/dev/zero";
@@ -186,7 +188,7 @@ TEST_CASE("limits: /dev/zero is read within the limits of each reader", "[faults
       contains(said_of<leat::line_reader>(zeros, compressed(leat::line_reader_options{})), zeros));
 }
 
-// Where a directory of many files takes no time: in memory, if there is such a place.
+// A directory of many files is created in memory if possible, because that is fast.
 std::filesystem::path place_of_many() {
   const char* const memory = "/dev/shm";
   return ::access(memory, W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
@@ -206,7 +208,7 @@ TEST_CASE("limits: a directory of 100,000 files is matched in little memory", "[
   };
   CHECK(said_within(64 * mebibyte, [&] { return count("*") + ", " + count("*7.txt"); }) ==
         "100000, 10000");
-  // One that could go on at each letter.
+  // A pattern that a backtracking matcher could continue at each letter.
   CHECK(said_within(64 * mebibyte, [&] { return count("*t*t*t*t*t*t*t*t*t*t*t*t*t*x"); }) == "0");
 }
 
@@ -264,7 +266,7 @@ TEST_CASE("limits: a long record of an uncompressed file needs its length and so
   }
 }
 
-// Whoever lifts the ratio still has the limit of the size.
+// A reader without a limit of the ratio still enforces the limit of the size.
 TEST_CASE("limits: max_output stops a bomb within the ratio without allocating memory",
           "[faults]") {
   CHECK(leat::inflate_options{}.max_output == std::uint64_t{1} << 40);

@@ -1,5 +1,5 @@
-// What a pipeline takes stays within what follows from its options, the formula of
-// docs/pipeline_tuning.md, and 5 % more: counted allocation by allocation.
+// The memory of a pipeline stays within the bound that follows from its options by the formula of
+// docs/pipeline_tuning.md, plus 5 %. The test counts every allocation.
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t chunk_headroom = 128 * kibibyte;
 constexpr std::size_t huge_page = 2048 * kibibyte;
 
-// The options that memory depends on. `record` is the size of the largest, as it lies in the file.
+// The options that the memory depends on. `record` is the size of the largest record in the file.
 struct configuration {
   std::size_t record = 0;
   std::size_t capacity = 0;
@@ -92,8 +92,8 @@ std::size_t budget_of(const configuration& c) {
 
 constexpr int files = 4;
 
-// So many Examples in all that the buffer is filled, and turned over, in each epoch. Gives the size
-// of the largest.
+// Writes enough Examples that the buffer fills, and is replaced, in each epoch. Returns the size of
+// the largest one.
 task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
   leat::random_engine random(1);
   const std::size_t count = (2 * c.capacity + 40 * c.batch) / files;
@@ -118,7 +118,8 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
   co_return largest;
 }
 
-// Reads all, and lets the stages before run ahead as far as they may. Gives the number of records.
+// Reads all batches and lets the earlier stages run ahead as far as they can. Returns the number of
+// records.
 template <class Pipeline>
 task<std::size_t> consume(Pipeline& batches) {
   std::size_t records = 0;
@@ -131,7 +132,7 @@ task<std::size_t> consume(Pipeline& batches) {
   co_return records;
 }
 
-// The most bytes that are alive at a time, above those that were before.
+// Returns the peak of the allocated bytes, minus the bytes allocated before.
 std::size_t peak_of(const temp_dir& dir, const configuration& c) {
   const leat::runtime rt({.threads = 2});
   const std::ptrdiff_t before = alive_bytes;
@@ -216,7 +217,7 @@ TEST_CASE("memory: a pipeline of compressed files stays within its budget", "[fa
   }
 }
 
-// Stages that might run far ahead, and of which each has to be held back.
+// Stages that could run far ahead, so each of them has to be limited.
 configuration running_ahead() {
   return {.record = 4000, .capacity = 500, .batch = 32, .workers = 8, .prefetch = 64};
 }
@@ -298,7 +299,7 @@ TEST_CASE("memory: a memory_budget keeps the order, and a stage that fits one bl
   };
   constexpr std::size_t readers = 6 * (4 * kibibyte + chunk_headroom);
   CHECK(leat::sync_wait(read(std::nullopt)) == text);
-  // As much as the stages need, and hardly any more.
+  // The stages need at least this budget, and hardly more.
   for (const std::size_t more : {std::size_t{300}, std::size_t{1000}}) {
     CHECK(leat::sync_wait(read(readers + more * kibibyte)) == text);
   }
@@ -360,7 +361,7 @@ TEST_CASE("pipeline: a filter that drops everything allocates no memory for it",
   CHECK(peak(1) < readers);
 }
 
-// All of one size, because a slot of a buffer keeps the memory of its largest element.
+// All elements have one size, because a slot of a buffer keeps the memory of its largest element.
 task<> write_labels(std::string path, int count) {
   constexpr std::int64_t three_bytes = 1'000'000;
   auto writer = co_await leat::tfrecord_writer::open(std::move(path));
@@ -415,7 +416,8 @@ std::ptrdiff_t allocations_of_elements(const std::string& path, std::size_t batc
   return after - before;
 }
 
-// Those that the last records of a larger file make: by then all is as large as it will be.
+// Counts the allocations for the last records of a larger file, when every buffer has its final
+// size.
 template <class AllocationsOf>
 double allocations_a_batch(AllocationsOf allocations_of, const temp_dir& dir,
                            std::size_t batch_size) {
@@ -443,8 +445,8 @@ void check_none_for_a_record(AllocationsOf allocations_of) {
 #endif
 }
 
-// For each batch 15: the rows, what the parser makes of them, the batch on its way. Sanitizers use
-// no frame of a coroutine again, and clang none where it does not optimise.
+// 15 allocations for each batch: the rows, the result of the parser and the transfer of the batch.
+// Sanitizers never reuse the frame of a coroutine, nor does clang without optimization.
 TEST_CASE("allocation: a pipeline allocates for each batch, not for each record", "[faults]") {
   check_none_for_a_record(allocations_of_batches);
 }

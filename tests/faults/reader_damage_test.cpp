@@ -1,6 +1,6 @@
-// Every byte at which a file can be cut, every bit that can be wrong, in each format, plain and
-// compressed: a reader gives what a slow one by the definition finds, in the same places, and says
-// where it ends. What has checksums gives no wrong record.
+// Cuts a file at every byte and flips every bit, in each format, plain and compressed. A reader
+// returns the records that a slow reader by the definition finds, at the same offsets, and reports
+// the end. A format with checksums never returns a wrong record.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ using namespace leat_test::damaged;
 using leat::task;
 using outcome = leat_test::read_outcome;
 
-// Some of the bits, where each takes long; of each byte in turn another one.
+// Flips a part of the bits if each takes long, and different bits of consecutive bytes.
 constexpr std::size_t stride = leat_test::slow_build ? 23 : 1;
 
 template <class Format>

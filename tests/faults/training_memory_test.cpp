@@ -1,5 +1,5 @@
-// What a training saves and tells while the n-th allocation fails: it ends with that error,
-// everything closed. The next session goes on from a whole checkpoint.
+// Trains, saves and reports while the n-th allocation fails. The training ends with that error and
+// closes everything. The next session resumes from an intact checkpoint.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ using leat::task;
 
 constexpr std::int64_t steps = 2;
 
-// Steps in one session, each saved; gives the last.
+// Trains in one session, saves each step and returns the last one.
 task<std::int64_t> train(std::string directory) {
   std::int64_t step = 0;
   std::int64_t sum = 0;
@@ -69,7 +69,7 @@ TEST_CASE("monitored_session: ends without memory, and the next session resumes"
   CHECK(failed > 10);
 }
 
-// In a thread of its own, which has no memory of earlier frames.
+// Runs `body` in a new thread, which has no cached coroutine frames.
 void in_new_thread(const std::function<void()>& body) {
   std::exception_ptr error;
   std::thread([&] {
@@ -89,7 +89,7 @@ task<> write_events(std::string directory) {
   co_await leat::with_event_writer(std::move(directory), body);
 }
 
-// Of the writer above; a file is made with the first one.
+// Returns the number of events of the writer above. The first event creates the file.
 std::size_t events_in(const std::string& directory) {
   if (std::filesystem::is_empty(directory)) return 0;
   const leat::event_run run = leat::sync_wait(leat::read_events(directory));
@@ -127,7 +127,8 @@ void require_no_memory() {
   if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
 }
 
-// Adds and flushes whatever fails; there is memory again behind the first close that failed.
+// Adds and flushes regardless of failures. After the first close that fails, allocations succeed
+// again.
 task<> add_all(std::string directory, std::ptrdiff_t n, std::ptrdiff_t row, outcome& o) {
   leat::event_writer writer = co_await leat::event_writer::open(std::move(directory));
   leat_test::until_failure = n;

@@ -1,7 +1,7 @@
-// Asio's timer in Asio's coroutine, without leat: how such a program ends where the n-th allocation
-// fails. The initiation of an operation is called from a function that is noexcept
-// (asio/impl/awaitable.hpp, await_transform of a function), so one that throws, of whatever
-// operation, ends the process. That is why examples.py leaves out what is in such coroutines.
+// Runs Asio's timer in Asio's coroutine, without leat, while the n-th allocation fails. A noexcept
+// function (asio/impl/awaitable.hpp, await_transform of a function) calls the initiating function
+// of an operation. An exception from that function therefore ends the process, whichever operation
+// throws it. For that reason examples.py excludes operations in such coroutines.
 
 #include <chrono>
 #include <exception>
@@ -21,7 +21,8 @@ asio::awaitable<void> wait() {
 
 }  // namespace
 
-// Whatever can be caught is 1; so all else has ended the process from within.
+// main() returns 1 for everything that can be caught, so any other status ended the process from
+// within.
 int main() {
   try {
     std::exception_ptr error;

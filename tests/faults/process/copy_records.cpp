@@ -1,5 +1,6 @@
-// A job that may be killed at any time: copies the records of TFRecord files to new ones, so many
-// to each, and notes every finished file in a log. Started again it goes on behind the last note.
+// A job that may be killed at any time. It copies the records of TFRecord files to new files with a
+// fixed number of records, and logs every finished file. After a restart it continues after the
+// last log entry.
 //
 //     copy_records IN_DIRECTORY OUT_DIRECTORY RECORDS_PER_FILE
 
@@ -24,7 +25,7 @@ namespace {
 
 using leat::task;
 
-// The log: a line "NAME RECORDS" for each file that is finished.
+// The log has a line "NAME RECORDS" for each finished file.
 class acknowledgements {
  public:
   explicit acknowledgements(const std::string& path)
@@ -57,7 +58,7 @@ class acknowledgements {
   std::uint64_t records_ = 0;
 };
 
-// The file that is being written.
+// The file that the job is writing.
 struct output {
   std::string name;
   leat::tfrecord_writer writer;
@@ -70,7 +71,7 @@ task<> finish(std::optional<output>& out, acknowledgements& done) {
 }
 
 task<> copy(std::string from, std::string to, std::uint64_t per_file) {
-  // What a killed predecessor has left: recognisable by its name, and nobody's by now.
+  // The name shows the temporary files of a killed predecessor, which no process uses any more.
   std::vector<std::string> left_behind(1, to + "/*.partial*");
   for (const std::string& path : co_await leat::match_files(std::move(left_behind))) {
     co_await leat::remove_file(path);

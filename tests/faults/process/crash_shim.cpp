@@ -22,7 +22,7 @@
 
 namespace {
 
-// One save after the other, so these need no lock; events are written beside it.
+// Saves do not overlap, so these variables need no lock. Events are written concurrently.
 std::atomic<bool> removed{false};          // an old checkpoint, since the state file was written
 std::atomic<bool> renamed_a_state{false};  // last
 std::atomic<bool> behind_removal{false};   // that state file
@@ -40,7 +40,7 @@ std::string name_in(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Empty: it is no file.
+// Returns an empty string if `fd` does not refer to a file.
 std::string name_of(int fd) {
   char path[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(fd);

@@ -38,12 +38,12 @@ shim = build / 'tests' / 'libshim.so'
 
 FAULTS = [('allocation', 0), ('call', errno.EIO), ('call', errno.ENOSPC), ('call', errno.EMFILE)]
 
-# Of these, which take seconds each, one place in ten is tried, and of no call stack the first one.
+# These take seconds each, so one place in ten is tested, and --stacks skips them.
 SLOW = ['checkpoints', 'migration']
 SERVERS = ['batch_server']
-# Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
-# for it, and the process ends. asio_memory shows it without leat, and is printed only; of
-# lossless_timeout the part runs that is leat's.
+# Asio calls the initiating function of an operation in its coroutines from a noexcept function. If
+# there is no memory for it, the process ends. asio_memory shows this without leat, and its results
+# are only printed. Of lossless_timeout, the part that belongs to leat runs.
 BESIDE = ['asio_memory']
 ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('batch_server', 'allocation'): 'signal 6'}
 
@@ -133,7 +133,7 @@ def run(name, arguments, number, environment):
                 shutil.rmtree(left, True)
             else:
                 left.unlink()
-    # It reads directories in functions that are noexcept.
+    # std::filesystem reads directories in noexcept functions.
     if status == -signal.SIGABRT and 'filesystem10remove_all' in words:
         return 'aborted by std::filesystem::remove_all', words
     if status < 0:

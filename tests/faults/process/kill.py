@@ -76,7 +76,8 @@ while kills < kills_wanted:
         for attempt in range(1000):
             process = subprocess.Popen(command)
             try:
-                # In the end it may finish: a job that is killed for ever is not done.
+                # After 16 attempts the job may finish, because a job that is always killed never
+                # ends.
                 patience = 60 if attempt > 15 else chance.uniform(0, longest)
                 status = process.wait(patience)
             except subprocess.TimeoutExpired:

@@ -93,7 +93,8 @@ class run:
         try:
             learnt = self.relay(most)
             timer.cancel()
-            # Who is left hears that the others have ended; so does one that has not begun yet.
+            # The remaining ranks learn that the others have ended, even a rank that has not started
+            # yet.
             killed = 0
             for process in self.processes:
                 _, errors = process.communicate()
@@ -124,7 +125,8 @@ while kills < kills_wanted:
         worlds = chance.choice([[2], [2, 3], [3, 1, 2]])
         for number, ranks in enumerate(worlds):
             is_last = number + 1 == len(worlds)
-            # Another number takes over when these have saved: behind the third step.
+            # Another number of ranks continues after these ranks have saved, that is, after the
+            # third step.
             for attempt in range(6):
                 started = run(folder / 'lines', folder / 'run', ranks, before)
                 learnt = started.go(kill_after=chance.uniform(0.001, 2 * took) if attempt < 5

@@ -30,8 +30,9 @@ epochs = 4
 patience = 60  # seconds
 long_run = 500
 
-# What the job was about to do: between two of these nothing changes that a crash could leave half
-# done. Those of the second list are come to again and again.
+# The next operation of the job at each crash point. Between two of these points the job changes
+# nothing that a crash could leave incomplete. The job passes the points of the second list
+# repeatedly.
 once = ['directory: make it', 'lock: make it', 'lock: take it', 'lock: empty it',
         'lock: write the holder', 'events: make the file']
 often = ['events: write',
@@ -70,7 +71,8 @@ class job:
 
     def start(self, kill_after=None, crash=None):
         """Its output when it ended by itself; None: it was killed."""
-        # A checkpoint each millisecond; a step takes as long, so that there is time for them.
+        # The job saves a checkpoint each millisecond. A step takes as long, so checkpoints have
+        # time to finish.
         command = [program, self.shards, self.folder / 'run', str(epochs), '1', '1000']
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                                    env={**os.environ, **self.crashing(crash)} if crash else None)

@@ -1,12 +1,12 @@
-// One of several ranks that learn in step, as with an all-reduce between them: what each has read
-// is told to all, and all learn it. Every third step is saved, by each rank in a directory of its
-// own.
+// One of several ranks that learn in step, as with an all-reduce between them: each rank sends its
+// lines to all ranks, and all ranks learn them. Each rank saves every third step in its own
+// directory.
 //
 //     learn_in_step LINES_DIRECTORY LOGDIR RANK RANKS [RANKS BEFORE]
 //
-// A step: it writes "COUNT HIGH LOW" of its lines, or "end", and reads what all have written, one
-// line with a ';' behind each. Killed at any time, and run again, all go on from the same step.
-// With another number of ranks they go on from what those before have left.
+// In each step a rank writes "COUNT HIGH LOW" for its lines, or "end". It then reads the messages
+// of all ranks from one line, with a ';' after each message. After a kill and a restart all ranks
+// resume from one step. Another number of ranks resumes from the saved steps of the previous ranks.
 
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +42,7 @@ std::vector<std::string> directories_of(const settings& s, std::uint64_t ranks) 
   return all;
 }
 
-// The lines that all have learnt; all ranks have the same.
+// The lines that all ranks have learnt. It is equal in all ranks.
 struct tally {
   [[nodiscard]] std::string save() const {
     std::ostringstream text;
@@ -65,7 +65,8 @@ struct tally {
   leat::epoch_fingerprint seen;
 };
 
-// Tells the others, and learns what all have told. False: all have ended.
+// Sends `mine` to the other ranks and learns the lines of all. Returns false if all ranks have
+// ended.
 bool learn_together(const std::string& mine, tally& learnt) {
   std::cout << mine << std::endl;
   std::string all;

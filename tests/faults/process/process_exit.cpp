@@ -1,5 +1,5 @@
 // Programs whose process exits while tasks use files, one for each name. process_exit.py runs them
-// and says what each must do.
+// and states the expected result of each.
 
 #include <array>
 #include <chrono>
@@ -46,7 +46,7 @@ leat::task<> list_often() {
   }
 }
 
-// Constructed before the library's static objects, and so destroyed after them.
+// Constructed before the static objects of the library, and therefore destroyed after them.
 std::unique_ptr<leat::runtime> static_runtime;
 
 // Its destructor waits for tasks that still read files.

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <dlfcn.h>
 
-/// The function that a library which is loaded before the program stands in the way of: the next
-/// one behind that library, so each has this for itself.
+/// A function that a preloaded library replaces: the next function of that name after the library.
+/// Each preloaded library has its own object.
 ///
-/// Looked up at its first call; two threads may do so at the same time, and find the same. For
-/// `static constinit` only: where two threads want a static that has to be made, the C++ library
-/// waits by syscall(), which may be the very function that is being looked up.
+/// The first call looks the function up. Two threads may do so concurrently and find the same
+/// function. Use it only as `static constinit`: if two threads reach a static object that needs
+/// initialization, the C++ library waits with syscall(), which may be the function to look up.
 template <class Function>
 class real_function {
  public:

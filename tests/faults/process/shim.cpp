@@ -1,14 +1,15 @@
-// Loaded before a program (LD_PRELOAD): makes its n-th allocation fail, or its n-th system call on
-// a file. Counts from 0, also without failing; the count goes to a file at the end.
+// A library for LD_PRELOAD. It makes the n-th allocation of the program fail, or its n-th system
+// call on a file. It counts from 0, even if nothing fails, and writes the count to a file at the
+// end.
 //
-//     LEAT_SHIM=allocation|call   what is counted
-//     LEAT_SHIM_FAIL=n            which one fails; none: no one
-//     LEAT_SHIM_ERROR=5           with which errno a call fails
-//     LEAT_SHIM_COUNT=path        where the count is written; of several processes the highest one
-//     LEAT_SHIM_STACKS=path       where of each call stack the first one is written, by its number
+//     LEAT_SHIM=allocation|call   the kind that is counted
+//     LEAT_SHIM_FAIL=n            number of the one that fails; if not set, none fails
+//     LEAT_SHIM_ERROR=5           errno of the failing call
+//     LEAT_SHIM_COUNT=path        file for the count; the highest count of several processes
+//     LEAT_SHIM_STACKS=path       file for the number of the first event of each call stack
 //
-// An error that nothing in main() catches ends the process with 70; std::terminate for another
-// reason, such as an exception that cannot leave a function, aborts it.
+// An error that main() does not catch ends the process with status 70. std::terminate for another
+// reason, such as an exception in a noexcept function, aborts the process.
 
 #include <algorithm>
 #include <atomic>
@@ -39,8 +40,8 @@ long failing_call = -1;
 int error = EIO;
 const char* count_path = nullptr;
 
-// Which allocations, or calls, were the first of their call stack, of the innermost frames; found
-// by hashing, so that once in a long while one is taken for another.
+// Finds the allocations, or calls, that were the first with their call stack (the innermost
+// frames). It compares hashes, so two call stacks are very rarely treated as one.
 class call_stacks {
  public:
   void begin(const char* path) noexcept { path_ = path; }
@@ -67,7 +68,7 @@ class call_stacks {
     inside_ = false;
   }
 
-  // Behind what other processes wrote.
+  // Appends to the output of other processes.
   void write(const char* what) noexcept {
     std::FILE* const f = path_ ? std::fopen(path_, "a") : nullptr;
     if (!f) return;
@@ -115,8 +116,8 @@ bool is_system_path(const char* path) noexcept {
          std::strncmp(path, "/sys/", 5) == 0;
 }
 
-// What ends here by an exception was thrown where nobody catches, or could not leave a function:
-// then the search for a handler stands on the stack.
+// An exception ends the process here if no handler catches it, or if it cannot leave a noexcept
+// function. In the second case the search for a handler is on the stack.
 [[noreturn]] void on_terminate() {
   void* frames[64];
   const int n = ::backtrace(frames, 64);
@@ -124,7 +125,7 @@ bool is_system_path(const char* path) noexcept {
   bool thrown = false;
   for (int i = 0; i < n; ++i) {
     Dl_info info{};
-    // A call that does not return may be the last thing in its function.
+    // A call that does not return may be the last instruction of its function.
     if (::dladdr(static_cast<char*>(frames[i]) - 1, &info) == 0 || !info.dli_sname) continue;
     const char* const name = info.dli_sname;
     if (std::strstr(name, "gxx_personality") || std::strstr(name, "call_terminate")) {
@@ -166,7 +167,7 @@ void write_count() {
   }
 }
 
-// Before main(), and after the standard library's own start.
+// Runs before main(), and after the C++ library has started.
 [[gnu::constructor]] void begin() {
   void* frames[2];
   ::backtrace(frames, 2);  // its first call allocates
@@ -208,14 +209,15 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-// The system calls by which leat's worker threads reach files, and its ring what it reads at once.
+// The system calls with which leat's worker threads access files, and those with which its ring
+// reads immediately.
 extern "C" {
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   static constinit real_function<void*(std::size_t, std::size_t)> next("aligned_alloc");
   return allocation_fails() ? nullptr : next(alignment, size);
 }
-// No path is in the cache: so opens come by below.
+// Reports every path as not cached, so that all opens use the functions below.
 long syscall(long number, ...) noexcept {
   if (number == SYS_openat2) {
     errno = EAGAIN;
