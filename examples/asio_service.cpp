@@ -1,8 +1,8 @@
-/// leat inside an Asio program: the io_context is the program's own, and so are its threads.
+/// leat inside an Asio program, which owns the io_context and its threads.
 ///
-/// Requests come in through an Asio timer, as they would through a socket. Leat tasks serve them
-/// from a bounded queue; an asio::awaitable and a plain callback use the same queue and the same
-/// tasks through completion tokens; an ordinary thread blocks on it.
+/// An asio::awaitable receives requests from a timer, which stands in for a socket. It pushes them
+/// into a bounded queue through a completion token, and a leat task serves them. An ordinary thread
+/// blocks on the queue of replies.
 
 #include <chrono>
 #include <cstdio>
@@ -29,8 +29,8 @@ struct request {
 };
 
 //! [operation]
-// An Asio operation, from a task: the handler pushes into a queue that it owns as well, because it
-// may be called after a stop has ended the task.
+// Awaits an Asio operation from a task. The handler shares ownership of the queue, because Asio may
+// call it after a stop has ended the task.
 leat::task<std::error_code> wait_for(asio::steady_timer& timer) {
   const auto done = std::make_shared<leat::fifo_queue<std::error_code>>(1);
   timer.async_wait([done](std::error_code ec) { static_cast<void>(done->try_push(ec)); });
@@ -39,7 +39,7 @@ leat::task<std::error_code> wait_for(asio::steady_timer& timer) {
 //! [/operation]
 
 //! [serve]
-// A leat task: serves requests until the queue is closed and drained.
+// A leat task that serves requests until the queue is closed and drained.
 leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
                       leat::fifo_queue<std::string>& replies) {
   int served = 0;
@@ -55,9 +55,9 @@ leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
 //! [/serve]
 
 //! [awaitable]
-// An Asio coroutine: pushes into a leat queue through a completion token.
+// An Asio coroutine that pushes into a leat queue through a completion token.
 asio::awaitable<void> receive(leat::fifo_queue<request>& requests) {
-  struct closer {  // on every path: an error here must not leave the others waiting
+  struct closer {  // runs on every path, so that no error leaves serve() waiting
     leat::fifo_queue<request>& queue;
     ~closer() { queue.close(); }
   } const at_end{requests};
@@ -78,11 +78,11 @@ int main() {
   leat::fifo_queue<std::string> replies(2, "replies");
 
   //! [thread]
-  // An ordinary thread: blocks on the other queue.
+  // An ordinary thread that blocks on the queue of replies.
   std::jthread printer([&replies] {
     while (const auto text = replies.wait_pop()) std::puts(text->c_str());
   });
-  struct closer {  // on every path: the handlers of a context that is destroyed are not called
+  struct closer {  // runs on every path: a destroyed context does not call its handlers
     leat::fifo_queue<std::string>& queue;
     ~closer() { queue.close(); }
   } const at_end{replies};
@@ -92,7 +92,7 @@ int main() {
   asio::io_context io;
   asio::co_spawn(io, receive(requests), asio::detached);
   leat::async_run(io, serve(io, requests, replies), [&](std::exception_ptr error, int served) {
-    requests.close_and_cancel();  // if serve() has failed, no task pops requests any more
+    requests.close_and_cancel();  // after an error in serve(), no task pops requests
     replies.close();
     if (!error) std::printf("%d served\n", served);
   });

@@ -1,9 +1,11 @@
-/// A TCP server that deals the batches of one pipeline out to whoever connects.
+/// A TCP server that distributes the batches of one pipeline among its clients.
 ///
-/// A client gets a batch as a line, answers "ok" when done with it, and gets the next one: a slow
-/// one holds one batch while the others go on, and if all are slow the generator waits. Who has not
-/// answered after a second, or has left, is dropped, and another client gets its batch. SIGTERM: no
-/// new clients or records; what is in the pipeline is delivered. Status 0: all of it was.
+/// A client receives a batch as one line, answers "ok" when it has processed the batch, and
+/// receives the next one. A slow client holds one batch while the others continue; if all clients
+/// are slow, the generator waits. The server drops a client that disconnects or does not answer
+/// within a second, and another client receives its batch. After SIGTERM the server accepts no more
+/// clients, generates no more records, and delivers those in the pipeline. The exit status is 0 if
+/// all records were delivered.
 
 #include <climits>
 #include <csignal>
@@ -24,9 +26,10 @@ struct server {
   leat::fifo_queue<long> numbers{32, "numbers"};
   leat::fifo_queue<std::vector<long>> batches{4, "batches"};
   long made = 0, delivered = 0, clients = 0;
-  bool complete = false, failed = false;  // the pipeline has ended, well or not
+  bool complete = false, failed = false;  // how the pipeline has ended
 
-  // Ends when all is delivered or cannot be: the pipeline has failed, or nobody is there any more.
+  // Stops the server once all records are delivered, or once they cannot be: the pipeline has
+  // failed, or the last client has left after SIGTERM.
   void settle(bool error = false) {
     const bool all = complete && made == delivered;
     failed = failed || error || (!all && clients == 0 && !acceptor.is_open());
@@ -35,7 +38,7 @@ struct server {
     batches.close_and_cancel();
     acceptor.close(), signals.cancel();
   }
-  // For what is spawned: an error is the end of all.
+  // The completion handler of everything that is spawned: an error stops the server.
   void operator()(const std::exception_ptr& error) { settle(error != nullptr); }
 };
 
@@ -69,7 +72,7 @@ asio::awaitable<void> serve(server& s, std::shared_ptr<tcp::socket> socket) {
     s.delivered += static_cast<long>(taken->size());
   }
   --s.clients, s.settle();
-  if (taken) co_await s.batches.async_push(std::move(*taken), use_awaitable);  // for another one
+  if (taken) co_await s.batches.async_push(std::move(*taken), use_awaitable);  // for another client
 }
 //! [/client]
 
@@ -78,7 +81,8 @@ asio::awaitable<void> accept(server& s) {
     const auto socket = std::make_shared<tcp::socket>(s.io);
     co_await s.acceptor.async_accept(*socket, asio::redirect_error(use_awaitable, ec));
     if (!ec) asio::co_spawn(s.io, serve(s, socket), std::ref(s));
-    asio::steady_timer pause(s.io, std::chrono::milliseconds(ec ? 100 : 0));  // descriptors are few
+    // After an error, such as too many open files, waits before it accepts again.
+    asio::steady_timer pause(s.io, std::chrono::milliseconds(ec ? 100 : 0));
     co_await pause.async_wait(use_awaitable);
   }
 }

@@ -1,5 +1,5 @@
-// Makes batches of columns: of CSV files, through sources that filter, shuffled; then by hand, with
-// sparse values, and hands them on to other libraries without a copy.
+// Makes shuffled batches of columns from CSV files, through sources that filter records. Then makes
+// a batch with sparse values by hand, and exports it to other libraries without a copy.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +19,7 @@ const leat::csv_decoder decoder({leat::csv_column::required(dtype::string, "name
 //! [source]
 using lines = leat::queue_reader<leat::line_reader>;
 
-// The people in the files that a queue names; without the children.
+// Reads people from the files whose names it pops from a queue, and filters out the children.
 struct adults {
   std::unique_ptr<lines> reader;
 
@@ -48,7 +48,7 @@ leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     files.start(coord);
     people.start(coord);
-    while (const auto batch = co_await people.next())  // the last one may be smaller
+    while (const auto batch = co_await people.next())  // the last batch may be smaller
       for (const std::int64_t age : (*batch)["age"].values<std::int64_t>()) sum += age;
   });
   co_return sum;
@@ -66,7 +66,7 @@ leat::task<leat::column_batch> by_hand() {
     const tensor values = tensor::of<float>({1}, {0.5F});
     co_await samples.push(leat::tensor_tuple(tensor::scalar(i), indices, values, dense_shape));
   }
-  samples.close();  // no more
+  samples.close();  // no more samples follow
   auto batch = co_await samples.next();
   co_return std::move(*batch);
 }

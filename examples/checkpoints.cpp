@@ -1,6 +1,6 @@
-/// A job that is killed again and again and still counts every step once: it saves what it has
-/// registered every fifty steps and goes on from the newest checkpoint. The program starts the job
-/// in a process of its own, kills it five times with SIGKILL, and then lets it come to its end.
+/// A job that counts every step exactly once although it is killed several times: it saves its
+/// state every fifty steps and continues from the newest checkpoint. The program starts the job in
+/// a child process, kills it five times with SIGKILL, and then lets it finish.
 
 #include <chrono>
 #include <csignal>
@@ -34,7 +34,7 @@ struct progress {
 };
 
 leat::task<> count(std::string directory, progress& p) {
-  auto lock = co_await leat::directory_lock::acquire(directory);  // no other process writes there
+  auto lock = co_await leat::directory_lock::acquire(directory);  // excludes other writers
 
   leat::checkpoint_registry what("sum of numbers");
   what.add("step", p.step);
@@ -44,7 +44,7 @@ leat::task<> count(std::string directory, progress& p) {
   options.max_to_keep = 3;
   auto saver = co_await leat::saver::open(directory, what, options);
 
-  const auto path = co_await saver.restore_latest();  // the last one, or the one before it
+  const auto path = co_await saver.restore_latest();  // restores the newest intact checkpoint
   std::printf("begins at step %4d: %s\n", int(p.step), path ? path->c_str() : "no checkpoint");
   while (p.step < goal) {
     p.advance();
@@ -54,7 +54,7 @@ leat::task<> count(std::string directory, progress& p) {
 }
 //! [/job]
 
-// What the job's process ends with.
+// Runs the job and returns the exit status of its process.
 int run_job(const std::string& directory) {
   try {
     progress p;

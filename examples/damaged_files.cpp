@@ -1,5 +1,5 @@
-// Reads TFRecord files of which one is corrupt and one is missing, and goes on: what cannot be read
-// is reported and written to a log, and the reader's place survives its program.
+// Reads three TFRecord files, one of which is corrupt. The reader skips to the next valid record
+// and logs a report. A second reader continues from the saved state of the first.
 
 #include <cstddef>
 #include <cstdio>
@@ -33,7 +33,7 @@ using reader_type = leat::queue_reader<leat::tfrecord_reader>;
 leat::task<leat::tfrecord_reader_options> options(std::string log) {
   leat::tfrecord_reader_options o;
   o.corruption.policy = leat::corruption_policy::resync;  // skip to the next valid record
-  o.corruption.max_reports = 10;                          // in all files together
+  o.corruption.max_reports = 10;                          // in all files
   o.corruption.log = co_await leat::quarantine_log::open(log);
   co_return o;
 }
@@ -62,9 +62,9 @@ leat::task<int> run(std::string directory) {
   //! [resume]
   reader_type first(files, how);
   int read = co_await read_some(first, 150);
-  const std::string state = first.serialize_state();  // a few bytes: save them with your model
+  const std::string state = first.serialize_state();  // a few bytes to save with your model
 
-  reader_type second(files, how);  // in another process, perhaps
+  reader_type second(files, how);  // possibly in another process
   second.restore_state(state);
   read += co_await read_some(second, 1000);
   //! [/resume]

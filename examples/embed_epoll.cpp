@@ -1,5 +1,5 @@
-/// leat inside a plain epoll loop, which watches one descriptor more: a timer of the loop feeds a
-/// queue, two tasks make squares of the numbers and add them up.
+/// leat inside a plain epoll loop, which watches one more descriptor. A timer of the loop pushes
+/// numbers into a queue; one task squares them and another adds the squares.
 
 #include <cstdint>
 #include <cstdio>
@@ -47,7 +47,7 @@ int main() {
     ::epoll_wait(epoll, &event, 1, -1);
     if (event.data.fd == timer) {
       if (std::uint64_t ticks = 0; ::read(timer, &ticks, sizeof ticks) < 0) return 1;
-      if (next <= 10 && numbers.try_push(next)) ++next;  // full: again with the next tick
+      if (next <= 10 && numbers.try_push(next)) ++next;  // full: retries on the next tick
       if (next > 10) numbers.close();
     } else {
       scheduler.run_ready();

@@ -1,6 +1,6 @@
-/// leat inside a GLib main loop, as in a program with GTK: the interface stays alive.
+/// leat inside a GLib main loop, as in a GTK program, whose user interface stays responsive.
 ///
-/// A GLib timeout measures with each tick; a task makes averages of batches.
+/// A GLib timeout produces a measurement on each tick; a task averages batches of measurements.
 
 #include <cstdio>
 
@@ -29,9 +29,9 @@ struct program {
 };
 
 //! [callbacks]
-gboolean on_ready(gint, GIOCondition, gpointer data) {  // the descriptor of the scheduler
+gboolean on_ready(gint, GIOCondition, gpointer data) {  // the scheduler's descriptor is readable
   auto& p = *static_cast<program*>(data);
-  p.scheduler.run_ready(256, std::chrono::milliseconds(2));  // a frame has 16 ms
+  p.scheduler.run_ready(256, std::chrono::milliseconds(2));  // a frame lasts 16 ms
   if (p.scheduler.idle()) g_main_loop_quit(p.loop);
   return G_SOURCE_CONTINUE;
 }

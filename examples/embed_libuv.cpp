@@ -1,5 +1,5 @@
-/// leat inside a libuv loop: a task reads a file, the loop takes its lines as it can. The queue
-/// between them is bounded, so the reader waits for the loop.
+/// leat inside a libuv loop: a task reads a file, and a timer of the loop pops its lines. The queue
+/// between them is bounded, so the task waits whenever the loop is slower.
 
 #include <cstdio>
 #include <string>
@@ -27,7 +27,7 @@ struct program {
 };
 
 //! [callbacks]
-void on_ready(uv_poll_t* handle, int, int) {  // the descriptor of the scheduler
+void on_ready(uv_poll_t* handle, int, int) {  // the scheduler's descriptor is readable
   static_cast<program*>(handle->data)->scheduler.run_ready(64, std::chrono::milliseconds(1));
 }
 

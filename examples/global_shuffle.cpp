@@ -1,6 +1,6 @@
-/// Reads records in a new random order in each epoch, without a shuffle buffer: as two ranks of a
-/// job, the first of which stops in the middle and goes on from a few saved bytes. A fingerprint
-/// shows that together they had each record exactly once.
+/// Reads records in a new random order in each epoch, without a shuffle buffer. Two ranks share the
+/// records; the first stops in the middle and continues from a few saved bytes. A fingerprint of
+/// each epoch shows that the ranks together read each record exactly once.
 
 #include <cstdio>
 #include <exception>
@@ -39,7 +39,8 @@ leat::indexed_reader_options options_of(std::uint64_t rank) {
 using fingerprints = std::vector<leat::epoch_fingerprint>;
 
 //! [read]
-// Reads the given number of batches, and adds their records to the fingerprints of their epochs.
+// Reads up to `batches` batches and adds their records to the fingerprints of their epochs. Returns
+// false at the end.
 leat::task<bool> read_some(leat::indexed_reader& reader, int batches, fingerprints& epochs) {
   leat::record_selection batch;
   for (; batches > 0; --batches) {
@@ -81,8 +82,8 @@ leat::task<> run(std::string prefix) {
     }
   }
   for (const leat::epoch_fingerprint& f : seen) std::printf("%s\n", to_string(f).c_str());
-  if (seen != fingerprints(2, expected)) throw std::runtime_error("other records than the files'");
-  std::printf("each record once in each epoch; the state has %zu bytes\n", state.size());
+  if (seen != fingerprints(2, expected)) throw std::runtime_error("the records differ");
+  std::printf("each record was read once in each epoch; the state has %zu bytes\n", state.size());
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-/// A message or a time limit, whatever comes first: 20,000 messages, and a receiver that waits for
-/// each 20 microseconds at most. With Asio's channel and its operator || up to a third is lost: it
-/// had been handed to a receive that the timer then beat. leat's queue loses none: in a select the
-/// winner is decided before anything moves, and an item whose receive Asio drops goes back to the
-/// queue.
+/// Receives 20,000 messages and waits at most 20 microseconds for each of them.
 ///
-/// With a number as its argument: so many messages, received by leat's select only.
+/// Asio's channel with operator || loses up to a third of the messages: the channel has passed them
+/// to a receive operation, and then the timer completes first. leat's queue loses none. A select
+/// decides the winner before an item leaves the queue, and an item whose receive operation Asio
+/// drops returns to the queue.
+///
+/// An argument sets the number of messages; leat's select alone then receives them.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -38,14 +39,14 @@ leat::task<> send_all(queue& to) {
 leat::task<> receive_all(queue& from, int& received) {
   for (;;) {
     const auto first = co_await leat::select(from.pop(), leat::sleep_for(pace));
-    if (first.index() == 1) continue;    // the time is over: nothing was taken
+    if (first.index() == 1) continue;    // timed out: nothing was popped
     if (!std::get<0>(first)) co_return;  // closed and drained
     ++received;
   }
 }
 //! [/select]
 
-// The same with Asio's coroutines, for its channel and for the queue.
+// The same as Asio coroutines, with Asio's channel and with leat's queue.
 auto send(channel& c, int i) { return c.async_send(std::error_code(), i, asio::use_awaitable); }
 auto send(queue& q, int i) { return q.async_push(i, asio::use_awaitable); }
 auto receive(channel& c) { return c.async_receive(asio::use_awaitable); }

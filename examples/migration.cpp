@@ -1,6 +1,6 @@
-/// A program that reads its input as TensorFlow 1.x does, with queues and a coordinator, and the
-/// same job as it would be written for leat: a pipeline under a supervisor. docs/migrating.md goes
-/// through both. Argument: the folder for the files and checkpoints.
+/// Reads training data in the style of TensorFlow 1.x, with queues and a coordinator, and then does
+/// the same job in the style of leat, with a pipeline under a supervisor or a monitored session.
+/// docs/migrating.md explains each version. Argument: the folder for the files and checkpoints.
 
 #include <chrono>
 #include <cstdint>
@@ -34,7 +34,7 @@ leat::task<> write_points(std::string path, std::uint64_t seed) {
   co_await writer.close();
 }
 
-// A perceptron; its weights are what is saved.
+// A perceptron. Checkpoints contain its weights.
 struct model {
   std::vector<float> weights = {0, 0, 0};
   std::size_t seen = 0;
@@ -93,7 +93,7 @@ leat::task<> train_with_queues(std::vector<std::string> files, model& m) {
                                {.type = dtype::int64, .shape = {}, .name = "label"}});
   leat::tensor_shuffle_batcher batches(
       spec, {.batch_size = 32, .capacity = 1000, .min_after_dequeue = 500, .seed = 2});
-  for (int i = 0; i < 2; ++i) {  // two readers, like shuffle_batch_join with two
+  for (int i = 0; i < 2; ++i) {  // two readers, as in shuffle_batch_join
     batches.add(
         point_source{std::make_unique<leat::queue_reader<leat::tfrecord_reader>>(names.queue())});
   }
@@ -175,7 +175,7 @@ leat::task<> train_with_hooks(std::vector<std::string> files, std::string logdir
     while (!session.should_stop()) co_await session.run(train_step);
   };
   co_await session.managed(body);
-  co_await batches.stop();  // the hook stopped it before its end
+  co_await batches.stop();  // the hook ended the training before the last batch
 }
 //! [/session]
 

@@ -1,7 +1,7 @@
 // Trains on shuffled batches of tf.train.Examples: a pipeline from files to columns.
 //
-// The Examples are points; a label says on which side of a line each is, and one perceptron learns
-// that. Argument: the folder in which the files are made, "points" unless it is given.
+// The Examples are points, and each label states on which side of a line its point is. A perceptron
+// learns the line. Argument: the folder in which to create the files (default: points).
 
 #include <cstdint>
 #include <cstdio>

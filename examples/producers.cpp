@@ -1,6 +1,5 @@
-/// What feeds a pipeline: names of files that are looked up when they are needed, epoch by epoch,
-/// and rows of arrays in memory. At the end it tells how full the queues are, and what the
-/// bottleneck was.
+/// Feeds a pipeline with filenames, which are looked up before the first epoch, and with rows of
+/// arrays in memory. At the end it prints the bottleneck and the fullness of the queue.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,12 +13,12 @@ namespace {
 //! [names]
 leat::task<std::size_t> count_lines(std::string pattern, std::int64_t epochs) {
   const leat::match_filenames_once files(std::move(pattern), {.regular_only = true});
-  leat::string_input_producer names(files, {.num_epochs = epochs, .seed = 17});  // reads them later
+  leat::string_input_producer names(files, {.num_epochs = epochs, .seed = 17});  // looks them up
   std::size_t count = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     names.start(coord);
     leat::queue_reader<leat::line_reader> reader(names.queue());
-    while (co_await reader.read()) ++count;  // until all epochs are read
+    while (co_await reader.read()) ++count;  // ends after the last epoch
   });
   co_return count;
 }

@@ -1,6 +1,6 @@
-/// A producer and a consumer on one event loop, connected by a bounded queue: the smallest complete
-/// program. The consumer ends when the queue is closed and drained; the group joins both, and where
-/// one of them fails it stops the other.
+/// The smallest complete program: a bounded queue connects a producer and a consumer on one event
+/// loop. The consumer ends when the queue is closed and drained. The group joins both, and stops
+/// one of them if the other fails.
 
 //! [program]
 #include <cstdio>

@@ -1,5 +1,5 @@
-/// Reads text files with several readers side by side and counts their lines and bytes: filenames
-/// go through a queue, one coordinator stops everything at the first error.
+/// Counts the lines and bytes of text files with several concurrent readers, which pop the
+/// filenames from a queue. A coordinator stops all of them at the first error.
 
 #include <cstdio>
 #include <exception>
@@ -17,7 +17,7 @@ struct totals {
 };
 
 //! [read]
-// Reads one file after the other, until there is none.
+// Pops names and reads their files, until the queue is closed and drained.
 leat::task<> read_files(leat::fifo_queue<std::string>& names, totals& sum) {
   while (const auto name = co_await names.pop()) {
     auto reader = co_await leat::line_reader::open(*name);

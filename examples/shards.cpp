@@ -1,5 +1,5 @@
-/// Writes the lines of a text to a set of compressed TFRecord files: they appear under their names
-/// when all of them are complete, and each name tells how many there are.
+/// Writes the lines of a text file to a set of compressed TFRecord files. The files appear under
+/// their names when all of them are complete, and each name contains the number of files.
 
 #include <cstdio>
 #include <exception>

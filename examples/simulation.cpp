@@ -1,8 +1,9 @@
-/// Finds a bug that no ordinary test finds, in a small service of the kind that everybody writes:
-/// jobs are kept in a file, workers take them, and each job is to be done exactly once.
+/// Finds a bug that an ordinary test rarely finds, in a small and typical service: workers take the
+/// jobs that a file lists, and must do each job exactly once.
 ///
-///     simulation          runs the service as it should be: nothing is found
-///     simulation planted  runs it with a bug: prints the seed, how to run it again, the schedule
+///     simulation          runs the correct service: no seed fails
+///     simulation planted  runs it with a bug: prints the seed, the command to replay it and the
+///                         schedule
 
 #include <cstdio>
 #include <map>
@@ -23,7 +24,7 @@ class work_list {
   // Takes a job unless a worker already has it.
   leat::task<bool> take(int job) {
     if (taken_.contains(job)) co_return false;
-    if (planted_) co_await leat::this_task::yield();  // the bug: checked, but not taken yet
+    if (planted_) co_await leat::this_task::yield();  // the bug: another worker may take it here
     taken_.insert_or_assign(job, true);
     co_return true;
   }
@@ -33,7 +34,7 @@ class work_list {
   bool planted_;
 };
 
-// Reads the jobs from a file and does those that no other worker has taken.
+// Reads the jobs from a file and does each one that no other worker has taken.
 leat::task<> work(std::string file, work_list& list, std::map<int, int>& done) {
   auto reader = co_await leat::line_reader::open(file);
   leat::line_batch lines;
@@ -42,7 +43,7 @@ leat::task<> work(std::string file, work_list& list, std::map<int, int>& done) {
       const int job = std::stoi(std::string(line));
       const bool mine = co_await list.take(job);
       if (!mine) continue;
-      co_await leat::sleep_for(std::chrono::seconds(1));  // the work; takes no real time in a world
+      co_await leat::sleep_for(std::chrono::seconds(1));  // the work, in simulated time
       ++done[job];
     }
   }
@@ -60,13 +61,13 @@ leat::task<> test(leat::sim::world& w, bool planted) {
     }
     co_return;
   };
-  co_await leat::with_task_group(two_workers);  // joins both, even if one cannot be spawned
+  co_await leat::with_task_group(two_workers);  // joins both, even if a spawn fails
   for (const auto& [job, times] : done) {
     if (times != 1) throw std::logic_error("job " + std::to_string(job) + " was done twice");
   }
 }
 
-// `program` is the command that started this program, and that replays a seed.
+// `program` is the command that replays a seed, with LEAT_SIM_SEED set.
 void find_bugs(bool planted, const std::string& program) {
   const auto result =
       leat::sim::sweep([planted](leat::sim::world& w) { return test(w, planted); },
@@ -84,11 +85,11 @@ int main(int argc, char** argv) {
   const std::string program = argv[0];
   try {
     find_bugs(planted, planted ? program + " planted" : program);
-    return planted ? 1 : 0;  // a planted bug has to be found
+    return planted ? 1 : 0;  // the sweep must find a planted bug
   } catch (const leat::sim::seed_failed& e) {
     std::puts(e.what());
     return planted ? 0 : 1;
-  } catch (const std::exception& e) {  // such as a LEAT_SIM_SEED that is no number
+  } catch (const std::exception& e) {  // such as an invalid LEAT_SIM_SEED
     std::fprintf(stderr, "%s\n", e.what());
     return 1;
   }

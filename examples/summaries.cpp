@@ -1,5 +1,6 @@
-// Fits a line to points and writes what happens for TensorBoard and `leat report`: a scalar and a
-// histogram of each epoch, when the run began and ended. Arguments: a folder for the run.
+// Fits a line to points and writes events for TensorBoard and `leat report`: the loss of each step,
+// a histogram of the errors of every tenth step, and the start and the end of the run. Argument:
+// the folder of the run.
 
 #include <cstddef>
 #include <cstdio>
@@ -32,7 +33,7 @@ std::vector<sample> make_samples() {
   return samples;
 }
 
-// One step down the gradient; gives what is off at each sample.
+// Makes one step of gradient descent. Returns the error of each sample before the step.
 std::vector<double> improve(line& l, const std::vector<sample>& samples) {
   std::vector<double> errors;
   line gradient;

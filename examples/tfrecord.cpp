@@ -1,5 +1,5 @@
-/// Writes a TFRecord file and reads it back: the writer's file appears under its name only when it
-/// is complete, the reader checks every checksum and says where corruption is.
+/// Writes a TFRecord file and reads it back. The file appears under its name only when it is
+/// complete. The reader verifies every checksum and reports the position of corruption.
 
 #include <cstdio>
 #include <exception>
@@ -16,7 +16,7 @@ leat::task<> write(std::string path, int count) {
     const std::string record = "record " + std::to_string(i);
     co_await writer.write(leat::as_bytes(record));
   }
-  co_await writer.close();  // on the device, and then under its name
+  co_await writer.close();  // syncs the file, then renames it to its path
 }
 //! [/write]
 

@@ -1,5 +1,4 @@
-// Makes typed columns of records: of a CSV file, then of tf.train.Examples that are written from
-// it.
+// Decodes records to typed columns, first from a CSV file and then from tf.train.Examples.
 
 #include <cstdint>
 #include <cstdio>
@@ -19,7 +18,7 @@ leat::task<double> mean_price(std::string path) {
   const leat::csv_decoder decoder(
       {leat::csv_column::required(dtype::string, "name"),
        leat::csv_column::required(dtype::float64, "price"),
-       leat::csv_column::optional(std::int64_t{1}, "pieces")});  // where the field is empty
+       leat::csv_column::optional(std::int64_t{1}, "pieces")});  // 1 if the field is empty
   auto reader = co_await leat::line_reader::open(path, {.skip_header_lines = 1});
   leat::line_batch lines;
   double sum = 0;
@@ -61,7 +60,7 @@ leat::task<std::size_t> count_words(std::string path) {
   std::size_t words = 0;
   while (co_await reader->read_batch(records)) {
     const auto features = parser.parse(std::span<const leat::byte_view>(records));
-    std::printf("%zu labels\n", features.dense("label").count());  // a tensor of [records]
+    std::printf("%zu labels\n", features.dense("label").count());  // a tensor of shape [records]
     words += features.sparse("words").values.count();
   }
   co_return words;

@@ -1,5 +1,4 @@
-// Reads tf.train.Examples as values of a type of its own, which are shuffled, chosen and put
-// together in batches as they are.
+// Parses tf.train.Examples into values of a struct, and shuffles and batches these values.
 
 #include <array>
 #include <cstdint>

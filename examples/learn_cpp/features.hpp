@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// A line of source as the model sees it: which n-grams it holds, hashed to 16 bits each, and
-/// whether it is from C++. Of fixed size, so that a million of them need no allocation.
+/// The features of a line of source: its n-grams, each hashed to 16 bits, and whether the line is
+/// C++. The size is fixed, so a sample allocates no memory.
 struct sample {
   static constexpr std::size_t max_features = 126;
   static constexpr std::size_t feature_space = 1U << 16;
@@ -15,8 +15,8 @@ struct sample {
   bool is_cpp = false;
 };
 
-/// True for a line worth learning from: long enough, and no comment.
+/// Returns true if the line is long enough to learn from and is not a comment.
 bool is_useful(std::string_view line);
 
-/// Hashes the words of a line and, of its beginning, the runs of 2 and some of 4 characters.
+/// Hashes the words, the 2-grams and every second 4-gram of the first 60 characters of a line.
 sample make_sample(std::string_view line, bool is_cpp);

@@ -6,7 +6,7 @@
 
 namespace {
 
-// One file of five is held out, chosen by its name: the same ones in every run.
+// Holds out about one file in five. The path decides, so every run holds out the same files.
 bool is_held_out(const std::string& path) { return leat::crc32c(leat::as_bytes(path)) % 5 == 0; }
 
 void divide(const std::vector<std::string>& paths, source::kind kind, sources& into) {
@@ -50,8 +50,8 @@ leat::task<sources> find_sources(const options& o) {
   divide(co_await match(c_patterns(o), "C"), source::kind::c, found);
   if (found.training.empty()) {
     throw leat::failure(leat::errc::not_found,
-                        "all of the few files are held out, none is left to learn from: give --cpp "
-                        "and --c directories with more files");
+                        "every file is held out and none is left for training: pass --cpp and "
+                        "--c directories with more files");
   }
   co_return found;
 }
@@ -93,7 +93,7 @@ std::uint64_t source_reader::bytes_read() const {
 
 namespace {
 
-// Writes records to one shard after the other.
+// Writes records to consecutive shards.
 class shard_writer {
  public:
   explicit shard_writer(std::string directory) : directory_(std::move(directory)) {}
@@ -107,7 +107,7 @@ class shard_writer {
     if (writer_->records_written() == lines_in_a_shard) co_await close();
   }
 
-  // Closes the last shard, and removes those that an earlier run left behind it.
+  // Closes the last shard, and removes shards with higher numbers that an earlier run has left.
   leat::task<void> finish() {
     if (writer_) co_await close();
     for (std::size_t i = shards_; std::filesystem::exists(shard_name(directory_, i)); ++i) {

@@ -10,28 +10,29 @@
 #include "features.hpp"
 #include "options.hpp"
 
-/// A file to read and what it holds; of a shard each record says it itself.
+/// A file to read, and the language of its lines. Each record of a shard contains its own label.
 struct source {
   enum class kind : std::uint8_t { c, cpp, shard };
   std::string path;
   kind what = kind::c;
 };
 
-/// The files, divided into those to learn from and those to be tested with.
+/// The files for training and the files for the test.
 struct sources {
   std::vector<source> training;
   std::vector<source> held_out;
 };
 
-/// Finds the files that the options name. Throws when there are none of a kind.
+/// Finds the files that the options name. Throws if no file of a language matches, or if none is
+/// left for training.
 leat::task<sources> find_sources(const options& o);
 
-/// Gives the lines of a file, batch by batch, whatever its format.
+/// Reads the samples of a text file or a shard, batch by batch.
 class source_reader {
  public:
   static leat::task<std::unique_ptr<source_reader>> open(const source& s);
 
-  /// The next samples, at least one; none at the end.
+  /// Returns the next samples, or an empty vector at the end.
   leat::task<std::vector<sample>> next();
 
   [[nodiscard]] std::uint64_t bytes_read() const;
@@ -44,6 +45,6 @@ class source_reader {
   leat::record_batch record_batch_;
 };
 
-/// Writes the useful lines of all files as TFRecord files: a record is "+" or "-", for C++ or C,
-/// and the line.
+/// Writes the useful lines of all files to TFRecord files. A record is "+" for C++ or "-" for C,
+/// followed by the line.
 leat::task<void> write_shards(const options& o);

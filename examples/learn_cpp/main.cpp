@@ -1,11 +1,11 @@
-/// Learns to tell C from C++ by single lines of source, from real files that every build machine
-/// has.
+/// Learns to distinguish single lines of C from lines of C++, from the headers that every build
+/// machine has.
 ///
-/// The way of a line: match_files finds the files; a string producer shuffles them, epoch by epoch,
-/// into a queue; several readers take a file each, read it through io_uring, make samples of its
-/// lines and push these into a shuffle queue; the consumer draws batches from it and makes a step
-/// of logistic regression with each. One coordinator stops them all: at the end, on an error, on
-/// Ctrl-C.
+/// match_files finds the files, and a producer pushes them into a queue, shuffled anew for each
+/// epoch. Several readers pop files from it, read them through io_uring, convert their lines to
+/// samples and push the samples into a shuffle queue. The consumer pops batches from it and makes
+/// one step of logistic regression with each batch. One coordinator stops all tasks at the end, on
+/// an error or on Ctrl-C.
 
 #include <csignal>
 #include <cstdio>
@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the tasks of the training share.
+// The state that the tasks of the training share.
 struct training {
   explicit training(const options& o, sources found)
       : files(std::move(found.training),
@@ -49,13 +49,13 @@ struct training {
   std::uint64_t skipped_files = 0;
 };
 
-// Reads the samples of one file into the shuffle queue.
+// Pushes the samples of one file into the shuffle queue.
 leat::task<void> read_file(training& t, const source& s) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   auto reader = co_await source_reader::open(s);
   std::uint64_t bytes = 0;
   for (;;) {
-    std::vector<sample> samples = co_await reader->next();  // to wait for a device is their work
+    std::vector<sample> samples = co_await reader->next();  // includes the wait for the device
     if (samples.empty()) co_return;
     t.readers.add(samples.size(), reader->bytes_read() - bytes);
     bytes = reader->bytes_read();
@@ -65,7 +65,7 @@ leat::task<void> read_file(training& t, const source& s) {
   }
 }
 
-// One step of a reader: the next file. False when there is none.
+// One step of a reader: reads the next file. Returns false if no file is left.
 leat::task<bool> read_next_file(training& t) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::stage_work_timer here(t.readers, sched);
@@ -87,7 +87,7 @@ leat::task<bool> read_next_file(training& t) {
   co_return true;
 }
 
-// Draws batches and learns from them until none comes.
+// Trains the model with each batch until no batch is left.
 leat::task<void> consume(training& t, model& m) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::stage_work_timer here(t.consumer, sched);
@@ -117,7 +117,7 @@ leat::task<void> consume(training& t, model& m) {
   }
 }
 
-// Tests the model with files that it has not seen.
+// Tests the model with the held-out files.
 leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool skip_bad_files) {
   std::size_t skipped = 0;
   std::uint64_t right = 0;
@@ -142,31 +142,31 @@ leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool
     }
   }
   if (all == 0) {
-    std::puts("No held-out lines: nothing to test with.");
+    std::puts("No lines are held out to test the model.");
     co_return;
   }
   const auto share = [all](std::uint64_t n) {
     return static_cast<double>(n) / static_cast<double>(all);
   };
-  std::printf("Held out: %llu lines of %zu files: accuracy %.4f; always the majority: %.4f\n",
+  std::printf("Held out: %llu lines of %zu files, accuracy %.4f, majority class %.4f\n",
               static_cast<unsigned long long>(all), files.size() - skipped, share(right),
               std::max(share(of_cpp), 1 - share(of_cpp)));
 }
 
-// Ctrl-C: the first one stops the coordinator, the second one the process.
+// Stops the coordinator on the first SIGINT or SIGTERM. A second one ends the process.
 leat::task<void> watch_for_interrupt(leat::coordinator& coord, asio::io_context& io,
                                      bool& interrupted) {
   auto signals = std::make_shared<asio::signal_set>(io, SIGINT, SIGTERM);
-  auto over = std::make_shared<bool>(false);  // the coordinator may be gone
+  auto over = std::make_shared<bool>(false);  // true once `coord` may be destroyed
   signals->async_wait([&coord, &interrupted, signals, over](const std::error_code& ec, int) {
     if (ec || *over) return;
-    std::fputs("\nlearn_cpp: stopping; once more ends at once\n", stderr);
+    std::fputs("\nlearn_cpp: stopping; interrupt again to exit immediately\n", stderr);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
     interrupted = true;
     coord.request_stop();
   });
-  // On every way out: while it waits for signals, the io_context does not end.
+  // Runs on every path: io_context::run() does not return while the signal set waits.
   struct release {
     asio::signal_set& signals;
     bool& over;
@@ -179,7 +179,7 @@ leat::task<void> watch_for_interrupt(leat::coordinator& coord, asio::io_context&
   co_await coord.wait_for_stop();
 }
 
-// Everything that runs side by side while the model learns. True: it was interrupted.
+// Runs all tasks of the training. Returns true if a signal interrupted it.
 leat::task<bool> train(training& t, model& m, leat::scheduler& reading) {
   bool interrupted = false;
   asio::io_context& io = *leat::get_io_context(co_await leat::this_task::get_scheduler());
@@ -200,7 +200,7 @@ leat::task<bool> train(training& t, model& m, leat::scheduler& reading) {
 leat::task<int> learn(const options& o, leat::runtime& rt) {
   sources found = co_await find_sources(o);
   const std::vector<source> held_out = std::move(found.held_out);
-  std::printf("%zu files to learn from, %zu held out\n", found.training.size(), held_out.size());
+  std::printf("%zu files for training, %zu held out\n", found.training.size(), held_out.size());
   training t(o, std::move(found));
   model m;
   for (std::size_t i = 0; i < o.readers; ++i) {
@@ -220,7 +220,7 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
   const leat::stage_metrics* const stages[] = {&t.readers, &t.consumer};
   print_summary(stages, sched.now() - begin);
   if (t.skipped_files > 0) {
-    std::printf("%llu times a file could not be read and was skipped.\n",
+    std::printf("Unreadable files were skipped %llu times.\n",
                 static_cast<unsigned long long>(t.skipped_files));
   }
   if (error) std::rethrow_exception(error);

@@ -13,15 +13,15 @@ class model {
  public:
   model() : weights_(sample::feature_space, 0.0F) {}
 
-  /// One step on a batch; gives its mean loss before the step.
+  /// Makes one step per sample of a batch. Returns the mean of the losses before each step.
   double train(std::span<const sample> batch);
 
-  /// The probability that the line is C++.
+  /// Returns the probability that the line is C++.
   [[nodiscard]] double predict(const sample& s) const;
 
-  /// Has its weights saved with `state`.
+  /// Registers the weights with `state`, which saves and restores them.
   void add_to(leat::checkpoint_registry& state);
-  /// Of its weights, to compare two models.
+  /// Returns the CRC-32C of the weights, to compare two models.
   [[nodiscard]] std::uint32_t checksum() const;
 
  private:

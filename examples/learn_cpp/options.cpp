@@ -9,20 +9,20 @@ namespace {
 
 constexpr const char* usage = R"(usage: learn_cpp [options]
 
-Learns to tell C from C++ by single lines of source.
+Learns to distinguish single lines of C from lines of C++.
 
   --cpp DIR           C++ sources (default: the standard library's headers)
   --c DIR             C sources (default: the C headers below /usr/include)
-  --epochs N          times to go over the training files (default: 2)
-  --readers N         files read side by side (default: 4)
+  --epochs N          passes over the training files (default: 2)
+  --readers N         files read concurrently (default: 4)
   --batch-size N      lines in a training step (default: 128)
-  --seed N            of all random choices (default: 1)
-  --on-error WHAT     skip or fail, when a file cannot be read (default: fail)
-  --write-shards DIR  write the labelled lines as TFRecord files to DIR, and end
-  --shards DIR        learn from the TFRecord files in DIR
-  --help              this text
+  --seed N            seed of all random choices (default: 1)
+  --on-error WHAT     skip or fail if a file cannot be read (default: fail)
+  --write-shards DIR  write the labelled lines to TFRecord files in DIR, and exit
+  --shards DIR        train with the TFRecord files in DIR
+  --help              print this text and exit
 
-Ctrl-C stops cleanly and prints the summary; a second one ends at once.
+Ctrl-C stops cleanly and prints the summary; a second Ctrl-C exits immediately.
 )";
 
 [[noreturn]] void refuse(std::string_view option, std::string_view why) {
@@ -44,7 +44,7 @@ std::uint64_t number(std::string_view option, std::string_view text, std::uint64
   return value;
 }
 
-// Everything below a directory, to a depth that sources have.
+// Patterns of the files in a directory and in three levels of folders below it.
 std::vector<std::string> below(const std::string& directory) {
   return {directory + "/*", directory + "/*/*", directory + "/*/*/*", directory + "/*/*/*/*"};
 }

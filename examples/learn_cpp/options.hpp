@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-/// What the command line asks for.
+/// The options of the command line.
 struct options {
-  std::string cpp_directory;  ///< empty: the C++ standard library's headers
-  std::string c_directory;    ///< empty: the C headers below /usr/include
-  std::string shards;         ///< read labelled lines from here instead
-  std::string write_shards;   ///< write labelled lines to here instead of learning
+  std::string cpp_directory;  ///< if empty: the C++ standard library's headers
+  std::string c_directory;    ///< if empty: the C headers below /usr/include
+  std::string shards;         ///< folder of labelled lines to read instead
+  std::string write_shards;   ///< folder to write labelled lines to, instead of training
   std::uint64_t epochs = 2;
   std::uint64_t seed = 1;
   std::size_t readers = 4;
@@ -17,9 +17,9 @@ struct options {
   bool skip_bad_files = false;
 };
 
-/// Reads the command line. Prints help or what is wrong, and ends the program, where that is due.
+/// Parses the command line. Exits after printing the help or an error.
 options parse_options(int argc, char** argv);
 
-/// Glob patterns of the files of both languages.
+/// Return the glob patterns of the C++ files and of the C files.
 std::vector<std::string> cpp_patterns(const options& o);
 std::vector<std::string> c_patterns(const options& o);

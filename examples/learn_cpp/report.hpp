@@ -5,19 +5,19 @@
 
 #include <leat/leat.hpp>
 
-/// How the training stands, for the line that is printed while it runs.
+/// The state of the training, which a line of progress shows.
 struct progress {
   double seconds = 0;
   double loss = 0;
-  double accuracy = 0;  ///< on the last batches, before each was learnt
+  double accuracy = 0;  ///< moving average, measured before each step
 };
 
-/// Prints one line of progress: over itself on a terminal, else one below the other.
+/// Prints one line of progress, which overwrites the previous one on a terminal.
 void print_progress(const progress& p, const leat::stage_metrics& readers,
                     const leat::queue_statistics& files, const leat::queue_statistics& samples);
 
-/// Ends the line that print_progress() writes over itself.
+/// Ends the line that print_progress() overwrites on a terminal.
 void end_progress();
 
-/// Prints what each stage did and waited for, and which one is the bottleneck.
+/// Prints the work and the waiting times of each stage, and the bottleneck.
 void print_summary(std::span<const leat::stage_metrics* const> stages, leat::duration elapsed);

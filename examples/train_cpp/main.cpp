@@ -1,18 +1,18 @@
-// Learns to tell C++ from C under a supervisor: killed at any time and started again, it goes on
-// from its last checkpoint, each record learnt as often as there are epochs, in the same order.
+// Learns to distinguish C++ from C under a supervisor. If it is killed at any time and started
+// again, it continues from its last checkpoint, with each record once per epoch and in the same
+// order.
 //
 //     learn_cpp --write-shards SHARDS
 //     train_cpp [--restart-input] SHARDS LOGDIR [EPOCHS [MILLISECONDS BETWEEN CHECKPOINTS
 //               [MICROSECONDS OF A STEP]]]
 //
-// With --restart-input it keeps the weights of the checkpoint and starts the input from the
-// beginning: after its shards or its pipeline have changed. Give it once, not in a command line
-// that is run again after each kill.
+// --restart-input keeps the weights of the checkpoint and reads the input from the beginning. Pass
+// it once, after the shards or the pipeline have changed, and not in a command line that is run
+// again after each kill.
 //
-// Behind each step it waits for the last of these, as for a device that computes: then the services
-// run.
-// SIGTERM or SIGINT stops it after the current step: it saves its state and exits with 0.
-// The curves: leat report LOGDIR
+// After each step it sleeps for MICROSECONDS OF A STEP, as if it waited for a device that computes;
+// the services run meanwhile. SIGTERM or SIGINT stops it after the current step: it saves its state
+// and exits with status 0. To show the curves, run: leat report LOGDIR
 
 #include <chrono>
 #include <csignal>
@@ -42,7 +42,7 @@ struct settings {
   bool restart_input = false;
 };
 
-// Which records were learnt, whatever their order; as part of what is saved.
+// Fingerprint of the learnt records, independent of their order. Checkpoints contain it.
 struct tally {
   [[nodiscard]] std::string save() const {
     return std::to_string(seen.count()) + ' ' + std::to_string(seen.high()) + ' ' +
@@ -53,14 +53,14 @@ struct tally {
     unsigned long long high = 0;
     unsigned long long low = 0;
     if (std::sscanf(std::string(bytes).c_str(), "%llu %llu %llu", &n, &high, &low) != 3) {
-      throw leat::failure(leat::errc::invalid_argument, "no tally");
+      throw leat::failure(leat::errc::invalid_argument, "the saved tally is invalid");
     }
     seen = {n, high, low};
   }
   leat::epoch_fingerprint seen;
 };
 
-// A record is '+' or '-' and a line.
+// A record is '+' or '-', followed by a line.
 std::vector<sample> samples_of(const leat::owned_record_batch& batch) {
   std::vector<sample> samples;
   for (const leat::byte_view record : batch) {
@@ -104,7 +104,7 @@ leat::task<void> train(settings chosen) {
     std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),
                 static_cast<long long>(step));
     std::fflush(stdout);
-    // Nothing is saved, and no stop takes effect, while a batch is processed.
+    // While a batch is processed, nothing is saved and no stop takes effect.
     co_await batches.for_each([&](leat::owned_record_batch batch) -> leat::task<void> {
       const std::vector<sample> samples = samples_of(batch);
       const double loss = m.train(samples);
