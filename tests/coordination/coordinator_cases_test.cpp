@@ -1,7 +1,8 @@
-// The coordinator as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+// Numbered cases of the coordinator, for users who know TensorFlow's.
 //
-// A39, a task that is registered twice and given to join() too, cannot be: spawn() takes a task
-// over and join() is given none, so that a coordinator has each task once. The same of threads.
+// A39, a task that is registered twice and also passed to join(), has no counterpart. spawn() takes
+// ownership of a task and join() takes no tasks, so a coordinator holds each task once. This
+// applies to threads too.
 
 #include <chrono>
 #include <cstdio>
@@ -42,7 +43,7 @@ struct derived_end : leat::failure {
 
 task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
 
-// Goes on for ten seconds whatever is asked of it.
+// Sleeps for `d` and ignores every stop request.
 task<> deaf(leat::duration d = 10s) {
   leat::task_group g(leat::shielded, "deaf");
   g.spawn(nap(d));
@@ -54,7 +55,8 @@ task<> report_after(leat::duration d, std::exception_ptr e, coordinator& c) {
   c.request_stop(e);
 }
 
-// What join() throws, empty for nothing, and when.
+// The message of the exception that join() throws, or an empty string, and the duration of the
+// join.
 struct joined {
   std::string what;
   leat::duration after{};
@@ -75,7 +77,7 @@ task<joined> join(coordinator& c, join_options options) {
 
 task<joined> join(coordinator& c) { return join(c, join_options()); }
 
-// The coordinator's last join, for those that were late on purpose.
+// Joins the tasks that outlived an earlier join on purpose.
 task<> join_the_late(coordinator& c) {
   c.clear_stop();
   co_await c.join();

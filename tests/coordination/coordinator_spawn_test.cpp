@@ -1,4 +1,5 @@
-// Coordinators: bodies and callables that are kept, and a join() that stops what does not finish.
+// Coordinators: spawn() keeps bodies and callables alive, and join() stops tasks that do not
+// finish.
 
 #include "leat/coordination/coordinator.hpp"
 
@@ -17,14 +18,14 @@ using leat::task;
 
 task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
 
-// Ignores every request to stop until the time has come.
+// Sleeps for `d` and ignores every stop request.
 task<> stubborn(leat::duration d) {
   leat::task_group g(leat::shielded, "secret");
   g.spawn(nap(d));
   co_await g.join();
 }
 
-// What join() throws; empty for nothing.
+// Returns the message of the exception that join() throws, or an empty string.
 task<std::string> joined(leat::coordinator& c, leat::join_options options) {
   std::string what;
   try {

@@ -35,7 +35,7 @@ task<> stop_after(leat::coordinator& c, leat::duration d) {
   c.request_stop();
 }
 
-// Ignores every request to stop, until the time has come: it joins what nobody else knows of.
+// Sleeps for `d` and ignores every stop request: it joins a shielded group.
 task<> stubborn(leat::duration d) {
   leat::task_group g(leat::shielded, "secret");
   g.spawn(nap(d));
@@ -44,7 +44,7 @@ task<> stubborn(leat::duration d) {
 
 task<> pop_forever(leat::fifo_queue<int>& q) { co_await q.pop(); }
 
-// What join() throws; empty for nothing.
+// Returns the message of the exception that join() throws, or an empty string.
 task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) {
   std::string what;
   try {
@@ -172,7 +172,7 @@ LEAT_TEST("coordinator: join() waits for the normal end without a stop", "[coord
   c.spawn(nap(10ms));
   c.spawn(nap(300ms));
   co_await c.join();
-  CHECK(s.now() - begin == 300ms);  // at once, not at the next poll
+  CHECK(s.now() - begin == 300ms);  // immediately, not at the next poll
   CHECK_FALSE(c.should_stop());
   CHECK(c.joined());
 }
@@ -325,7 +325,7 @@ LEAT_TEST("coordinator: keeps one failure once if several tasks throw it", "[coo
   CHECK(c.secondary_errors().size() == 1);
 }
 
-// With a real thread, so on real time.
+// On real time, since it uses a real thread.
 TEST_CASE("coordinator: one created in a task is stopped with the task", "[coordination]") {
   struct inside {
     static task<> run(bool& seen, bool& thread_stopped) {

@@ -21,7 +21,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-// The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
+// The threads of a coordinator, on real time. coordinator_test.cpp covers its tasks.
 
 namespace coordinator_threads_test {
 
@@ -339,7 +339,7 @@ TEST_CASE("coordinator: a stop reaches threads that stop callbacks register", "[
 
 TEST_CASE("coordinator: the error for a thread that cannot be started names it and a remedy",
           "[coordination]") {
-  if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
+  if (LEAT_ASAN || LEAT_TSAN) return;  // sanitizers need more address space
   const std::string said = leat_test::abort_message([] {
     leat::coordinator coord({.name = "svc"});
     pthread_attr_t large;  // larger than the stacks that the C library keeps

@@ -1,4 +1,4 @@
-// What a join tells of those who are left when the grace period is over.
+// The message of a join about the stragglers that are left after the grace period.
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +56,7 @@ TEST_CASE("coordinator: stragglers_error has the blocking waits of threads", "[c
 
 task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
 
-// Returns the message of a join about tasks that the stop of `c` does not end.
+// Returns the message of a join of tasks that outlive the stop of `c`.
 task<std::string> told_when_late(coordinator& c) {
   c.request_stop();
   std::string what;

@@ -17,7 +17,7 @@ using leat::errc;
 using leat::task;
 using milliseconds = std::vector<std::chrono::milliseconds>;
 
-// When what ran, in time since the beginning.
+// The times of all starts, calls and stops, relative to the beginning.
 struct diary {
   explicit diary(leat::scheduler& s) : sched(s), begin(s.now()) {}
 
@@ -41,7 +41,8 @@ task<> note_stop(diary& d) {
   co_return;
 }
 
-// Notes the call, takes its time, and in the last of `calls` calls asks for the stop.
+// Notes the call, requests the stop in the last of `calls` calls, then sleeps for the time in
+// `takes`.
 struct body {
   diary& seen;
   leat::coordinator& coord;
@@ -141,7 +142,7 @@ LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordinatio
   options.missed_ticks = leat::missed_tick_policy::skip;
   coord.spawn(leat::looper(body{seen, coord, 5, {250ms, 100ms, 200ms, 50ms}}, options));
   co_await coord.join();
-  // A call that ends at a point is in time for it: 300 + 100, 400 + 200.
+  // A call that ends exactly at the next scheduled time does not skip it: 300 + 100, 400 + 200.
   CHECK(seen.calls == milliseconds{0ms, 300ms, 400ms, 600ms, 700ms});
 }
 
@@ -188,7 +189,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]"
     const std::size_t before = seen.calls.size();
     coord.spawn(leat::looper(body{seen, coord, before + 1}, options));
     const std::string what = co_await joined(coord);
-    // The stop that the body asked for came first: what stop_loop throws is secondary.
+    // The body requested the stop first, so the error of stop_loop is a secondary error.
     CHECK(what == (at_start ? "hook" : ""));
     CHECK(coord.secondary_errors().size() == (at_start ? 0 : 1));
     CHECK(seen.calls.size() == before + (at_start ? 0 : 1));
@@ -230,7 +231,7 @@ LEAT_TEST("looper: without an interval, calls follow at once and other tasks run
   CHECK(turns >= 4);
 }
 
-// B7: that the owner is a coordinator, or a group, is a matter of types.
+// B7: the type system ensures that the owner is a coordinator or a group.
 TEST_CASE("looper: rejects an empty body and a negative interval", "[coordination]") {
   const auto code_of = [](auto make) {
     try {
@@ -246,7 +247,7 @@ TEST_CASE("looper: rejects an empty body and a negative interval", "[coordinatio
   CHECK(code_of([] { return leat::looper([]() -> task<> { co_return; }); }) == std::error_code());
 }
 
-// B8: to make one and to spawn it is one step; the coordinator knows it before it has run.
+// B8: spawn() makes and registers a looper in one step, before the looper has run.
 LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
@@ -313,7 +314,8 @@ LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordi
   CHECK(seen.stops == milliseconds{1005ms});
 }
 
-// B11: what a subclass overrides there are the callables here; the hooks alone make a looper.
+// B11: callables take the place of the functions that a subclass overrides, and suffice for a
+// looper.
 LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);

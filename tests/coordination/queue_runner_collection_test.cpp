@@ -19,7 +19,7 @@ task<> count(int& n, int limit) {
   ++n;
 }
 
-// A queue with a runner whose only operation counts.
+// A queue with a runner whose only operation increments a counter.
 struct counting {
   explicit counting(std::string name) : queue(10, std::move(name)) {
     runner.add([this] { return count(n, 3); }, "op");

@@ -73,7 +73,7 @@ TEST_CASE("queue_runner_def: reads unpacked and packed errors, and fields in any
   const auto def = queue_runner_def::from_bytes(from_hex("280b2a020104280a0a01610a0162"));
   CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range, errc::cancelled,
                                                      errc::deadline_exceeded, errc::aborted});
-  CHECK(def.queue_name == "b");  // the last one counts
+  CHECK(def.queue_name == "b");  // the last value wins
 }
 
 TEST_CASE("queue_runner_def: skips unknown fields of every wire type", "[coordination]") {
@@ -83,7 +83,7 @@ TEST_CASE("queue_runner_def: skips unknown fields of every wire type", "[coordin
            "390102030405060708",      // eight bytes
            "3203616263",              // a run of bytes
            "3d01020304",              // four bytes
-           "33083b083c34",            // a group in which a number stands
+           "33083b083c34",            // a group that contains a number
            "0801", "2d01020304",
            "fa070161"  // the queue as a number, errors as four bytes, field 127
        }) {
@@ -259,7 +259,7 @@ TEST_CASE("queue_runner_resolver: rejects a name that is already registered", "[
   const auto step = []() -> task<bool> { co_return false; };
   const auto close = []() -> task<> { co_return; };
   names.add_queue(queue);
-  names.add_enqueue("queue", step);  // of another kind
+  names.add_enqueue("queue", step);  // another kind may use the name
   names.add_close("queue", close);
   CHECK(&names.find_queue("queue") == &queue);
   CHECK(said_by(errc::already_exists, [&] {

@@ -1,4 +1,4 @@
-// Runs of a queue_runner without a coordinator, owned by a task group or by run(): how they end.
+// Ends of a queue_runner that a task group or run() owns, without a coordinator.
 
 #include "leat/coordination/queue_runner_handle.hpp"
 
@@ -59,7 +59,7 @@ LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation
   CHECK(a == 3);
   CHECK(b == 30);
   CHECK(closed == std::vector<int>{33});
-  CHECK_FALSE(q.is_closed());  // the close_op stands for it
+  CHECK_FALSE(q.is_closed());  // the close_op replaces the close
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
@@ -99,8 +99,8 @@ LEAT_TEST("queue_runner_handle: an operation between two queues passes on the en
   co_await group.join();
 }
 
-// C9: a session there is a start here; the one who closes when it is stopped is a task where there
-// is a cancel_op.
+// C9: a start takes the place of a session. Only a runner with a cancel_op has an extra task, which
+// runs it after a stop.
 LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[coordination]") {
   for (const bool own_cancel : {false, true}) {
     number_queue q(3);

@@ -1,4 +1,4 @@
-// Runs of a queue_runner without a coordinator: waiting for them, and stopping them.
+// Waits for the runs of a queue_runner without a coordinator, and stops them.
 
 #include <chrono>
 #include <string>
@@ -134,7 +134,7 @@ LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues", "[
   CHECK(handle.exceptions_raised().empty());
 }
 
-// D12: what closing the session does to the operations there, failing a queue does here.
+// D12: a failure of the queue takes the place of closing the session.
 LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error",
           "[coordination]") {
   number_queue q0(3);

@@ -129,7 +129,7 @@ TEST_CASE("dump: reports that a thread waits for a queue_runner that was never s
   coord.wait_join();
 }
 
-// What stands on standard error behind the join of 256 producers, of which `step` is one.
+// Returns the text that a join of 256 producers with this step writes to standard error.
 template <class Step>
 std::string said_by_256(Step step) {
   return leat_test::abort_message([step] {
@@ -161,7 +161,7 @@ task<bool> push_a_run(number_queue& q, int i) {
   co_return in == run.size();
 }
 
-// The last one fails when all others wait.
+// The last producer fails when all others wait.
 template <auto Step>
 task<bool> fail_or(number_queue& q, int i) {
   if (i < 255) return Step(q, i);
@@ -218,7 +218,7 @@ LEAT_TEST("queue_runner: a partial push passes on the failure that caused it", "
   co_await leat::this_task::yield();
   failed.fail(std::make_exception_ptr(std::runtime_error("disk full")));
   const std::string joined = co_await said_by(join(group));
-  CHECK(joined.find("4 of 7 done") != joined.npos);  // the outcome of this push
+  CHECK(joined.find("4 of 7 done") != joined.npos);  // the result of this push
   const std::string popped = co_await said_by(pop(q));
   CHECK(popped == "disk full");
 }

@@ -17,7 +17,7 @@ namespace queue_runner_test {
 using leat::errc;
 using leat::task;
 
-// Pushes the numbers from `next` to `limit`, then says that its input has ended.
+// Pushes the numbers from `next` to `limit`, then reports the end of its input.
 struct counter {
   leat::fifo_queue<int>& queue;
   int limit;
@@ -62,7 +62,7 @@ LEAT_TEST("queue_runner: closes the queue when the last producer ends", "[coordi
   leat::coordinator coord;
   CHECK(runner.start(coord));
   const auto out = co_await drain(q);
-  co_await coord.join();  // returns although nobody asked for a stop
+  co_await coord.join();  // returns without a stop request
   CHECK(out.size() == 33);
   CHECK(a.next == 3);
   CHECK(b.next == 30);
@@ -216,10 +216,11 @@ LEAT_TEST("queue_runner: a stop after its destruction does not reach its queue",
     co_await coord.join();
   }
   CHECK(q.is_closed());
-  coord.request_stop();  // must not reach the queue through a runner that is gone
+  coord.request_stop();  // must not reach the queue through a destroyed runner
 }
 
-// Starts a runner that never ends by itself beside a task that fails; what its consumer hears.
+// Starts a runner that does not end in time beside a task that fails. Returns the number of items
+// and the error that the consumer receives.
 template <class Owner>
 task<std::string> end_beside_failure(Owner& owner) {
   leat::fifo_queue<int> q(10);
@@ -301,7 +302,7 @@ LEAT_TEST("queue_runner: starts no operation after a stop", "[coordination]") {
   CHECK(before > 1);
   coord.request_stop();
   co_await coord.join();
-  CHECK(calls <= before + 1);  // the one that was under way
+  CHECK(calls <= before + 1);  // the call that was running
 }
 
 // C6
@@ -423,7 +424,7 @@ LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error", "[coor
   leat::coordinator coord;
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
-  CHECK(runner.running_producers() == 1);  // a queue that is not closed yet is not left to itself
+  CHECK(runner.running_producers() == 1);  // 1 until the close_op has ended
   CHECK_FALSE(runner.start(coord));
   coord.request_stop();
   co_await coord.join();
@@ -448,7 +449,7 @@ LEAT_TEST("queue_runner: keeps an error after an early join, and can start again
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
   CHECK(leat_test::dump().find("queue_runner_handle.cpp") ==
-        std::string::npos);  // the library's own
+        std::string::npos);  // a source file of the library
   coord.request_stop();
   co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
   CHECK(runner.running_producers() == 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the producers of the tests of queue_runner do, and what one hears of them.
+// The steps of the producers in the tests of queue_runner, and a helper for the error of a task.
 
 #include <exception>
 #include <stdexcept>
@@ -19,7 +19,7 @@ using leat::errc;
 using leat::task;
 using number_queue = leat::fifo_queue<int>;
 
-// Counts, until it has come to its limit and says so by an error.
+// Increments `n`; throws errc::out_of_range once `n` has reached `limit`.
 inline task<> count(int& n, int limit) {
   co_await leat::this_task::yield();
   if (n == limit) throw leat::failure(errc::out_of_range, "limit");
@@ -38,14 +38,14 @@ inline task<> fail_with(errc e) {
 
 inline task<bool> push_next(number_queue& q, int& next) { co_return co_await q.push(next++); }
 
-// From one queue to another, until the first has ended.
+// Moves one item between two queues; returns false once `from` has ended.
 inline task<bool> move_one(number_queue& from, number_queue& to) {
   const auto item = co_await from.pop();
   if (!item) co_return false;
   co_return co_await to.push(int{*item});
 }
 
-// What a task ends with; empty for nothing.
+// Returns the message of the exception that a task throws, or an empty string.
 inline task<std::string> said_by(task<> t) {
   std::string what;
   try {

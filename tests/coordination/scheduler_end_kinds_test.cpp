@@ -1,4 +1,4 @@
-// Queues of every kind, memory budgets and loopers whose event loop is destroyed.
+// Every kind of queue, memory budgets and loopers when their event loop is destroyed.
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +38,7 @@ const leat::element_spec& one_number() {
   return spec;
 }
 
-// Each kind: how a queue of it is made, and its items.
+// Each kind makes a queue and its items.
 template <class Queue>
 struct of_items {
   using queue = Queue;
@@ -109,7 +109,7 @@ void check_end(how way, bool served) {
     const auto taken = q.try_pop();
     REQUIRE(taken);
     std::erase(expected, Kind::number(*taken));
-    expected.push_back(100);  // a push that is done stays done
+    expected.push_back(100);  // a completed push keeps its effect
   } else if (served) {
     for (std::int64_t n = 1; n <= 3; ++n) push(n);
   }
@@ -155,7 +155,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use
   const auto push = [](queue& q, std::int64_t n) -> task<> { co_await q.push(n); };
   group.spawn_on(dying.get_scheduler(), push(b, 9));
   dying.run_ready();
-  others.spawn_on(living.get_scheduler(), push(a, 2));  // behind the one that is destroyed
+  others.spawn_on(living.get_scheduler(), push(a, 2));  // waits after the push that is destroyed
   living.run_ready();
   SECTION("waits") {}
   SECTION("was served") { REQUIRE(a.try_pop() == 8); }
@@ -194,7 +194,7 @@ TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[coo
   loop.run_ready();
   CHECK(calls == 1);
   loop.end();
-  CHECK_FALSE(stopped);  // no code of a task runs any more, except for destructors
+  CHECK_FALSE(stopped);  // destruction runs no code of a task except destructors
   CHECK(coord.live_tasks() == 0);
   CHECK_THROWS_AS(coord.wait_join(), leat::failure);
 }

@@ -1,6 +1,7 @@
-// A program of producers, consumers and a close, stopped or failed at each point at which one of
-// its tasks can be suspended, as a whole or one task of it: whatever went in has come out once or
-// is still inside, and nobody waits.
+// Runs a program of producers and consumers in which the last producer closes the queue. Stops the
+// program, stops one of its tasks, or fails the queue at each point at which a task can be
+// suspended. Each item that was pushed is popped once or is still in the queue, and no operation is
+// left waiting.
 
 #include <array>
 #include <chrono>
@@ -66,7 +67,7 @@ task<std::size_t> push_run(Queue& q, std::vector<int>& run) {
 
 // ---- The program.
 
-// What the tasks know to have put in and taken out, and who still produces.
+// The items that the tasks pushed and popped, and the number of producers that still run.
 struct books {
   std::multiset<int> in;
   std::multiset<int> out;
@@ -78,7 +79,7 @@ struct books {
   }
 };
 
-// The last one closes the queue, however it ends.
+// Closes the queue when the last producer ends, also by an exception.
 template <class Queue>
 struct producing {
   Queue& queue;
@@ -145,7 +146,7 @@ constexpr std::size_t items = 15;
 template <class Queue>
 class program {
  public:
-  // Without `batches`: some queues refuse them.
+  // Without `batches`, the last consumer pops single items: some queues reject batches.
   program(leat::sim::virtual_scheduler& sched, Queue& q, bool batches = true) : queue_(q) {
     groups_[0].spawn_on(sched, push_singly(q, 100, books_));
     groups_[1].spawn_on(sched, push_a_run(q, 200, books_));
@@ -164,7 +165,7 @@ class program {
   }
   void stop_only(std::size_t task) { groups_[task].request_stop(); }
 
-  // When all have ended. Gives how many items went in.
+  // Requires that all tasks have ended. Returns the number of items pushed.
   std::size_t check_nothing_is_lost() {
     CHECK_FALSE(lives());
     const auto s = queue_.statistics();
@@ -175,7 +176,7 @@ class program {
     return books_.in.size();
   }
 
-  // Null for a task that ended well or was stopped.
+  // Returns the error of a task, or null if the task succeeded or was stopped.
   [[nodiscard]] std::exception_ptr error_of(std::size_t task) const {
     return groups_[task].first_error();
   }
@@ -186,8 +187,9 @@ class program {
   std::array<leat::task_group, tasks> groups_;
 };
 
-// Calls act(program, queue) when so many tasks have had their turn, and check(program, in_time) at
-// the end, until the program has ended before that.
+// Runs the program once for each number of turns, until it ends within that number. Calls
+// act(program, queue) after the turns and check(program, in_time) at the end. `in_time` is false
+// once the program ended before act().
 template <class Make, class Act, class Check>
 void at_each_point(Make make, Act act, Check check) {
   int points = 0;
@@ -196,7 +198,7 @@ void at_each_point(Make make, Act act, Check check) {
     leat::sim::virtual_scheduler sched;
     auto q = make();
     program p(sched, q);
-    for (int i = 0; i < points; ++i) sched.run_now(1);  // one task, to where it waits
+    for (int i = 0; i < points; ++i) sched.run_now(1);  // one task, until it waits
     in_time = p.lives();
     act(p, q);
     sched.run_to_end();
@@ -274,21 +276,21 @@ TEMPLATE_LIST_TEST_CASE("queue: a failure at any point loses and duplicates no i
                     if (t >= 3 && !error) consumers_know = false;
                   }
                   if (!in_time) CHECK_FALSE(consumers_know);
-                  // Who had not seen the end yet must not take this for it.
+                  // At least one consumer has not seen the end yet, so it must report the failure.
                   if (in_time) CHECK((p.error_of(3) || p.error_of(4)));
                 });
 }
 
-// Two programs, whose queues share their memory.
+// Two programs whose queues share a memory budget.
 TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses no item with a shared budget",
                         "[coordination]", weighed_queues) {
-  const bool batches = !std::is_same_v<TestType, weighed_prioritized>;  // it refuses them
-  for (std::size_t stopped = 0; stopped <= tasks; ++stopped) {  // one task, or in the end all
+  const bool batches = !std::is_same_v<TestType, weighed_prioritized>;  // it rejects batches
+  for (std::size_t stopped = 0; stopped <= tasks; ++stopped) {  // one task; in the last round all
     int points = 0;
     bool in_time = true;
     for (; in_time; ++points) {
       leat::sim::virtual_scheduler sched;
-      leat::memory_budget ram(700, "ram");  // two or three items, of 100 to 306
+      leat::memory_budget ram(700, "ram");  // room for two or three items of 100 to 306
       auto left = TestType::make({.budget = &ram, .capacity = 2}, "left");
       auto right = TestType::make({.budget = &ram, .capacity = 2}, "right");
       program a(sched, left, batches);
@@ -304,14 +306,14 @@ TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses no item with a shared 
       sched.run_to_end();
       a.check_nothing_is_lost();
       const std::size_t in = b.check_nothing_is_lost();
-      if (stopped < tasks) CHECK(in == items);  // it goes on
+      if (stopped < tasks) CHECK(in == items);  // b continues
       CHECK(ram.used() == 0);
     }
     CHECK(points > 20);
   }
 }
 
-// Awaits an operation, and takes the stop back between its two looks at it, as another thread may.
+// Awaits an operation and clears the stop between the two checks of it, as another thread may.
 template <class Operation>
 struct cleared_meanwhile {
   Operation& operation;

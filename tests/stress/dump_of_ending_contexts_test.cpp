@@ -1,5 +1,5 @@
 // Dumps on one thread while another one makes contexts, polls them until their tasks have ended and
-// destroys them: a dump never uses a scheduler that is gone.
+// destroys them. A dump never uses a destroyed scheduler.
 
 #include <atomic>
 #include <chrono>
@@ -28,11 +28,11 @@ task<void> yield_three_times() {
   for (int i = 0; i < 3; ++i) co_await leat::this_task::yield();
 }
 
-// Calls `round` again and again while another thread makes dumps.
+// Calls `round` repeatedly while another thread dumps.
 template <class Round>
 void dump_meanwhile(Round round) {
-  // With libstdc++ 12, clang's thread sanitizer does not see how the last std::shared_ptr of an
-  // answer is ordered after the others.
+  // With libstdc++ 12, clang's thread sanitizer does not see that the last std::shared_ptr of an
+  // answer is released after the others.
   if (LEAT_TSAN) return;
   std::atomic<bool> done{false};
   std::atomic<int> dumps{0};
@@ -65,7 +65,7 @@ TEST_CASE("dump: a polled embedded scheduler may be destroyed as soon as its tas
     task_group group("embedded");
     group.spawn_on(scheduler, yield_three_times());
     while (group.live_tasks() > 0) scheduler.run_ready();
-    // A dump may count as work until it has been answered.
+    // A dump may count as work until the scheduler has answered.
     while (!scheduler.idle()) scheduler.run_ready();
   });
 }

@@ -1,10 +1,13 @@
-// Short random histories on real threads: what the threads saw can be explained by some order in
-// which their operations came to the queue, each between its call and its return. Queues of each
-// order, one item or several at a time, by operations that never wait, by those that block their
-// thread, and by those of tasks, which are stopped while they wait and before; with closes of both
-// kinds. When all wait, items are taken or brought, the queue is closed, or somebody stopped.
-// LEAT_HISTORIES says how many histories of each (4,000, under the address sanitizer 1,000);
-// `./dev campaign histories` takes 1,000,000.
+// Short random histories on real threads. An order of the operations, each between its call and its
+// return, must explain the results of all threads.
+//
+// The tests cover queues of each order, single items and batches, and closes of both kinds.
+// Operations never wait, block their thread, or run in tasks that are stopped before or during a
+// wait. If all threads wait, the main thread pops or pushes items, closes the queue or stops a
+// task.
+//
+// LEAT_HISTORIES sets the number of histories of each kind (default: 4,000, or 1,000 under the
+// address sanitizer). `./dev campaign histories` takes 1,000,000.
 
 #include <algorithm>
 #include <array>
@@ -52,7 +55,7 @@ struct fifo {
 struct priority {
   using queue = leat::priority_queue<int>;
   static constexpr queue_model::rules rules{order::smallest, capacity};
-  static constexpr std::size_t most_popped = capacity;  // more is refused
+  static constexpr std::size_t most_popped = capacity;  // the queue rejects larger batches
   static leat::queue_options options() { return {.capacity = capacity}; }
 };
 struct shuffle {
@@ -64,7 +67,7 @@ struct shuffle {
   }
 };
 
-// ---- What is done, and what comes of it.
+// ---- Carries out operations and records their results.
 
 void pushed(operation& o, std::size_t count) {
   o.moved = count;
@@ -102,7 +105,7 @@ void do_at_once(Queue& q, operation& o) {
     case kind::size: o.moved = q.size(); break;
     case kind::close: o.moved = q.close() ? 1 : 0; break;
     case kind::close_and_cancel: q.close_and_cancel(); break;
-    default: std::abort();  // it waits
+    default: std::abort();  // a waiting operation
   }
 }
 
@@ -161,14 +164,14 @@ task<> do_in_task(Queue& q, operation& o) {
   }
 }
 
-// ---- Threads that go through many rounds together: one history each.
+// ---- Threads that run many rounds together and record one history in each.
 
 enum class face { at_once, blocking, in_tasks };
 
 template <class Tested>
 class recorder {
  public:
-  // But at once, most operations wait until they can be done.
+  // Except for face::at_once, most operations wait until they can complete.
   recorder(std::uint64_t seed, face f) : seed_(seed), face_(f), helping_(seed * threads + threads) {
     for (std::size_t t = 0; t < threads; ++t) random_[t].emplace(seed_ * threads + t);
     if (face_ == face::in_tasks) {
@@ -210,13 +213,13 @@ class recorder {
     return all;
   }
 
-  // Histories in which all waited.
+  // The number of histories in which all threads waited.
   [[nodiscard]] int stuck() const noexcept { return stuck_; }
 
  private:
-  // Where nobody can go on. A few times in one way or another, then by what ends all waiting.
+  // Acts if no thread can proceed: up to six times in a random way, then by close_and_cancel().
   void help(history& all) {
-    const std::size_t finished = finished_;  // first: who waits now has not finished since
+    const std::size_t finished = finished_;  // first: a waiting thread has not finished since
     const auto s = queue_->statistics();
     if (finished == threads || s.waiting_pops + s.waiting_pushes + finished != threads) return;
     const std::uint64_t way = all.size() < 6 ? helping_.uniform_below(5) : 0;
@@ -334,18 +337,18 @@ class recorder {
   int stuck_ = 0;
   std::optional<leat::runtime> runtime_;
   std::array<std::optional<leat::task_group>, threads> groups_;
-  std::vector<std::jthread> workers_;  // last: they use the rest
+  std::vector<std::jthread> workers_;  // last: they use the other members
 };
 
 // ---- The cases.
 
-// As if the queue had done one thing wrong; false where nothing can be.
+// Changes a result as if the queue had made one error; returns false if no change is possible.
 bool make_wrong(operation& o) {
   switch (o.what) {
     case kind::try_push:
     case kind::push:
-      if (o.end == ending::nothing && o.moved == 0) return false;  // it may have come later
-      --o.moved;                                                   // one is not told, and is in
+      if (o.end == ending::nothing && o.moved == 0) return false;  // it may have taken effect later
+      --o.moved;                                                   // one item too few is reported
       return true;
     case kind::size: ++o.moved; return true;
     case kind::close: o.moved = 1 - o.moved; return true;

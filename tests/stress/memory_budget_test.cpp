@@ -1,5 +1,5 @@
-// Queues that share a budget between real threads: it is never exceeded, nothing is lost, nobody is
-// left waiting, whatever is stopped or destroyed meanwhile.
+// Queues that share a budget between real threads, with concurrent stops and destructions. Their
+// weight never exceeds the budget, no item is lost, and no operation is left waiting.
 
 #include "leat/queue/memory_budget.hpp"
 

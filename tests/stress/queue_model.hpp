@@ -1,12 +1,11 @@
 #pragma once
 
-// A queue as it should be, slow and plain, and whether it explains what threads have seen of one.
+// A plain sequential model of a queue. It decides whether it can explain a history of real threads.
 //
-// An operation comes to the queue at one moment between its call and its return; so do a close and
-// a stop. After each of these the lines are served: the pushes from the head of theirs until it
-// cannot go on, then the pops from the head of theirs, until nothing moves. All else follows. Who
-// is stopped while he waits leaves his line at any moment afterwards. An operation must have ended
-// before it returns.
+// An operation, a close or a stop takes effect at one moment between its call and its return. After
+// each of them, the model serves the wait queues. It serves the pushes from the front until one has
+// to wait, then the pops, and repeats this until nothing changes. A stopped operation leaves its
+// wait queue at any later moment. An operation must have ended before it returns.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +17,7 @@
 
 namespace queue_model {
 
-// Of one item too: those of batches are atomic as far as they need no waiting, and no further.
+// Also used for single items: a batch is atomic only as far as it does not wait.
 enum class kind {
   try_push,
   push,
@@ -34,24 +33,24 @@ enum class kind {
 
 enum class ending {
   done,
-  nothing,   // a push: closed, or no room; a pop: closed, or not enough there
-  cancelled  // stopped, or a push that a close has cancelled
+  nothing,   // a push: closed or full; a pop: closed or too few items
+  cancelled  // stopped, or a push that a close cancelled
 };
 
 struct operation {
   kind what = kind::size;
-  std::size_t thread = 0;       // that it belongs to; of a stop: that it is for
-  std::vector<int> items = {};  // to be pushed; those that a pop gave
-  std::size_t count = 1;        // wanted by a pop
-  std::uint64_t called = 0;     // of a clock that all share
+  std::size_t thread = 0;       // the caller; for a stop: its target
+  std::vector<int> items = {};  // the items of a push, or the result of a pop
+  std::size_t count = 1;        // of a pop
+  std::uint64_t called = 0;     // by a clock that all threads share
   std::uint64_t returned = 0;
   ending end = ending::done;
-  std::size_t moved = 0;  // items that went in; size: it; close: whether it was the first
+  std::size_t moved = 0;  // items added; size: the size; close: 1 for the first close
 };
 
 using history = std::vector<operation>;
 
-// For messages: a line for each, in the order of the calls.
+// For messages: one line for each operation, ordered by call.
 inline std::string text_of(history all) {
   static constexpr const char* kinds[] = {
       "try_push",  "push", "try_pop_many", "try_pop_up_to",    "pop_many",
@@ -75,7 +74,7 @@ enum class order { entry, smallest, any };
 struct rules {
   order gives = order::entry;
   std::size_t capacity = 2;
-  std::size_t min_after_dequeue = 0;  // that stay in while it is open
+  std::size_t min_after_dequeue = 0;  // items kept back while the queue is open
 };
 
 class explanation {
@@ -85,22 +84,22 @@ class explanation {
   [[nodiscard]] bool exists() const { return serve({}); }
 
  private:
-  struct place {  // in a line
+  struct place {  // in a wait queue
     std::size_t who = 0;
-    std::size_t moved = 0;       // of a push: in already
-    std::vector<int> held = {};  // by a pop
+    std::size_t moved = 0;       // items that a push has added
+    std::vector<int> held = {};  // items that a pop holds
   };
   struct state {
     std::vector<int> items = {};
-    std::vector<place> pushes = {};  // and a close that waits for those before it
+    std::vector<place> pushes = {};  // also a close, which follows earlier pushes
     std::vector<place> pops = {};
     bool closing = false;
     bool closed = false;
-    bool pops_turn = false;   // to be served
-    bool freed = false;       // there may be room that was not there when pushes had their turn
-    std::uint32_t begun = 0;  // a bit for each operation
+    bool pops_turn = false;   // the pops are served next
+    bool freed = false;       // pops have made room since the pushes were served
+    std::uint32_t begun = 0;  // one bit for each operation
     std::uint32_t ended = 0;
-    std::uint32_t stopped = 0;  // a bit for each thread
+    std::uint32_t stopped = 0;  // one bit for each thread
   };
 
   static constexpr std::uint32_t bit(std::size_t i) { return std::uint32_t{1} << i; }
@@ -113,7 +112,7 @@ class explanation {
     return all_[who].end == end && all_[who].moved == moved;
   }
 
-  // ---- The lines.
+  // ---- The wait queues.
 
   bool serve(state s) const {
     for (;;) {
@@ -160,22 +159,23 @@ class explanation {
     return true;
   }
 
-  // The pop that is first in line.
+  // Whether the first pop in the wait queue can take an item.
   [[nodiscard]] bool can_take(const state& s) const {
     const place& first = s.pops.front();
     const operation& o = all_[first.who];
     const std::size_t left = o.count - first.held.size();
     if (left == 0 || s.items.size() <= floor(s)) return false;
-    const bool whole = rules_.gives == order::smallest;  // nothing is held
+    const bool whole = rules_.gives == order::smallest;  // a pop holds no items
     const bool short_one_will_do = s.closed && o.what == kind::pop_up_to;
     return !whole || !first.held.empty() || short_one_will_do || s.items.size() >= left;
   }
 
-  // Which of the items it may take next: none, if what it gave in the end says so.
+  // The indices of the items that the first pop may take next; empty if its result excludes them
+  // all.
   [[nodiscard]] std::vector<std::size_t> next_items(const state& s) const {
     const place& first = s.pops.front();
     const operation& o = all_[first.who];
-    if (rules_.gives == order::any && o.end != ending::done) {  // gives back whatever it is
+    if (rules_.gives == order::any && o.end != ending::done) {  // it puts back any item
       std::vector<std::size_t> all(s.items.size());
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
       return all;
@@ -184,7 +184,8 @@ class explanation {
     return next == s.items.size() ? std::vector<std::size_t>() : std::vector{next};
   }
 
-  // That becomes number `at` of what the pop gives; the number of items if it is not there.
+  // The index of the item that becomes item `at` of the pop's result, or the number of items if the
+  // queue lacks it.
   [[nodiscard]] std::size_t next_item(const state& s, const operation& o, std::size_t at) const {
     auto next = s.items.begin();
     if (rules_.gives == order::smallest) next = std::min_element(s.items.begin(), s.items.end());
@@ -228,8 +229,8 @@ class explanation {
     return ends(s, first.who, ending::nothing, 0);
   }
 
-  // ---- What comes next, when nothing moves any more. Any operation may that was called before all
-  // that have not ended returned.
+  // ---- The next step when no waiting operation can proceed. An operation may begin if its call
+  // precedes the first return among the operations that have not ended.
 
   bool at_rest(state s) const {
     if (!s.pushes.empty() && all_[s.pushes.front().who].what == kind::try_push) {
@@ -262,7 +263,7 @@ class explanation {
     return what == kind::push || what == kind::pop_many || what == kind::pop_up_to;
   }
 
-  // No wait begins in a thread whose stop has returned.
+  // No operation of a thread begins to wait after a stop of that thread has returned.
   [[nodiscard]] bool was_stopped_before(std::size_t i) const {
     return obeys_stops(i) && std::any_of(all_.begin(), all_.end(), [&](const operation& o) {
              return o.what == kind::stop && o.thread == all_[i].thread &&
@@ -275,7 +276,7 @@ class explanation {
            (s.stopped & bit(all_[i].thread)) != 0;
   }
 
-  // In its line, or before it came to it.
+  // Stops an operation in its wait queue, or before it enters one.
   bool stop(state s, std::size_t who) const {
     place left{who};
     for (std::vector<place>* line : {&s.pushes, &s.pops}) {

@@ -1,5 +1,5 @@
-// The model of a queue by which histories are judged explains what is right and nothing else: each
-// kind of operation, with one thing wrong.
+// The model that judges histories of a queue accepts correct histories and rejects wrong ones. Each
+// kind of operation is tested with one error.
 
 #include "stress/queue_model.hpp"
 
@@ -15,7 +15,7 @@ using queue_model::kind;
 using queue_model::operation;
 using queue_model::order;
 
-// Called and returned.
+// The times of the call and of the return.
 struct span {
   std::uint64_t called;
   std::uint64_t returned;
@@ -79,7 +79,7 @@ TEST_CASE("linearizability: try_push_many adds as many items as fit", "[stress]"
   CHECK(explains({try_push({0, 1}, {1, 2, 3}, 2)}));
   CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 1)}));
   CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 3)}));
-  // Who waits for its items makes room for more.
+  // A waiting pop takes an item, so that all three fit.
   CHECK(explains({popped(kind::pop_many, {0, 9}, 1, {1}), try_push({1, 2}, {1, 2, 3}, 3)}));
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("linearizability: a push of many is contiguous, and may exceed the cap
   CHECK(explains(taken({1, 2}, {3, 7})));
   CHECK(explains(taken({7, 1}, {2, 3})));
   CHECK_FALSE(explains(taken({1, 7}, {2, 3})));
-  CHECK_FALSE(explains({push({0, 1}, {1, 2, 3})}));  // came back before all were in
+  CHECK_FALSE(explains({push({0, 1}, {1, 2, 3})}));  // returned before it had added all
 }
 
 TEST_CASE("linearizability: a waiting batch takes items in order, or none", "[stress]") {
@@ -117,7 +117,7 @@ TEST_CASE("linearizability: a waiting batch takes items in order, or none", "[st
   };
   CHECK(explains(meanwhile(kind::try_pop_many, {3, 4}, {})));
   CHECK_FALSE(explains(meanwhile(kind::try_pop_many, {3, 4}, {1})));
-  // What it holds is not counted; a priority_queue has nothing held.
+  // The size excludes items that a pop holds; a pop from a priority_queue holds none.
   const auto size = [](std::size_t counted, std::vector<int> batch) {
     return history{popped(kind::pop_many, {0, 9}, 2, std::move(batch)), try_push({1, 2}, {2}, 1),
                    other(kind::size, {3, 4}, counted), try_push({5, 6}, {1}, 1)};
@@ -136,7 +136,7 @@ TEST_CASE("linearizability: a waiting operation ends when it can complete, or by
   CHECK(explains({gave_up, other(kind::close_and_cancel, {1, 2})}));
   const operation close = other(kind::close, {3, 4}, 1);
   const operation in = try_push({1, 2}, {1}, 1);
-  // A whole batch gives back what it held, one of what is left does not.
+  // A pop_many puts back the items that it held, a pop_up_to keeps them.
   CHECK(explains({popped(kind::pop_many, {0, 5}, 2, {}), in, close,
                   popped(kind::try_pop_many, {6, 7}, 1, {1})}));
   CHECK_FALSE(explains({popped(kind::pop_many, {0, 5}, 2, {}), in, close,
@@ -152,7 +152,7 @@ TEST_CASE("linearizability: a waiting push completes before a close", "[stress]"
                    popped(kind::try_pop_many, {7, 8}, 1, {1}), try_push({10, 11}, {4}, 0)};
   };
   CHECK(explains(closed_meanwhile(push({4, 9}, {3}))));
-  CHECK(explains(closed_meanwhile(refused_push({4, 9}, {3}))));  // it came behind it
+  CHECK(explains(closed_meanwhile(refused_push({4, 9}, {3}))));  // it followed the close
   CHECK_FALSE(explains(closed_meanwhile(push({7, 9}, {3}))));
   CHECK(explains(closed_meanwhile(refused_push({7, 9}, {3}))));
   CHECK_FALSE(explains(closed_meanwhile(cancelled_push({4, 9}, {3}))));
@@ -179,18 +179,18 @@ TEST_CASE("linearizability: a stop ends a wait and returns its items", "[stress]
   const operation stopped = cancelled_pop({0, 5}, 2);
   CHECK(explains({stopped, in, stop, popped(kind::try_pop_many, {6, 7}, 1, {1})}));
   CHECK_FALSE(explains({stopped, in, stop, popped(kind::try_pop_many, {6, 7}, 1, {})}));
-  CHECK_FALSE(explains({stopped, in}));  // by nobody
+  CHECK_FALSE(explains({stopped, in}));  // without a stop
   operation of_another = stop;
   of_another.thread = 1;
   CHECK_FALSE(explains({stopped, in, of_another}));
   operation later = other(kind::stop, {6, 7});
   CHECK_FALSE(explains({stopped, in, later}));
-  // A part of a push of many may have been added.
+  // A push_many may have added a part of its items.
   const operation full = try_push({0, 1}, {1}, 1);
   const operation halved = cancelled_push({2, 5}, {2, 3}, 1);
   CHECK(explains({full, halved, stop, popped(kind::try_pop_up_to, {6, 7}, 3, {1, 2})}));
   CHECK_FALSE(explains({full, halved, stop, popped(kind::try_pop_up_to, {6, 7}, 3, {1})}));
-  // Who is stopped does not begin to wait, nor take what is there.
+  // A stopped operation does not begin to wait and takes no available item.
   CHECK(explains({in, stop, cancelled_pop({5, 6}, 1)}));
   CHECK_FALSE(explains({in, stop, popped(kind::pop_many, {5, 6}, 1, {1})}));
   CHECK(explains({in, stop, popped(kind::try_pop_many, {5, 6}, 1, {1})}));

@@ -1,5 +1,5 @@
-// One queue between real threads, used through all its forms concurrently: every item arrives once,
-// whatever is stopped, cancelled or destroyed in the meantime.
+// One queue between real threads, used concurrently through all its forms. Every item arrives once,
+// even if operations are stopped, cancelled or destroyed.
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +32,7 @@ namespace queue_threads_test {
 using namespace std::chrono_literals;
 using leat::task;
 
-// Collects what came out, from any thread.
+// Collects popped items from any thread.
 class ledger {
  public:
   void add(int item) {
@@ -127,7 +127,7 @@ TEST_CASE("random_shuffle_queue: all forms of operations work on one queue with 
   all_faces(q);
 }
 
-// Pops until it is stopped; what it has is kept.
+// Pops until it is stopped and keeps the popped items.
 task<> pop_until_stopped(leat::fifo_queue<int>& q, ledger& out) {
   try {
     while (const std::optional<int> item = co_await q.pop()) out.add(*item);
@@ -163,7 +163,7 @@ TEST_CASE("fifo_queue: stopping consumers while items arrive loses no item", "[s
   CHECK(out.sorted() == numbers(0, count));
 }
 
-// Pushes in bursts, so that the queue runs empty again and again.
+// Pushes in bursts, so that the queue repeatedly becomes empty.
 task<> push_in_bursts(leat::fifo_queue<int>& q, int count) {
   for (int i = 0; i < count; ++i) {
     if (i % 50 == 0) co_await leat::sleep_for(20us);
@@ -171,7 +171,7 @@ task<> push_in_bursts(leat::fifo_queue<int>& q, int count) {
   }
 }
 
-// An Asio program that cancels its pops at random: a cancelled pop took nothing.
+// An Asio program that cancels its pops at random times. A cancelled pop takes no item.
 TEST_CASE("fifo_queue: cancelling async_pop while items arrive loses no item", "[stress]") {
   constexpr int count = 20'000;
   leat::fifo_queue<int> q(16);

@@ -1,4 +1,4 @@
-// How long it takes from a stop request until thousands of suspended tasks have ended.
+// The time from a stop request to the end of thousands of suspended tasks.
 
 #include <algorithm>
 #include <chrono>
@@ -45,7 +45,7 @@ TEST_CASE("stop: ends 10,000 suspended tasks within the limit", "[stress]") {
   const double p99 = times[times.size() - 1 - times.size() / 100];
   WARN("10,000 tasks: median " << times[times.size() / 2] << " ms, p99 " << p99 << " ms");
 #if !LEAT_ASAN && !LEAT_TSAN
-  CHECK(p99 < 500);  // ten times what a quiet machine needs
+  CHECK(p99 < 500);  // ten times the time on an idle machine
 #endif
   times.clear();
   for (int i = 0; i < rounds / 3; ++i) leat::sync_wait(stop_many(100'000, times));
