@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that `./dev test` reports a skipped format check if, and only if, the formatter is missing.
+"""Checks that `./dev test` reports a skipped format check if, and only if, the formatter is missing, and that the README has
+the two commands that do everything, each in a line of its own.
 
     dev_test.py PROJECT
 """
@@ -41,3 +42,7 @@ if NOTICE not in run(with_formatter=False):
     sys.exit('./dev test without clang-format-19: no message about the skipped format check')
 if NOTICE in run(with_formatter=True):
     sys.exit('./dev test with clang-format-19: reports a missing formatter')
+
+for command in ('demo', 'test'):
+    if f'\n./dev {command} ' not in (project / 'README.md').read_text():
+        sys.exit(f'README.md: no line with the command ./dev {command}')
