@@ -95,7 +95,7 @@ TEST_CASE("decode_raw: fixed_length truncates records and pads them with zeros [
   const std::string_view expected("string\0\0longer_s", 16);
   CHECK(eight == tensor::of<std::uint8_t>(
                      {2, 8}, std::vector<std::uint8_t>(expected.begin(), expected.end())));
-  // A short one, from the other end.
+  // Short rows in the other byte order.
   CHECK(decode_raw(strings({from_hex("0102")}), dtype::int32,
                    {.order = std::endian::big, .fixed_length = 4}) ==
         tensor::of<std::int32_t>({1, 1}, {0x01020000}));

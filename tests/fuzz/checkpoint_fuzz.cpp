@@ -1,5 +1,6 @@
-// Any bytes: as the head of a checkpoint they are refused, or a table that fills its file and comes
-// back the same; as a state file they are refused, or a state that comes back from its text.
+// Decodes any bytes. As the start of a checkpoint they are refused, or they are a table that fills
+// its file and encodes to equal bytes. As a state file they are refused, or they are a state that
+// can be read from its text.
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,7 +30,7 @@ void check_table(leat::byte_view bytes) {
   if (leat::as_text(encoded) != leat::as_text(bytes)) std::abort();
 }
 
-// Puts magic, version, table size and checksums right, so that decoding gets behind the header.
+// Corrects magic, version, table size and checksums, so that decoding continues after the header.
 void mend(std::vector<std::byte>& bytes) {
   constexpr std::size_t header = leat::checkpoint_table::header_size;
   if (bytes.size() < header) return;

@@ -1,6 +1,6 @@
-// Any bytes as a file of each format, compressed with zlib, whole and with one damage: the readers
-// give what the definition finds in what can be inflated, and no damage is taken for a whole file.
-// Six bytes in front say how.
+// Reads any bytes as a file of each format, compressed with zlib, intact and with one damage. The
+// readers return the records that the definition finds in the inflated bytes, and they report every
+// damage. The first six bytes select the options.
 
 #include <algorithm>
 #include <optional>
@@ -30,7 +30,7 @@ struct how {
   leat::fixed_length_reader_options lengths = {};
 };
 
-// Each piece of the text as a part of the stream that can be inflated by itself.
+// Deflates each piece of the text as a part of the stream that can be inflated separately.
 std::string deflated(compression format, std::string_view text, std::size_t piece, int level) {
   const int window = format == compression::gzip ? leat_test::gzip_window : leat_test::zlib_window;
   leat_test::zlib_deflater deflater({.window_bits = window, .level = level});
@@ -67,8 +67,8 @@ read_outcome by_definition(int kind, std::string_view text, bool whole, const ho
   }
 }
 
-// What of wrong data comes out before the damage is seen, and how much, depends on the rooms for
-// it. Both end with an error; of records that are checked by themselves none is wrong.
+// How many wrong bytes precede the error depends on the size of the buffers. Both readers end with
+// an error, and no record with its own checksum is wrong.
 bool both_fail(const read_outcome& a, const read_outcome& b, bool checked) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(a.records.size(), b.records.size()));
   return !a.error.empty() && !b.error.empty() &&
@@ -81,7 +81,7 @@ void check_damaged(int kind, const std::string& plain, const std::string& stream
   const bool whole = all.result.status == leat::inflate_status::complete;
   require(!whole || all.text == plain);
   const read_outcome found = read(kind, stream, h);
-  // A file of 0 bytes is empty under every setting.
+  // A file of 0 bytes is empty with every compression.
   const read_outcome expected = by_definition(kind, all.text, whole || stream.empty(), h);
   const bool checked = kind == 0 || kind == 3;  // by itself, or delivered only when it is whole
   const bool wrong_data =

@@ -1,7 +1,7 @@
-// Any bytes: the first two choose the options and what is asked, the rest is a record. Refused, or
-// fields that come back the same from a record in which all of them are quoted; or numbers; or, cut
-// at its line ends, records that lie side by side: they give what each of them gives by itself. Or
-// a header: refused, or the columns that it selects, read from the header itself, are their names.
+// Decodes any bytes. The first two select the options and the columns, and the rest is a record.
+// The record is refused, or its fields are equal after quoting all of them, or it has numbers.
+// Records cut at the line ends have the results of decoding each alone. As a header, the bytes are
+// refused, or the columns that they select, read from the header itself, are their names.
 
 #include "leat/codec/csv/csv_decoder.hpp"
 
@@ -24,7 +24,7 @@ std::vector<csv_column> columns(std::size_t count) {
   return std::vector<csv_column>(count, csv_column::optional(""));
 }
 
-// As many as the message of an error tells.
+// Returns the number of fields that the error message states.
 std::size_t fields_of(std::string_view record, const csv_options& options) {
   try {
     static_cast<void>(leat::csv_decoder(columns(1), options).decode_one(record));
@@ -79,7 +79,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Bit for bit: NaN is as good as any.
+// Compares bit by bit, so NaN equals itself.
 template <class T>
 bool is_row(const leat::tensor& column, std::size_t row, const leat::tensor& value) {
   return std::memcmp(&column.values<T>()[row], &value.values<T>()[0], sizeof(T)) == 0;

@@ -1,5 +1,5 @@
-// Any bytes: an event comes out or the bytes are refused; what comes out is written and read as the
-// same, and its histograms are such as can be looked at, or refused.
+// Decodes any bytes as an event, or refuses them. A decoded event is equal after it is written and
+// read, and its histograms are valid or refused.
 
 #include "leat/codec/event/event.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Few, so that the limit is reached.
+// A low limit that inputs can reach.
 constexpr leat::event_limits limits{.max_values = 100};
 
 std::optional<leat::event_record> read(std::string_view bytes) {
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto found = read(bytes);
   if (!found) return 0;
-  // NaN is not equal to itself, its bytes are.
+  // NaN does not equal itself, so the test compares bytes.
   const std::string written = found->to_bytes();
   const auto again = read(written);
   if (!again || again->to_bytes() != written) std::abort();

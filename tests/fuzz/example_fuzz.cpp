@@ -1,6 +1,6 @@
-// Any bytes as an Example: refused, or values that come back the same when they are written anew,
-// or rows that fit together. A byte in front chooses which features are asked for. Whatever they
-// are, example_fields and example_parser agree on them.
+// Parses any bytes as an Example. The bytes are refused, or the values are equal after they are
+// written and read, or the rows are consistent. The first byte selects the requested features.
+// example_fields and example_parser agree on all features.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ using leat::ragged_partition;
 using leat::sparse_feature;
 using leat::var_len_feature;
 
-// Lists of each type, and features that want more of them.
+// Lists of each type, and features that require more values.
 const leat::example_parser& lists() {
   static const leat::example_parser parser({{"f", var_len_feature{dtype::float32}},
                                             {"i", var_len_feature{dtype::int64}},
@@ -40,7 +40,7 @@ const leat::example_parser& shapes() {
        {"at", sparse_feature{{"i", "j"}, "v", dtype::int64, {8, 8}}}});
   return parser;
 }
-// Rows told in each of the ways; those by lengths are rows of the ones by splits.
+// Rows stated by each kind of partition. Rows by lengths contain rows by splits.
 const leat::example_parser& rows() {
   using partition = ragged_partition;
   const auto by = [](partition::kind how, const char* key) {
@@ -70,7 +70,7 @@ void check_lists(leat::byte_view bytes) {
   if (lists().parse_one(leat::as_bytes(again)) != first) std::abort();
 }
 
-// Who asks for a feature finds what everything has.
+// A parser for single features returns the values that decode_example() returns.
 void check_contents(leat::byte_view bytes) {
   const leat::decoded_example all = leat::decode_example(bytes);
   const leat::parsed_features some = lists().parse_one(bytes);
@@ -82,7 +82,7 @@ void check_contents(leat::byte_view bytes) {
   }
 }
 
-// Splits begin at 0, never fall and end at the number of items below.
+// Splits start at 0, never decrease and end at the number of inner items.
 template <class Integer>
 void check_splits(std::span<const Integer> splits, std::int64_t items) {
   if (splits.empty() || splits.front() != 0 || splits.back() != items) std::abort();
@@ -133,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       unless_refused([&] { check_contents(bytes); });
       break;
     case 1: {
-      // Beside one that has nothing, whose rows are filled.
+      // In a batch with an empty Example, whose rows are padded.
       const leat::byte_view beside[] = {bytes, {}};
       unless_refused([&] { static_cast<void>(shapes().parse(beside)); });
       break;

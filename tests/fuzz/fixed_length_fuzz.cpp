@@ -1,5 +1,5 @@
-// Any bytes as a file of records of one size, in chunks of any size: always the records that the
-// definition gives. Five bytes in front say how.
+// Reads any bytes as a file of records of one size, in chunks of any size. The reader returns the
+// records of the definition. The first five bytes select the options.
 
 #include "leat/io/reader/fixed_length_reader.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of fuzz targets: in a simulated world.
+// Files of fuzz targets, in a simulated world.
 
 #include <cstdlib>
 #include <string>
@@ -16,11 +16,11 @@ inline void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// A size for the pieces of so many bytes: as wanted, but no more than about fifty of them, since
-/// what there is to find does not need more, and each takes its time.
+/// Returns the size of the pieces for `of` bytes. It is the wanted size, but large enough for at
+/// most about fifty pieces: more pieces find no more and take longer.
 inline std::size_t piece_size(std::size_t wanted, std::size_t of) { return 1 + wanted + of / 50; }
 
-/// What a reader makes of these bytes as a file.
+/// Returns the result of a reader for these bytes as a file.
 template <class Reader>
 read_outcome read_in_memory(std::string_view bytes, typename Reader::options_type options) {
   leat::sim::world w(1);

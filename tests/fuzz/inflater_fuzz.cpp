@@ -1,5 +1,6 @@
-// Any bytes as a zlib or gzip stream, in pieces, beside zlib. Two bytes in front say how; in every
-// other input the bytes are deflate's, and get the header and the trailer that belong to them.
+// Inflates any bytes as a zlib or gzip stream, in pieces, and compares with zlib. The first two
+// bytes select the options. In every other input the bytes are raw deflate data, and the target
+// adds a valid header and trailer.
 
 #include "leat/codec/compression/inflater.hpp"
 
@@ -15,7 +16,8 @@ namespace {
 using leat::compression;
 using status = leat::inflate_status;
 
-// At most so many bytes, and rooms for them: calls for one byte each would take most of the time.
+// Limits of the output and of the number of buffers. Without them, calls for one byte each would
+// take most of the time.
 constexpr std::size_t max_output = 1 << 16;
 constexpr std::size_t max_rooms = 1 << 10;
 
@@ -47,7 +49,8 @@ std::string trailer_of(compression format, const std::string& text) {
                                      : big_endian(sum);
 }
 
-// The bytes as deflate's, framed; as they are when zlib does not read them to an end.
+// Adds a header and a trailer to raw deflate data. Returns the bytes unchanged if zlib does not
+// read them to the end.
 std::string framed(compression format, const std::string& bytes) {
   const auto raw = leat_test::zlib_inflate(bytes, leat_test::raw_window, max_output);
   if (raw.status != Z_STREAM_END) return bytes;
@@ -57,7 +60,7 @@ std::string framed(compression format, const std::string& bytes) {
   return header + bytes.substr(0, raw.consumed) + trailer_of(format, raw.text);
 }
 
-// One member and nothing behind it: zlib reads no more.
+// Passes exactly one member, because zlib reads only one.
 void check_against_zlib(compression format, const std::string& stream, std::size_t piece,
                         std::size_t room, std::size_t limit) {
   const int window = format == compression::gzip ? leat_test::gzip_window : leat_test::zlib_window;
@@ -71,14 +74,14 @@ void check_against_zlib(compression format, const std::string& stream, std::size
   }
   require(oracle.status != Z_NEED_DICT || got.result.status == status::dictionary);
   require(oracle.status != Z_BUF_ERROR || got.result.status != status::complete);
-  // ISA-L reads codes that leave something out, where zlib does not: the checksum must be right.
+  // ISA-L accepts incomplete codes, and zlib does not. In that case the checksum must be valid.
   const std::string trailer = trailer_of(format, got.text);
   require(got.result.status != status::complete || inflater.members() > 1 ||
           stream.substr(0, oracle.consumed).find(trailer) != std::string::npos);
 }
 
-// How it is cut changes nothing, but which it is of a stream that is above the limit and damaged
-// right behind it.
+// The size of the pieces has no effect on the result, with one exception: a stream above the limit
+// that is damaged directly after it may fail with either error.
 void check_in_pieces(compression format, const std::string& stream, std::size_t piece,
                      std::size_t room, std::size_t limit) {
   const leat::inflate_options options{.max_output = limit};

@@ -1,4 +1,5 @@
-// Any bytes as the JSON text of an Example: refused, or a message that holds values of these kinds.
+// Decodes any bytes as the JSON text of an Example. The text is refused, or the result is a message
+// with values of these kinds.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const leat::decode_error&) {
     return 0;
   }
-  // What was made of a text is an Example: this refuses nothing.
+  // decode_example() accepts every message that decode_json_example() returns.
   static_cast<void>(leat::decode_example(leat::as_bytes(message)));
   return 0;
 }

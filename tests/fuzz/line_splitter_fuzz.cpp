@@ -1,4 +1,4 @@
-// Any text, in one piece and in two: always the lines that the definition gives.
+// Splits any text in one piece and in two. The result is always the lines of the definition.
 
 #include "codec/text/line_splitter.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// libFuzzer changes bytes, and lengths that stand before them are wrong then: what it makes of
-// messages in protobuf's wire format is written with the right ones.
+// libFuzzer changes bytes and thereby invalidates the lengths before them. This mutator changes
+// messages in protobuf's wire format and writes valid lengths.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace leat_test {
 
-/// A field of a message, whatever it means.
+/// A field of a message, of any number and wire type.
 struct message_field {
   protozero::pbf_tag_type tag = 1;
   protozero::pbf_wire_type type = protozero::pbf_wire_type::varint;
@@ -29,7 +29,7 @@ struct message_field {
   std::string bytes = {};
 };
 
-/// The fields of a message; none where the bytes are none.
+/// Returns the fields of a message, or std::nullopt if the bytes are not a message.
 inline std::optional<std::vector<message_field>> fields_of(std::string_view bytes) {
   using wire = protozero::pbf_wire_type;
   std::vector<message_field> all;
@@ -89,7 +89,7 @@ inline std::uint64_t mutate_number(std::uint64_t number, leat::random_engine& ra
   }
 }
 
-/// Changes one thing in a message, or in one of those that it holds.
+/// Changes one field in a message, or in a nested message.
 inline std::string mutate_message(const std::string& bytes, leat::random_engine& random) {
   std::optional<std::vector<message_field>> read = fields_of(bytes);
   if (!read || read->empty() || random.uniform_below(16) == 0) return mutate_bytes(bytes);

@@ -1,5 +1,5 @@
-// Any bytes: a definition comes out or the bytes are refused; what comes out is written and read as
-// the same, and no prefix or scope makes another one of it.
+// Decodes any bytes as a definition, or refuses them. A definition is equal after it is written and
+// read, and no prefix or scope changes it.
 
 #include "leat/coordination/queue_runner_def.hpp"
 
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!def) return 0;
   const std::string written = def->to_bytes();
   if (read(written) != def || def->to_bytes() != written) std::abort();
-  // What is written behind it is merged: single names are replaced, lists get longer.
+  // A second message in the bytes is merged: it replaces single names and extends lists.
   const auto twice = read(bytes + written);
   if (!twice || twice->queue_name != def->queue_name) std::abort();
   if (twice->enqueue_op_names.size() != 2 * def->enqueue_op_names.size()) std::abort();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pipelines of which the fuzz targets restore states, by rank: all that a state can have is in one
-// of these.
+// Pipelines whose states the fuzz targets restore, by rank. Together they cover every field of a
+// state.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace leat_test {
 
-/// What they read.
+/// Writes the files that the pipelines read.
 inline void write_files(leat::sim::world& w) {
   w.files().write_file("/lines/a", "1\n2\n3\n4\n5\n");
   w.files().write_file("/lines/b", "");

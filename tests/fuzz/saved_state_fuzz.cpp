@@ -1,10 +1,10 @@
-// Any bytes as a state that somebody kept, of a pipeline or one of its readers, or as what an
-// appender has noted: they are refused with an error of those that are documented, which names who
-// refuses, and nothing has changed; or what is restored goes on, ends, and is saved as the same.
-// The first byte says of what, the second how much is read before it is saved again.
+// Restores any bytes as a saved state: of a pipeline, of one of its readers, or of an appender. A
+// refusal has a documented error code, names the object that refuses, and changes nothing. A
+// restored object continues, ends, and saves an equal state. The first byte selects the object, and
+// the second the number of elements to read before the next save.
 //
-// The corpus holds whole states. Where a stage gets another choice they are those of another
-// pipeline, and their coverage says so: the mutator begins with states as they are saved now.
+// The corpus holds valid states. If a stage gets a new option, these states belong to another
+// pipeline, and the coverage decreases. The mutator therefore starts from newly saved states.
 
 #include <algorithm>
 #include <array>
@@ -70,8 +70,8 @@ auto declare_index(std::uint64_t rank, std::uint64_t world_size) {
   return leat_test::declare_index(rank, world_size);
 }
 
-// While it lives, what is allocated is in proportion to the bytes that are read, whatever numbers
-// stand there. Known under the address sanitizer only.
+// While it lives, allocations stay in proportion to the number of bytes read, regardless of the
+// numbers in them. It is active only with the address sanitizer.
 class in_proportion {
  public:
   explicit in_proportion(std::size_t bytes) : limit_(allocated + 4096 * (bytes + 16)) {
@@ -93,7 +93,7 @@ class in_proportion {
 
 // ------------------------------------------------------------------------------------ the states
 
-// Several states: two bytes in front of each are its length.
+// Splits the bytes into several states. Each follows a length of two bytes.
 texts split(std::string_view bytes) {
   texts all;
   while (bytes.size() > 2 && all.size() < 4) {
@@ -117,7 +117,7 @@ std::string joined(const texts& all) {
 
 // -------------------------------------------------------------------------------- what must hold
 
-// What is told of a state; else it was accepted.
+// The refusal of a state; empty if the state was accepted.
 struct refusal {
   std::error_code code;
   std::string what;
@@ -133,7 +133,7 @@ task<std::optional<refusal>> refusal_of(const Restore& restore) {
   co_return std::nullopt;
 }
 
-// Up to so many elements, and the error behind them.
+// At most a given number of elements, and the error after them.
 struct stream {
   texts elements = {};
   std::string error = {};
@@ -178,7 +178,7 @@ void check_refusal(const refusal& r) {
   std::abort();
 }
 
-// What several of the same stream have given, one going on where the other was saved.
+// Joins the elements of a stream that continues at the saved position of another one.
 stream joined(stream first, stream then) {
   for (std::string& element : then.elements) first.elements.push_back(std::move(element));
   first.ended = then.ended;
@@ -233,7 +233,8 @@ void check_bytes(std::string_view bytes) {
   require(leat::detail::stages_to_bytes(stages) == bytes);
 }
 
-// One state of each rank: what they have left is a state too, and a reader goes on with it.
+// Merges one state of each rank. The remaining records are a state too, and a reader resumes from
+// it.
 task<void> check_reader(const texts& states, std::size_t some) {
   std::vector<leat::indexed_reader_state> ranks;
   std::optional<in_proportion> memory(joined(states).size());
@@ -288,7 +289,7 @@ task<void> check_reader(const texts& states, std::size_t some) {
   require(again->serialize_state() == reader->serialize_state());
 }
 
-// Reads on where a state says, and then the names that are in the queue.
+// Resumes from a state, and then reads the names in the queue.
 template <class Reader>
 task<void> check_queue(const std::string& bytes, std::size_t some,
                        typename Reader::options_type options = {}) {
@@ -326,7 +327,7 @@ task<void> check_queue(const std::string& bytes, std::size_t some,
   require(other.serialize_state() == state);
 }
 
-// A file is cut back to what a whole note says, and else it is left alone.
+// A valid note truncates its file, and an invalid note leaves the file unchanged.
 task<void> check_note(world& w, const std::string& note) {
   const std::string before = *w.files().read_file("/records/a");
   w.files().write_file("/records/a.append", note);
@@ -355,7 +356,7 @@ std::string with_checksum(std::string content) {
   return content.append(reinterpret_cast<const char*>(sum.data()), sum.size());
 }
 
-// A state as it is saved: behind so many elements, of a rank.
+// Returns the state of a rank that is saved after `elements` elements.
 template <class Pipeline>
 std::string saved(Pipeline p, std::size_t elements) {
   std::string state;

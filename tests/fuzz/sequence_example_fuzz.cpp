@@ -1,4 +1,5 @@
-// Any bytes as a SequenceExample: refused, or the steps that who asks for no feature finds there.
+// Parses any bytes as a SequenceExample. The bytes are refused, or a parser without features
+// returns the steps in them.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ std::size_t strings_in(const leat::parsed_sequences& parsed) {
 }
 
 void check_steps(leat::byte_view bytes) {
-  // Beside one that has nothing, whose rows are filled.
+  // In a batch with an empty SequenceExample, whose rows are padded.
   const leat::byte_view beside[] = {bytes, {}};
   const leat::parsed_sequences both = steps().parse(beside);
   const leat::parsed_sequences one = steps().parse_one(bytes);

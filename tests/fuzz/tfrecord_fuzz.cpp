@@ -1,6 +1,6 @@
-// Any bytes: the scan and the search stay inside them, and what they find is what a slow parser
-// finds; a reader that resyncs gives what the definition says; as the payload of a record they come
-// back.
+// Scans any bytes. The scan and the search stay inside the bytes, and find the records that a slow
+// parser finds. A reader that resyncs returns the records of the definition. As the payload of a
+// record, the bytes are read unchanged.
 
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
@@ -23,7 +23,7 @@ bool good_header(leat::byte_view bytes) {
   return stored == leat::mask_crc32c(leat::crc32c(bytes.first(8)));
 }
 
-// The record at the beginning of `bytes`, if a whole and good one stands there.
+// Returns true if `bytes` starts with a complete and valid record, and sets `length`.
 bool whole_record(leat::byte_view bytes, checks c, std::uint64_t& length) {
   if (bytes.size() < leat::tfrecord_overhead) return false;
   length = leat::load_little_endian<std::uint64_t>(bytes.data());

@@ -1,5 +1,6 @@
-// Any bytes: as an index they are refused, or describe a file that records fill, and come back the
-// same; as a TFRecord file their headers are found where a scan of everything finds records.
+// Decodes any bytes. As an index they are refused, or they describe a file that records fill, and
+// encode to equal bytes. As a TFRecord file, the index finds their headers at the offsets where a
+// full scan finds records.
 
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
 
@@ -35,7 +36,7 @@ void check_index(leat::byte_view bytes) {
   }
 }
 
-// Makes an index of the bytes whose header is right, so that decoding gets behind it.
+// Writes a valid header into the bytes, so that decoding continues after it.
 void mend(std::vector<std::byte>& bytes) {
   if (bytes.size() < 64) return;
   const std::vector<std::byte> good = leat::tfrecord_index().encode();
@@ -59,7 +60,7 @@ void check_headers(leat::byte_view bytes) {
   if (headers.status != all.status) std::abort();
 }
 
-// Gives every length its right checksum, from the beginning on.
+// Gives every length a valid checksum, starting at the beginning.
 void mend_headers(std::vector<std::byte>& bytes) {
   for (std::size_t at = 0; at + 12 <= bytes.size();) {
     leat::store_little_endian(bytes.data() + at + 8,

@@ -1,6 +1,6 @@
 #pragma once
 
-// libFuzzer does not guess checksums: what it makes of TFRecord frames gets the right ones.
+// libFuzzer cannot guess checksums, so this mutator corrects those of TFRecord frames.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace leat_test {
 
-/// Makes the checksums right of all frames at the beginning of `bytes` that are whole, and of the
-/// header of the next one, whatever its length says.
+/// Corrects the checksums of all complete frames at the start of `bytes`, and of the header of the
+/// next frame, regardless of its length.
 inline void mend_tfrecords(std::span<std::byte> bytes) {
   const auto mend = [](std::span<std::byte> text, std::byte* stored) {
     leat::store_little_endian(stored, leat::mask_crc32c(leat::crc32c(text)));
@@ -31,8 +31,8 @@ inline void mend_tfrecords(std::span<std::byte> bytes) {
   }
 }
 
-/// A custom mutator for inputs that are TFRecord frames behind `prefix` other bytes. One input in
-/// four keeps the checksums that it has.
+/// A custom mutator for inputs of TFRecord frames after `prefix` other bytes. One input in four
+/// keeps its checksums.
 inline std::size_t mutate_tfrecords(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                     unsigned seed, std::size_t prefix) {
   const std::size_t made = LLVMFuzzerMutate(data, size, max_size);

@@ -1,5 +1,6 @@
-// Any records, written with any options: the file is what the definition says, the reader gives the
-// records back, and of a plain file the second half may be appended. Five bytes in front say how.
+// Writes any records with any options. The file has the bytes of the definition, and the reader
+// returns the records. The second half of a plain file may be appended. The first five bytes select
+// the options.
 
 #include "leat/io/writer/tfrecord_writer.hpp"
 
@@ -18,7 +19,7 @@ using leat::task;
 using leat_test::require;
 using texts = std::vector<std::string>;
 
-// A byte that is a length, and so many others; what is left is the last record.
+// Splits the bytes into records that each follow a length of one byte. The rest is the last record.
 texts split(std::string_view bytes) {
   texts all;
   while (!bytes.empty()) {

@@ -50,7 +50,7 @@ outcome decoding(leat::byte_view b) {
   return outcome_of([&] { static_cast<void>(checkpoint_table::decode(b)); });
 }
 
-// Gives header and table the checksums that belong to them.
+// Recomputes the checksums of the header and the table.
 void mend(bytes& b) {
   constexpr std::size_t header = checkpoint_table::header_size;
   leat::store_little_endian(b.data() + 32, leat::crc32c(leat::byte_view(b).subspan(header)));
@@ -76,7 +76,7 @@ TEST_CASE("checkpoint_table: the bytes are those of the format", "[codec]") {
   t.entries.push_back(entry("a", "int8", 1, 2, 0x04030201));
   t.assign_offsets();
   const bytes b = t.encode();
-  // Magic, version, entries, table and file size; then the two checksums.
+  // Magic, version, number of entries, table size and file size, followed by the two checksums.
   CHECK(leat::as_text({b.data(), 32}) == leat_test::from_hex("894c434b0d0a1a0a0100000001000000"
                                                              "4c000000000000004e00000000000000"));
   CHECK(leat::as_text({b.data() + 40, b.size() - 40}) ==
@@ -130,7 +130,7 @@ TEST_CASE("checkpoint_table: refuses other files and later versions", "[codec]")
   CHECK(contains(later.text, "checkpoint has version 2, but this program reads version 1"));
 }
 
-// Changes a number of the table, with checksums that are right.
+// Changes a number of the table and keeps the checksums valid.
 outcome changed(std::size_t at, std::uint64_t value, std::size_t size) {
   bytes b = sample().encode();
   for (std::size_t i = 0; i < size; ++i) b[at + i] = static_cast<std::byte>(value >> (8 * i));

@@ -12,7 +12,7 @@
 
 namespace crc32c_test {
 
-// Bit by bit, from the definition.
+// Computes the checksum bit by bit from the definition.
 std::uint32_t slow_crc32c(leat::byte_view bytes) {
   std::uint32_t crc = ~0U;
   for (const std::byte b : bytes) {
@@ -93,7 +93,7 @@ TEST_CASE("crc32c: continues from a prefix [M08]", "[codec]") {
 }
 
 TEST_CASE("crc32c: a prefix of any checksum can be continued by any length", "[codec]") {
-  // Short continuations fold the state into the first words by hand.
+  // Short continuations combine the state with the first words in separate code.
   leat::random_engine random(4);
   std::vector<std::byte> bytes(500);
   for (auto& b : bytes) b = static_cast<std::byte>(random());

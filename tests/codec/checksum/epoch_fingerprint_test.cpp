@@ -13,7 +13,7 @@ namespace epoch_fingerprint_test {
 using leat::as_bytes;
 using leat::epoch_fingerprint;
 
-// Of records that are their numbers, in an order.
+// Fingerprint of records whose content is their number, in a random order.
 epoch_fingerprint of_range(std::uint64_t first, std::uint64_t end, std::uint64_t seed) {
   epoch_fingerprint f;
   const leat::permutation order(end - first, seed);
@@ -25,7 +25,7 @@ epoch_fingerprint of_range(std::uint64_t first, std::uint64_t end, std::uint64_t
 }
 
 TEST_CASE("murmur3: the verification value of SMHasher", "[codec]") {
-  // Of keys of 0, 1, ... 255 bytes the hashes, and of these the hash.
+  // Hashes keys of 0, 1, ... 255 bytes, and then the hashes themselves.
   std::vector<std::byte> key;
   std::vector<std::byte> hashes;
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("epoch_fingerprint: detects missing, repeated, changed and exchanged r
   CHECK_FALSE(of({{0, "a"}, {1, "b"}, {2, "C"}}) == whole);
   CHECK_FALSE(of({{1, "a"}, {0, "b"}, {2, "c"}}) == whole);
   CHECK_FALSE(of({{0, "a"}, {1, "b"}, {2, std::string_view("c\0", 2)}}) == whole);
-  // Equal records under different keys do not take each other away.
+  // Equal records with different keys do not cancel each other.
   CHECK_FALSE(of({{0, "a"}, {1, "a"}}) == of({{0, "a"}, {0, "a"}}));
 }
 

@@ -16,8 +16,8 @@ using leat::as_bytes;
 using leat::compression;
 
 TEST_CASE("compression: parses the names of TensorFlow and an empty name [K41]", "[codec]") {
-  // Of options inside options, as TFRecordOptions may be, nothing is left: the writers' own have a
-  // compression.
+  // Replaces the nested TFRecordOptions of TensorFlow: the options of a writer contain the
+  // compression itself.
   CHECK(leat::parse_compression("") == compression::none);
   CHECK(leat::parse_compression("none") == compression::none);
   CHECK(leat::parse_compression("ZLIB") == compression::zlib);
@@ -77,7 +77,8 @@ TEST_CASE("detect_compression: detects zlib with any window size by inflating a 
 }
 
 TEST_CASE("detect_compression: does not trust the header of a small window alone", "[codec]") {
-  // Each two bytes that are the header of a window below 32 KiB, and what may follow in a text.
+  // Every pair of bytes that is a header of a window below 32 KiB, followed by possible
+  // continuations of a text.
   const std::string texts[] = {"",
                                "a",
                                "alpha,beta\n1,2\n",
@@ -106,7 +107,7 @@ TEST_CASE("detect_compression: does not trust the header of a small window alone
 }
 
 TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic number", "[codec]") {
-  // Lengths whose first bytes are those of zlib and of gzip.
+  // Lengths whose first bytes equal the magic numbers of zlib and gzip.
   for (const std::uint64_t length : {std::uint64_t{0x039c78}, std::uint64_t{0x088b1f}}) {
     std::vector<std::byte> file;
     leat::append_tfrecord(file, as_bytes(std::string(length, 'x')));

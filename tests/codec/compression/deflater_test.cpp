@@ -17,7 +17,7 @@ using leat::compression;
 using leat::deflate_flush;
 using leat::deflate_strategy;
 
-// All of a text, in pieces, into rooms of a size of their own; flushed after each piece.
+// Deflates the whole text in pieces, into buffers of `room` bytes, and flushes after each piece.
 std::string deflated(leat::deflater& deflater, std::string_view text, std::size_t piece = SIZE_MAX,
                      std::size_t room = 4096, deflate_flush between = deflate_flush::none) {
   std::string all;

@@ -23,7 +23,7 @@ using leat_test::inflate_all;
 using leat_test::zlib_deflated;
 using leat_test::zlib_window;
 
-// A small stream of each kind of block, in each frame, with each field of a header.
+// A small stream with each kind of block, for each format, with each field of a header.
 struct sample {
   compression format;
   std::string stream;
@@ -55,8 +55,8 @@ std::vector<sample> samples() {
   return all;
 }
 
-// A gzip stream of a text of zeros, in front of its trailer; deflated in pieces of which each takes
-// a thousandth of what it gives.
+// Returns a gzip stream of zeros without its trailer. Each deflated piece is a thousandth of its
+// inflated size.
 std::string zeros_without_trailer(std::size_t pieces) {
   leat_test::zlib_deflater deflater({.level = 9});
   const std::string piece(std::size_t{1} << 20, '\0');
@@ -73,7 +73,7 @@ TEST_CASE("inflater: never accepts a truncated stream as complete [D7]", "[codec
       for (const std::size_t piece : {std::size_t{1}, std::size_t{9}, SIZE_MAX}) {
         const auto got = inflate_all(s.format, std::string_view(s.stream).substr(0, size), piece);
         REQUIRE(s.text.starts_with(got.text));
-        // Of several members some may be whole: then it is the end of one of them.
+        // If the cut is at the end of the first of two members, the stream is complete.
         const bool at_member = got.result.status == status::complete;
         REQUIRE((at_member || got.result.status == status::truncated));
         if (at_member) {
@@ -94,7 +94,7 @@ TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
       damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
       const auto got = inflate_all(s.format, damaged);
       if (got.result.status == status::complete) {
-        // Time, system, names and such in a header without a checksum.
+        // A header without a checksum does not protect its time, system and name.
         REQUIRE(got.text == s.text);
         ++harmless;
       } else {
@@ -106,7 +106,7 @@ TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
   CHECK(harmless > 0);
 }
 
-// ISA-L's tables and history are what a damaged stream can show.
+// A corrupt stream can expose the tables and the history of ISA-L.
 TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier streams",
           "[codec]") {
   const std::string text = leat_test::prose(1000);
@@ -212,7 +212,7 @@ TEST_CASE("inflater: reports other data after the end at its offset", "[codec]")
   }
 }
 
-// What comes out of a stream into a room that is full of a byte.
+// Inflates a stream into a buffer that is filled with the byte `before`.
 std::string inflated_over(const std::string& stream, char before) {
   leat::inflater inflater(compression::gzip);
   std::string out(std::size_t{1} << 19, before);
@@ -221,7 +221,8 @@ std::string inflated_over(const std::string& stream, char before) {
   return out;
 }
 
-// With other codes in the header of a later block ISA-L copies over a distance of 0: dozens do.
+// With corrupt codes in the header of a later block, ISA-L copies over a distance of 0. Dozens of
+// the flipped bits cause this.
 TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output", "[codec]") {
   const std::string text =
       "a header\n\none\r\n" + leat_test::prose(std::size_t{1} << 20) + "\n\n\r\nthe last";
@@ -238,7 +239,7 @@ TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output
 }
 
 TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
-  // What would be 10 GiB, of 10 MiB.
+  // 10 MiB that would inflate to 10 GiB.
   const std::string bomb = zeros_without_trailer(10 << 10);
   CHECK(bomb.size() < 11 << 20);
   leat::inflater inflater(compression::gzip);

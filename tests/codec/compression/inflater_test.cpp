@@ -205,7 +205,7 @@ TEST_CASE("inflater: refuses invalid options", "[codec]") {
                  "max_ratio"));
 }
 
-// Two pages, the second of which must not be touched.
+// Two pages, of which the second is inaccessible.
 class guarded_page {
  public:
   guarded_page()
@@ -218,7 +218,7 @@ class guarded_page {
   guarded_page& operator=(const guarded_page&) = delete;
   ~guarded_page() { ::munmap(memory_, 2 * size); }
 
-  // The last bytes before the guard.
+  // Returns the last `count` bytes before the inaccessible page.
   std::span<std::byte> last(std::size_t count) {
     return {static_cast<std::byte*>(memory_) + size - count, count};
   }

@@ -1,5 +1,5 @@
-// Records that lie side by side are decoded many at a time, column by column: what comes of them is
-// what comes of each alone.
+// Consecutive records are decoded many at a time, column by column. Each record has the result of
+// decoding it alone.
 
 #include "leat/codec/csv/csv_decoder.hpp"
 
@@ -26,7 +26,8 @@ using leat::dtype;
 using leat::random_engine;
 using texts = std::vector<std::string>;
 
-// Records in one piece of memory of just their size, with the same bytes between each two.
+// Stores records in one allocation of exactly their size, with the same bytes between every two
+// records.
 class placed {
  public:
   placed(const texts& records, std::string_view between) {
@@ -65,7 +66,7 @@ outcome decode(const csv_decoder& decoder, const texts& records, std::string_vie
 
 constexpr std::string_view apart = "\n\n\n";  // more than a line end: each record is read alone
 
-// The same side by side in each way, and apart.
+// Checks that records have equal results consecutively with each line end, and separated.
 outcome same_in_all_places(const csv_decoder& decoder, const texts& records) {
   const outcome alone = decode(decoder, records, apart);
   CHECK(decode(decoder, records, "\n") == alone);
@@ -197,7 +198,7 @@ TEST_CASE("csv_block: numbers of every length, with a point at every place", "[c
 TEST_CASE("csv_block: floats are rounded as the compiler does", "[codec]") {
   random_engine random(4);
   texts all = {"16777217", "0.1", "9007199254740993", "1.000000178813934", "9007199254740992.5"};
-  // Halfway between two floats, and beside it.
+  // Halfway between two floats, and next to that value
   for (const char* text : {"16777217.0", "33554434.000", "1.00000005960464", "8388608.5"}) {
     all.emplace_back(text);
   }
@@ -239,8 +240,8 @@ TEST_CASE("csv_block: refuses an invalid number at every position of a block", "
   }
 }
 
-// Rows of one number each, which are read four at a time; `text` stands at `place`. The others have
-// each sign and length.
+// Rows of one number each, which are decoded four at a time. `text` is in row `place`. The other
+// rows have numbers of every sign and length.
 texts rows_with(std::string_view text, std::size_t place, dtype type) {
   texts all;
   for (std::size_t i = 0; i < 64; ++i) {
@@ -260,15 +261,15 @@ TEST_CASE("csv_block: four numbers at a time decode like single numbers", "[code
       "123456789012345", "-123456789012345", "1234567890123456", "-1234567890123456",
       "12345678901234567", "-12345678901234567", "123456789012.345", "-1234567890123.45",
       "1.23456789012345", "-.123456789012345", "0000000000000001", "00000000000000001",
-      // beside 2 to the 52nd and to the 53rd
+      // close to 2 to the 52nd and to the 53rd
       "4503599599999999", "4503599600000000", "4503599627370495", "4503599627370496",
       "4503599627370497", "-4503599627370497", "9007199254740991", "9007199254740992",
       "9007199254740993", "-9007199254740993", "9999999999999999", "450359962737049.7",
       "900719925474099.3",
-      // in the middle of two floats, and beside it
+      // halfway between two floats, and next to that value
       "16777217", "-16777217", "16777217.0", "1677721.7", "8388608.5", "33554434.000",
       "1.00000005960464", "1.00000005960465",
-      // in the middle of two floats once they are doubles, not before
+      // halfway between two floats after a conversion to double, but not before
       "8.03369665145874", "8.46465253829956", "-9.83503007888794", "-9.64534616470337"};
   for (const std::string& text : some) {
     for (std::size_t place = 20; place < 24; ++place) {

@@ -1,4 +1,4 @@
-// The cases V01 to V45 of decode_csv, and what else a file may hold.
+// The cases V01 to V45 of decode_csv, and other contents of a file.
 
 #include "leat/codec/csv/csv_decoder.hpp"
 
@@ -46,7 +46,7 @@ std::vector<std::string> strings(const tensor& t) {
   return {all.begin(), all.end()};
 }
 
-// The message, without the meaning of its code; empty when nothing is wrong.
+// Returns the message without the description of its code, or an empty string if there is no error.
 std::string error_of(const records& lines, columns all, csv_options options = {}) {
   try {
     static_cast<void>(decode(lines, std::move(all), std::move(options)));
@@ -298,7 +298,7 @@ TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[
 }
 
 TEST_CASE("csv_decoder: records of every length decode as defined", "[codec]") {
-  // Blocks are 64 bytes: fields and records end at every place of one.
+  // Blocks have 64 bytes. Fields and records end at every position of a block.
   for (std::size_t length = 0; length < 200; ++length) {
     for (const std::size_t field : {1U, 7U, 64U}) {
       std::string record(length, 'x');
@@ -453,7 +453,7 @@ TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]
   for (const std::string_view header :
        {"id,\"na,me\",age,x", "id,\"na,me\",age,x\r\n", "\xEF\xBB\xBFid,\"na,me\",age,x\n"}) {
     const csv_decoder decoder = csv_decoder::for_header(header, two);
-    // As many records as go the way of a block, and one that goes alone.
+    // Enough records to be decoded as a block, and one record that is decoded alone.
     std::string text;
     for (int i = 0; i < 100; ++i)
       text += std::to_string(i) + ",n," + std::to_string(2 * i) + ",z\n";
@@ -473,7 +473,7 @@ TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]
                       Catch::Contains("number of fields is 1, must be 2"));
     CHECK(decoder.spec()[0].name == "age");
   }
-  // The first column of the header alone, and the last one.
+  // Selects only the first column of the header, and only the last one.
   CHECK(strings(csv_decoder::for_header("a,b", {csv_column::required(dtype::string, "b")})
                     .decode_one("1,2")[0]) == texts{"2"});
 }

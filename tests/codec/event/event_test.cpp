@@ -1,4 +1,4 @@
-// The golden bytes were made with protobuf's own compiler from the published definitions.
+// protobuf's own compiler generated the expected bytes from the published definitions.
 
 #include "leat/codec/event/event.hpp"
 
@@ -62,7 +62,7 @@ std::vector<golden> golden_table() {
 
 event_record with(event_record::content what) { return {wall, 3, std::move(what)}; }
 
-// One of everything.
+// Returns one event of each kind.
 std::vector<event_record> all_kinds() {
   summary values;
   values.add_scalar("nan", std::nan("")).add_scalar("minus zero", -0.0);
@@ -135,7 +135,7 @@ TEST_CASE("event_record: fields that are not known are skipped", "[codec]") {
   const std::string unknown = leat_test::from_hex("5202080178071203616263a3010801a401");
   const event_record e = with(summary().add_scalar("a", 1));
   CHECK(event_record::from_bytes(unknown + e.to_bytes() + unknown) == e);
-  // In a value: node_name, field 7.
+  // A value with node_name, field 7.
   const std::string named = leat_test::from_hex("2a0a0a083a0161150000803f");
   CHECK(std::get<summary>(event_record::from_bytes(named).what) == summary().add_scalar("", 1));
 }

@@ -27,7 +27,7 @@ histogram counted(const doubles& values) {
   return h;
 }
 
-// Limit and count of each bucket, one behind the other.
+// Returns the limit and the count of each bucket in turn.
 doubles buckets(const doubles& values) {
   const histogram_data data = counted(values).encode();
   doubles all;
@@ -93,7 +93,7 @@ TEST_CASE("histogram: counts, sums and extremes", "[codec]") {
   CHECK(h.mean() == 2.5);
   CHECK(h.variance() == 1.25);
   CHECK(h.standard_deviation() == Approx(std::sqrt(1.25)));
-  // Not below zero by rounding.
+  // Rounding does not make it negative.
   CHECK(counted(doubles(1000, 0.1)).variance() >= 0);
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("histogram: refuses to merge other buckets and does not change", "[cod
   const histogram_data before = h.encode();
   CHECK(contains(refusal([&] { h.merge(other); }), "bucket limits differ"));
   CHECK(h.encode() == before);
-  // The same upper limit, another lower one.
+  // Equal upper limits and different lower limits.
   const doubles wide{-DBL_MAX, DBL_MAX};
   histogram all{std::span<const double>(wide)};
   all.add(1);

@@ -1,4 +1,4 @@
-// Examples of which nothing is known.
+// Examples whose features are unknown to the caller.
 
 #include "leat/codec/example/decode_example.hpp"
 

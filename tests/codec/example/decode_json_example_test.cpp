@@ -25,7 +25,7 @@ std::string feature(const std::string& text) {
   return R"({"features": {"feature": {"a": )" + text + "}}}";
 }
 
-// What an int64 or float list has, written so.
+// int_of() and float_of() decode a list with one JSON value.
 std::string int_of(const std::string& value) {
   return decode_json_example(feature(R"({"int64List": {"value": [)" + value + "]}}"));
 }

@@ -225,19 +225,19 @@ TEST_CASE("example_fields: lists packed, not packed and in pieces", "[codec]") {
   const auto label = required_field<&drawing::label>("age");
   CHECK(parse(from_hex("0a0e0a0c0a0361676512051a030a010d"), label).label == 13);
   CHECK(parse(from_hex("0a0d0a0b0a0361676512041a02080d"), label).label == 13);
-  // [1, 2] packed, then 3 by itself.
+  // [1, 2] packed, followed by 3 unpacked.
   const std::string pieces = from_hex("0a110a0f0a0361676512081a060a0201020803");
   CHECK(parse(pieces, optional_field<&drawing::times>("age")).times ==
         std::vector<std::int64_t>{1, 2, 3});
   CHECK(parse(pieces, required_field<&drawing::times>("age", 3)).times ==
         std::vector<std::int64_t>{1, 2, 3});
-  // 1.5 by itself, then [0.5] packed.
+  // 1.5 unpacked, followed by [0.5] packed.
   const std::string floats = from_hex("0a160a140a03616765120d120b0d0000c03f0a040000003f");
   CHECK(parse(floats, required_field<&drawing::corner>("age")).corner == std::array{1.5F, 0.5F});
 }
 
 TEST_CASE("example_fields: uses the last value of a repeated key", "[codec]") {
-  // A Features message may come in pieces: those of two Examples are one.
+  // A Features message may come in parts: two parsed Examples in sequence form one.
   const std::string first = example_builder().add("k", {"text"}).add("w", {"a"}).serialize();
   const std::string second = example_builder().add("k", longs{8}).serialize();
   const drawing d = parse(first + second, required_field<&drawing::label>("k"),
@@ -313,7 +313,7 @@ TEST_CASE("example_fields: refuses invalid fields at construction", "[codec]") {
         "example_fields: feature 'k' has two fields: pass one: invalid argument");
 }
 
-// What both make of a record, and whether it was read.
+// Checks that both parsers agree on a record, and returns true if they accept it.
 bool is_read(const std::string& record) {
   std::string refusal;
   if (!agree_on(as_bytes(record), refusal)) FAIL("not as an example_parser; its: " << refusal);

@@ -1,5 +1,5 @@
-// However an Example is laid out, the same comes of it: the layout that nearly all have is read in
-// a way of its own.
+// Every layout of an Example has the same result. A separate code path reads the most frequent
+// layout.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ using leat::parsed_features;
 using leat::var_len_feature;
 using texts = std::vector<std::string>;
 
-// A run of bytes with its tag in front, and a length of at least so many bytes.
+// Returns a field of bytes: its tag, a length of at least `length_bytes` bytes, and the bytes.
 std::string field(char tag, std::string_view bytes, std::size_t length_bytes = 1) {
   std::string all(1, tag);
   std::size_t left = bytes.size();
@@ -34,8 +34,8 @@ std::string field(char tag, std::string_view bytes, std::size_t length_bytes = 1
   return all.append(bytes);
 }
 
-// How many bytes the lengths have: of the Features, an entry, its key, the Feature, its list, what
-// is in the list.
+// The number of bytes of each length: of the Features, an entry, its key, the Feature, its list,
+// and the content of the list.
 struct lengths {
   std::size_t of[6] = {1, 1, 1, 1, 1, 1};
 };
@@ -45,7 +45,7 @@ std::string entry(std::string_view key, char list_tag, std::string_view list, co
   return field('\x0A', field('\x0A', key, l.of[2]) + field('\x12', feature, l.of[3]), l.of[1]);
 }
 
-// A string, floats and numbers.
+// Returns an Example with a string, floats and integers.
 std::string example(const lengths& l, std::string_view text) {
   const std::string floats(reinterpret_cast<const char*>("\0\0\x80\x3F\0\0\0\x40"), 8);
   const std::string features =
@@ -105,8 +105,8 @@ TEST_CASE("Example: every length that is one too long or too short is an error",
     for (const char by : {'\1', '\xFF'}) {
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] + by);
-      // Neither the parser nor what it expects after the first record reads over an end: what comes
-      // of it is the same in any place of a batch.
+      // Neither the parser nor its prediction after the first record reads beyond an end, so the
+      // result does not depend on the position in a batch.
       const std::string alone = error_of(all_kinds, {bad});
       const std::string third = error_of(all_kinds, {good, good, bad});
       CHECK(alone.empty() == third.empty());
@@ -124,7 +124,7 @@ TEST_CASE("Example: reads features in a different order in each record", "[codec
   leat::feature_map wanted;
   texts keys;
   for (std::size_t size = 0; size < 40; ++size) {
-    // Of each size some that differ in one byte.
+    // For each size, several keys that differ in one byte.
     for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) {
       std::string key(size, 'k');
       if (at < size) key[at] = 'x';

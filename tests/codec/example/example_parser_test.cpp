@@ -1,4 +1,4 @@
-// The cases E01 to E34: what becomes of the features of Examples.
+// The cases E01 to E34: the parsed features of Examples.
 
 #include "leat/codec/example/example_parser.hpp"
 
@@ -67,7 +67,7 @@ tensor texts_of(texts values) {
   return tensor::of({static_cast<std::int64_t>(values.size())}, values);
 }
 
-// What is said of a record that is wrong.
+// Returns the message for an invalid record.
 std::string error_of(const batch& b, const feature_map& features,
                      const std::vector<std::string_view>& names = {}) {
   try {
@@ -234,7 +234,7 @@ TEST_CASE("example_parser: features may share or also return their indices [E09,
   CHECK(two.sparse("sp1") == sparse({2, 2}, {0, 5, 0, 10}, floats_of({3.0F, 4.0F}), {2, 13}));
   CHECK(two.sparse("sp2") == sparse({2, 2}, {0, 5, 0, 10}, floats_of({5.0F, 6.0F}), {2, 11}));
 
-  // TensorFlow takes indices beyond the size, as that of the case, 7. Here they are an error.
+  // TensorFlow accepts indices beyond the size of 7 in this case. leat reports an error.
   CHECK(error_of({example().add("val2", {5.0F, 6.0F}).add("idx", longs{5, 10})},
                  {{"sp2", sparse_feature{{"idx"}, "val2", dtype::float32, {7}, true}}}) ==
         "record 0, feature 'idx': index 10 is out of range for size 7");

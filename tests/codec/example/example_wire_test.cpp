@@ -1,4 +1,4 @@
-// The cases X01 to X21: how an Example is written, and what counts as one.
+// The cases X01 to X21: the serialization of an Example, and the bytes that parse as one.
 
 #include <array>
 #include <cstddef>
@@ -189,7 +189,7 @@ TEST_CASE("Example: merges lists and features in pieces and uses the last type",
   CHECK(numbers(example(key + field(2, float_list + int_list))) == longs{1});
   CHECK_THROWS_AS(numbers(example(key + field(2, int_list + float_list))), leat::decode_error);
   CHECK(numbers(example(field(2, int_list) + key + field(2, int_list))) == longs{1, 1});
-  // Fields of the list with another number, or another form, are unknown ones.
+  // A field of the list with another number or wire type is an unknown field.
   CHECK(numbers(example(key + field(2, field(3, one + "\x10\x02" + one)))) == longs{1, 1});
   CHECK(numbers(example(key + field(2, field(3, one + "\x0d\1\2\3\4" + one)))) == longs{1, 1});
 }

@@ -1,4 +1,4 @@
-// The cases Y01 to Y08: features whose values are in rows of any length.
+// The cases Y01 to Y08: features whose values form rows of any length.
 
 #include <cstdint>
 #include <initializer_list>
@@ -65,7 +65,7 @@ tensor wide(longs values) { return tensor::of({static_cast<std::int64_t>(values.
 
 example_builder example() { return {}; }
 
-// What is said of an Example that is wrong.
+// Returns the message for an invalid Example.
 std::string error_of(const std::vector<example_builder>& examples, const ragged_feature& feature) {
   try {
     static_cast<void>(parse(examples, feature));
@@ -76,7 +76,7 @@ std::string error_of(const std::vector<example_builder>& examples, const ragged_
   return {};
 }
 
-// The rows [[3], [4, 5, 6]], told in each of the ways.
+// The rows [[3], [4, 5, 6]], stated by each kind of partition.
 const example_builder two_rows = example()
                                      .add("vals", longs{3, 4, 5, 6})
                                      .add("splits", longs{0, 1, 4})
@@ -133,7 +133,7 @@ TEST_CASE("ragged_feature: parses one partition of each kind [Y02]", "[codec]") 
     INFO(way.key);
     CHECK(parse_one(two_rows, rows({way})).ragged("r") ==
           ragged_tensor{{narrow({0, 1, 4})}, wide({3, 4, 5, 6})});
-    // In a batch, between records without any values.
+    // In a batch, between records without values.
     CHECK(batch_of({example(), two_rows, example(), two_rows}, rows({way}, dtype::int64)) ==
           ragged_tensor{{wide({0, 0, 2, 2, 4}), wide({0, 1, 4, 5, 8})},
                         wide({3, 4, 5, 6, 3, 4, 5, 6})});
@@ -166,10 +166,10 @@ TEST_CASE("ragged_feature: rows of uniform length are a dimension of the values 
         ragged_tensor{{narrow({0, 2, 2})}, pairs});
   CHECK(parse_one(two_rows, rows({uniform(2), uniform(2)})).dense("r") ==
         tensor::of<std::int64_t>({1, 2, 2}, {3, 4, 5, 6}));
-  // Around rows of any length it is a level of its own.
+  // A uniform partition around rows of any length adds a dimension.
   CHECK(parse_one(two_rows, rows({uniform(2), ways[0]})).ragged("r") ==
         ragged_tensor{{narrow({0, 2}), narrow({0, 1, 4})}, wide({3, 4, 5, 6})});
-  // Lengths of rows that are pairs.
+  // Row lengths whose rows consist of pairs.
   const example_builder e = example().add("vals", longs{1, 2, 3, 4}).add("lengths", longs{0, 2});
   CHECK(parse_one(e, rows({ways[1], uniform(2)})).ragged("r") ==
         ragged_tensor{{narrow({0, 0, 2})}, tensor::of<std::int64_t>({2, 2}, {1, 2, 3, 4})});

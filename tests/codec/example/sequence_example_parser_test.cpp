@@ -1,4 +1,4 @@
-// The cases S01 to S12: what becomes of the features of SequenceExamples.
+// The cases S01 to S12: the parsed features of SequenceExamples.
 
 #include "leat/codec/example/sequence_example_parser.hpp"
 
@@ -31,7 +31,7 @@ using longs = std::initializer_list<std::int64_t>;
 using floats = std::initializer_list<float>;
 using texts = std::initializer_list<std::string_view>;
 
-// With a dimension of 1 in front.
+// Adds a leading dimension of 1.
 tensor as_batch(const tensor& one) { return leat::stack(std::span(&one, 1)); }
 sparse_tensor as_batch(const sparse_tensor& one) {
   const auto indices = one.indices.values<std::int64_t>();
@@ -52,7 +52,7 @@ sparse_tensor as_batch(const sparse_tensor& one) {
           tensor::of<std::int64_t>({columns}, dense_shape)};
 }
 
-// S12: a batch of one gives the same, with one dimension more in front.
+// S12: a batch of one SequenceExample has equal values with an additional leading dimension.
 void check_batch_of_one(const leat::parsed_features& one, const leat::parsed_features& batch) {
   CHECK(batch.values().size() == one.values().size());
   for (const auto& [key, value] : one.values()) {
@@ -96,7 +96,7 @@ std::string error_in(Parse parse) {
   return {};
 }
 
-// S12: of a batch of one too.
+// S12: the error is equal for a batch of one SequenceExample.
 std::string error_of(const builder& b, const feature_map& sequences, std::string_view name = {}) {
   const std::string bytes = b.serialize();
   const leat::byte_view record = leat::as_bytes(bytes);

@@ -11,7 +11,7 @@ namespace line_splitter_test {
 
 using lines = std::vector<std::string>;
 
-// The definition, byte by byte.
+// Splits byte by byte, from the definition.
 lines slow_split(std::string_view text) {
   lines all;
   std::string line;
@@ -33,7 +33,7 @@ lines slow_split(std::string_view text) {
   return all;
 }
 
-// As a reader does it: in pieces, the rest of a line carried over to the next piece.
+// Splits in pieces, as a reader does, and moves the rest of a line to the next piece.
 lines split_in_pieces(const std::string& text, std::size_t piece) {
   lines all;
   std::string window;
@@ -111,7 +111,7 @@ TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]"
 }
 
 TEST_CASE("split_lines: every density of line ends is split as the definition says", "[codec]") {
-  // From a line end at every byte to one in 8 KiB: blocks with any number of them.
+  // From a line end at every byte to one in 8 KiB, so blocks have any number of line ends.
   leat::random_engine random(8);
   for (std::uint64_t average = 1; average <= 8192; average *= 2) {
     std::string text;

@@ -48,7 +48,7 @@ sizes random_sizes(std::size_t count, std::uint64_t below, std::uint64_t seed) {
   return all;
 }
 
-// What decoding these bytes fails with; the text too.
+// The code and the message of the error of decoding.
 struct refusal {
   errc code = {};
   std::string text;
@@ -63,7 +63,7 @@ refusal refusal_of(leat::byte_view bytes) {
   return {};
 }
 
-// Makes the checksums of a changed index right again.
+// Recomputes the checksums of a changed index.
 void mend(std::vector<std::byte>& bytes) {
   leat::store_little_endian(bytes.data() + 56, leat::crc32c(leat::byte_view(bytes).subspan(64)));
   leat::store_little_endian(bytes.data() + 60, leat::crc32c({bytes.data(), 60}));
@@ -216,7 +216,7 @@ TEST_CASE("tfrecord_index: crafted numbers with valid checksums are refused or c
   for (int round = 0; round < 20'000; ++round) {
     auto bytes = good;
     for (std::uint64_t changes = 1 + random.uniform_below(3); changes > 0; --changes) {
-      // An 8-byte number of the header, or of a block; often an extreme one.
+      // An 8-byte number of the header or of a block, often replaced by an extreme value.
       const auto at =
           static_cast<std::size_t>(16 + 8 * random.uniform_below((bytes.size() - 16) / 8));
       const std::uint64_t value =

@@ -38,7 +38,7 @@ scanned scan(leat::byte_view bytes, leat::tfrecord_checks checks = leat::tfrecor
 
 const std::vector<std::string> sample = {"hello", "", std::string(300, 'x'), "the end"};
 
-// A record of this length, without its payload; the header's checksum is right.
+// A record header with this length and a valid checksum, without the payload.
 std::vector<std::byte> header_only(std::uint64_t length) {
   std::vector<std::byte> bytes(12);
   leat::store_little_endian(bytes.data(), length);
@@ -54,7 +54,7 @@ std::vector<std::byte> from_hex(std::string_view hex) {
   return bytes;
 }
 
-// Where the records of `sample` begin in their file, and where it ends.
+// Returns the offsets of the records of `sample` in their file, and the size of the file.
 std::vector<std::size_t> starts_of_sample() {
   std::vector<std::size_t> starts = {0};
   for (const std::string& r : sample) {
@@ -63,7 +63,7 @@ std::vector<std::size_t> starts_of_sample() {
   return starts;
 }
 
-// As a reader does it: in pieces, the rest of a record carried over to the next piece.
+// Scans in pieces, as a reader does, and moves the rest of a record to the next piece.
 scanned scan_in_pieces(const std::vector<std::byte>& file, std::size_t first, std::size_t piece) {
   scanned all;
   std::vector<std::byte> window;
@@ -225,8 +225,8 @@ TEST_CASE("tfrecord: records of every size up to 400 bytes come back", "[codec]"
 }
 
 TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[codec]") {
-  // Pages that are only read stay the kernel's page of zeros, where it can its huge one: this needs
-  // no memory, and little time.
+  // Pages that are only read stay the zero page of the kernel, if possible its huge zero page. The
+  // test therefore needs no memory and little time.
   const std::uint64_t length = (std::uint64_t{1} << 32) + 100;
   const std::size_t size = length + leat::tfrecord_overhead;
   void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -242,7 +242,8 @@ TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[code
   const leat::byte_view payload(bytes + leat::tfrecord_header_size, length);
   const auto header = leat::tfrecord_header(payload);
   std::copy(header.begin(), header.end(), bytes);
-  // In pieces: in one go the footer would be wrong in the same way as the scan.
+  // Computes the checksum in pieces, because an error of one large call could affect the footer and
+  // the scan equally.
   std::uint32_t crc = 0;
   constexpr std::size_t piece = std::size_t{256} << 20;
   for (std::uint64_t at = 0; at < length; at += piece) {
