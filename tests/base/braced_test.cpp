@@ -50,7 +50,7 @@ struct given_later {
   options await_resume() { return std::move(held); }
 };
 
-// No coroutine: its parameter is what the caller's expression has made.
+// Not a coroutine: its parameter is the object that the caller's expression makes.
 given_later moved(options o) { return {std::move(o)}; }
 given_later renamed(options o) {
   o.name = o.name + " again";

@@ -84,7 +84,7 @@ LEAT_TEST("time: accepts any limit in any unit", "[base]") {
   std::ostringstream where;
   leat::dump(where, std::chrono::hours::max());
   CHECK(where.str().find("sleep for another 92233") != std::string::npos);
-  co_await leat::sleep_for(std::chrono::seconds::min());  // over
+  co_await leat::sleep_for(std::chrono::seconds::min());  // the time has passed
   co_await leat::sleep_until(far::min());
   sleepers.request_stop();
   co_await sleepers.join();
@@ -95,7 +95,7 @@ TEST_CASE("scheduler: has the system clock and the id of the process", "[base]")
     const leat::scheduler& here = co_await leat::this_task::get_scheduler();
     const leat::wall_time_point before = std::chrono::system_clock::now();
     const leat::wall_time_point wall = here.wall_time();
-    CHECK(wall >= before - 1min);  // it may be set meanwhile
+    CHECK(wall >= before - 1min);  // the wall clock may be set meanwhile
     CHECK(wall <= std::chrono::system_clock::now() + 1min);
     CHECK(here.identity().process_id == ::getpid());
     CHECK_FALSE(here.identity().host.empty());

@@ -20,7 +20,7 @@ TEST_CASE("frame_allocator: reuses a freed block", "[base]") {
   if (!recycles) return;
   void* const first = allocate_frame(200);
   free_frame(first, 200);
-  void* const second = allocate_frame(193);  // of the same class
+  void* const second = allocate_frame(193);  // the same size class
   CHECK(second == first);
   free_frame(second, 193);
 }
@@ -33,7 +33,7 @@ TEST_CASE("frame_allocator: classes are no coarser than those of malloc", "[base
     REQUIRE(index < frame_cache::classes);
     REQUIRE(rounded >= size);
     REQUIRE(rounded - size < 16);
-    REQUIRE((rounded + 8) % 16 == 0);  // with what malloc keeps of a block
+    REQUIRE((rounded + 8) % 16 == 0);  // with malloc's header of a block
   }
   CHECK(frame_cache::class_of(1017) == frame_cache::classes);
 }
@@ -73,7 +73,7 @@ TEST_CASE("frame_allocator: a block may be freed on another thread", "[base]") {
 }
 
 TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak", "[base]") {
-  // The destructor runs after those of thread-local objects that were made later.
+  // Destroyed after the thread-local objects that were made later.
   struct late {
     void* block = nullptr;
     ~late() { free_frame(block, 100); }
@@ -81,8 +81,8 @@ TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak", 
   std::thread([] {
     static thread_local late first;
     first.block = allocate_frame(100);
-    free_frame(allocate_frame(200), 200);  // opens the thread's lists, after `first` was made
-  }).join();                               // the leak checker is the judge
+    free_frame(allocate_frame(200), 200);  // makes the thread's lists after `first`
+  }).join();                               // the leak checker detects a leak
 }
 
 TEST_CASE("frame_allocator: frees all blocks beyond those that it keeps", "[base]") {

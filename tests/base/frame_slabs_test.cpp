@@ -59,7 +59,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[b
       REQUIRE(at % 16 == 0);
       REQUIRE(reinterpret_cast<std::uintptr_t>(blocks[i + 1]) - at >= stride);
     }
-    CHECK(frame_slabs::count() <= before + 2);  // a slab's own few bytes are in it, too
+    CHECK(frame_slabs::count() <= before + 2);  // includes the few bytes of a slab's header
     CHECK(return_blocks(blocks) == 0);
   }
 }
@@ -89,13 +89,13 @@ TEST_CASE("frame_slabs: uses free blocks of a slab before it adds another slab",
   for (std::size_t i = 1; i < blocks.size(); i += 2) kept.push_back(blocks[i]);
   const std::size_t slabs = frame_slabs::count();
   return_blocks(back);
-  CHECK(frame_slabs::count() == slabs);  // each has one that is out
+  CHECK(frame_slabs::count() == slabs);  // each slab has a block in use
   for (block* const b : take(3, back.size())) {
     free.erase(b);
     kept.push_back(b);
   }
   CHECK(frame_slabs::count() == slabs);
-  CHECK(free.size() <= slab_size / 64);  // the last slab had some that were never out
+  CHECK(free.size() <= slab_size / 64);  // the last slab had blocks that were never in use
   return_blocks(kept);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("frame_slabs: a batch may contain blocks from operator new", "[base]")
   for (int i = 0; i < 7; ++i) {
     blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));
   }
-  CHECK(return_blocks(blocks) == 7);  // the leak checker is the judge of the rest
+  CHECK(return_blocks(blocks) == 7);  // the leak checker detects the others
 }
 
 TEST_CASE("frame_slabs: threads can allocate and free at the same time", "[base]") {
@@ -158,7 +158,7 @@ TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of it
   over = true;
 }
 
-// From here on through the lists of threads, which are not used under a sanitizer.
+// The tests below use the lists of threads, which are disabled under a sanitizer.
 
 TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
   if (sanitized) return;
@@ -172,7 +172,7 @@ TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
     CHECK(frame_slabs::count() >= before + 3);
     for (void* const frame : frames) free_frame(frame, 100);
     CHECK(leat::detail::live_frames() == 0);
-    CHECK(frame_slabs::count() <= before + 4);  // 4 MiB are the thread's
+    CHECK(frame_slabs::count() <= before + 4);  // the thread keeps 4 MiB
   }).join();
   CHECK(frame_slabs::count() <= before + 1);
 }

@@ -23,7 +23,8 @@ numbers all_of(const permutation& order) {
   return all;
 }
 
-// How much counts deviate from being equal: chi-square in standard deviations from its mean.
+// Returns the deviation of the counts from equality: chi-square, in standard deviations from its
+// mean.
 double deviation(const numbers& counts) {
   const double mean =
       static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0})) /
@@ -36,7 +37,7 @@ double deviation(const numbers& counts) {
   return (chi_square - freedom) / std::sqrt(2 * freedom);
 }
 
-// The number of this order among all of its length.
+// Returns the number of this order among all orders of its length.
 std::size_t rank_of(const numbers& order) {
   std::size_t rank = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -116,7 +117,7 @@ TEST_CASE("permutation: each number is equally likely at each position over the 
       for (std::size_t i = 0; i < size; ++i)
         ++counts[i * size + static_cast<std::size_t>(order[i])];
     }
-    // Rows and columns have fixed sums: (n - 1)^2 are free, of which this makes a little less.
+    // Rows and columns have fixed sums, so (n - 1)^2 counts are free. The result is slightly lower.
     INFO(n);
     CHECK(std::abs(deviation(counts)) < 4 + 2 * std::sqrt(2.0));
   }
@@ -144,7 +145,7 @@ TEST_CASE("permutation: other epochs and other seeds have other orders", "[base]
     for (std::size_t i = 0; i < first.size(); ++i) {
       if (first[i] == other[i]) ++same;
     }
-    CHECK(same < 10);  // one is to be expected
+    CHECK(same < 10);  // the expected number is 1
   }
 }
 

@@ -14,7 +14,7 @@ namespace random_test {
 using leat::random_engine;
 
 TEST_CASE("random_engine: returns the numbers of SplitMix64 with every compiler", "[base]") {
-  // The first numbers for seed 1234567 as its authors' program prints them.
+  // The first numbers for seed 1234567, as printed by the program of its authors.
   random_engine random(1234567);
   CHECK(random() == 6457827717110365317U);
   CHECK(random() == 3203168211198807973U);
@@ -41,7 +41,7 @@ TEST_CASE("random_engine: uniform_below() is uniform below its limit", "[base]")
   std::array<int, 6> counts{};
   constexpr int draws = 60'000;
   for (int i = 0; i < draws; ++i) ++counts[random.uniform_below(6)];
-  // 10,000 each with a standard deviation of 91: six of them.
+  // 10,000 are expected, with a standard deviation of 91. The limit is six deviations.
   for (const int count : counts) CHECK(std::abs(count - draws / 6) < 550);
   for (int i = 0; i < 100; ++i) REQUIRE(random.uniform_below(1) == 0);
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();

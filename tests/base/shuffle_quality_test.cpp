@@ -21,7 +21,8 @@ order identity(std::size_t n) {
   return all;
 }
 
-// A buffer of `capacity` items, which gives one of them by chance and takes the next.
+// Passes the items through a buffer of `capacity` items, which returns a random item and takes the
+// next.
 order through_buffer(std::size_t n, std::size_t capacity) {
   leat::random_engine random(4);
   order out;
@@ -44,7 +45,8 @@ TEST_CASE("measure_shuffle: matches known figures", "[base]") {
   std::reverse(reverse.begin(), reverse.end());
   CHECK(std::abs(measure_shuffle(reverse).displacement - 1.5) < 0.01);
   CHECK(measure_shuffle(reverse).neighbours == 1);
-  // By hand: distances 1, 1, 1, 1 of a mean of 15 / 12; of three pairs one stays.
+  // By hand: each distance is 1 and the mean of all orders is 15 / 12; two of three pairs stay
+  // neighbours.
   const leat::shuffle_quality small = measure_shuffle(order{1, 0, 3, 2});
   CHECK(std::abs(small.displacement - 0.8) < 1e-12);
   CHECK(std::abs(small.neighbours - 2.0 / 3) < 1e-12);

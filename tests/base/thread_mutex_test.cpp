@@ -1,4 +1,4 @@
-// The locks of the library, and what lets a thread sleep.
+// The locks of the library, and the parker, which suspends a thread.
 
 #include <array>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace thread_mutex_test {
 
 using namespace std::chrono_literals;
 
-// What a lock guards: a torn or lost change shows.
+// Data under a lock. Each thread changes all parts, so a torn or lost change is visible.
 struct guarded {
   std::array<long, 4> parts{};
   void change() {
@@ -64,7 +64,7 @@ TEST_CASE("biased_mutex: is biased to its first thread until another thread lock
 }
 
 TEST_CASE("biased_mutex: a second thread waits while the first holds the lock", "[base]") {
-  // The moment of the revocation is what counts: many of them.
+  // Only the moment of the revocation matters, so the test repeats it.
   for (int round = 0; round < 300; ++round) {
     constexpr long rounds = 200;
     leat::detail::biased_mutex mutex;

@@ -1,8 +1,8 @@
 #pragma once
 
-// How the functions are called that take options and give something to await; generate.py finds
-// them, and asks for a macro that is missing. Each has to succeed with the options that a line
-// "needs" names, or none.
+// The calls of functions that take options and return an awaitable. generate.py finds the functions
+// and requires a macro for each. Each call must succeed with the options of a "needs" line, or
+// without options.
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,8 +31,8 @@ inline constexpr bool is_braced = false;
 template <class T>
 inline constexpr bool is_braced<leat::braced<T>> = true;
 
-// What g++ 12 may copy byte by byte, and destroy twice. The members of an aggregate are looked at
-// one by one.
+// Types that g++ 12 may copy byte by byte and destroy twice without harm. An aggregate is checked
+// member by member.
 template <class T>
 inline constexpr bool is_safe =
     (std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>) || is_braced<T> ||
@@ -59,7 +59,7 @@ struct any_result {
   }
 };
 
-// Becomes a function of any type, one that owns memory.
+// Converts to a function of any type that owns memory.
 struct any_function {
   std::string held = "a text that is too long to be kept in the string itself";
 
@@ -69,7 +69,7 @@ struct any_function {
   }
 };
 
-// Becomes a pointer to anything, which owns something and points to nothing.
+// Converts to a pointer of any type that owns an object and is null.
 struct any_owner {
   std::shared_ptr<std::string> held = std::make_shared<std::string>("owned");
 
@@ -79,7 +79,7 @@ struct any_owner {
   }
 };
 
-// What the functions are called with; each case has its own.
+// The arguments of the calls. Each case has its own fixture.
 struct fixture {
   temp_dir directory;
   std::string lines = directory.write("lines.txt", "one\ntwo\nthree\n");
@@ -98,7 +98,7 @@ struct fixture {
   std::shared_ptr<leat::quarantine_log> log;
   std::vector<double> weights = std::vector<double>(4);
   leat::checkpoint_registry registry;
-  leat::task_group group{"case"};  // in which the case runs
+  leat::task_group group{"case"};  // runs the case
   std::function<leat::task<>()> once = [this]() -> leat::task<> {
     group.request_stop();
     co_return;
@@ -134,7 +134,7 @@ inline leat::task<> close(leat::task<leat::event_writer> opening) {
   co_await writer.close();
 }
 
-// Of a supervisor without a writer.
+// Accepts the failed_precondition of a supervisor without a writer.
 inline leat::task<> refused(leat::task<> computed) {
   try {
     co_await std::move(computed);
@@ -163,7 +163,7 @@ inline leat::task<> prepare_and_call(const test_case& c, fixture& f) {
   if (error) std::rethrow_exception(error);
 }
 
-// Options that make no sense may be refused: here it matters that nothing is destroyed twice.
+// A call may reject options that make no sense. The test checks that no member is destroyed twice.
 inline int run(std::span<const test_case> cases) {
   int failed = 0;
   for (const test_case& c : cases) {

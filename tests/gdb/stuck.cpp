@@ -1,4 +1,4 @@
-// Waits in known places, writes a dump to the file that it is given, and aborts.
+// Waits in known places, writes a dump to the file named by its argument, and aborts.
 
 #include <atomic>
 #include <cstdio>
@@ -114,8 +114,9 @@ int main(int argc, char** argv) {
   const std::jthread outsider([&] { answers.wait_pop(); });
   while (answers.statistics().waiting_pops < 2) std::this_thread::yield();
 
-  // A dump reads one task after the other: two that wait in it may have gone on in between. Five
-  // elements fill both queues and the hand of echo: greedy, which pops four, waits with its tenth.
+  // A dump reads one task after the other, so a waiting task may have continued before the next is
+  // read. Five elements fill both queues, with one more in echo. Greedy pops four, so its tenth
+  // push waits.
   while (pushed < 9) std::this_thread::yield();
   std::string dump;
   do {

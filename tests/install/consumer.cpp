@@ -1,4 +1,4 @@
-// A program of a user of the installed library: it needs each compiled layer once.
+// A program that uses the installed library and needs each compiled layer once.
 
 #include <array>
 #include <cstddef>
@@ -32,7 +32,7 @@ leat::task<int> sum_under_a_coordinator() {
   co_return sum;
 }
 
-// The program catches what the library throws, by each of its types.
+// The program catches failures of the library by each of their types.
 bool catches_failures() {
   int caught = 0;
   try {
@@ -48,7 +48,7 @@ bool catches_failures() {
   return caught == 2;
 }
 
-// A category is its address: the library has to know Asio's of this program.
+// The address of a category is its identity: library and program must share those of Asio.
 bool shares_categories() {
   const std::error_code aborted = asio::error::operation_aborted;
   return aborted == leat::errc::cancelled &&
@@ -60,7 +60,7 @@ bool has_checksums() {
   return true;
 #else
   const std::array<std::byte, 4> bytes{};
-  return leat::crc32c(bytes) == 0x48674BC7;  // of four zero bytes
+  return leat::crc32c(bytes) == 0x48674BC7;  // the checksum of four zero bytes
 #endif
 }
 

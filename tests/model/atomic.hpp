@@ -4,8 +4,8 @@
 #include <source_location>
 #include <type_traits>
 
-// Relacy without its last part, <relacy/relacy.hpp>, which is macros in place of new, free and so
-// on for code that is written for it. This order counts.
+// The headers of Relacy without <relacy/relacy.hpp>, which defines macros for new, free and other
+// names. The order matters.
 // clang-format off
 #include <relacy/base.hpp>
 #include <relacy/context.hpp>
@@ -23,7 +23,7 @@
 
 namespace model {
 
-/// A place in the tested source, for the history of a failing run.
+/// A position in the tested source, for the history of a failing run.
 using place = std::source_location;
 
 inline rl::debug_info info(const place& at) noexcept {
@@ -42,8 +42,8 @@ inline rl::memory_order order(std::memory_order o) noexcept {
   return rl::mo_seq_cst;
 }
 
-/// All modelled threads are one to the OS. Around each point where another of them may run, this
-/// keeps what the library has in thread-local variables.
+/// All modelled threads share one OS thread. A point saves the library's thread-local variables
+/// while another modelled thread may run.
 class point {
  public:
   point() noexcept;
@@ -55,8 +55,8 @@ class point {
   void* const kept_;
 };
 
-/// std::atomic, as far as the library uses it, with the memory model of Relacy: a load may give any
-/// value that its order allows.
+/// The part of std::atomic that the library uses, with the memory model of Relacy. A load may
+/// return any value that its order allows.
 template <class T>
 class atomic {
   static constexpr auto seq_cst = std::memory_order_seq_cst;
@@ -104,7 +104,7 @@ class atomic {
   }
 
  private:
-  // Relacy knows no pointers to const.
+  // Relacy does not support pointers to const, so this stores a void*.
   using representation = std::conditional_t<std::is_pointer_v<T>, void*, T>;
   static representation stored(T value) {
     if constexpr (std::is_pointer_v<T>) {

@@ -1,6 +1,6 @@
-// biased_mutex: the owner enters without an atomic instruction until somebody else comes.
+// biased_mutex: the owner locks it without an atomic instruction until another thread locks it.
 //
-// Each program runs under both models of its one-sided fence; neither contains the other.
+// Each program runs under both models of the one-sided fence, since neither contains the other.
 
 #include "leat/base/detail/biased_mutex.hpp"
 
@@ -10,8 +10,8 @@ namespace biased_mutex_model {
 
 using model::fence_model;
 
-// All come at the same time: who will be the owner is open, and so is where it is, outside, inside
-// or on its way, when it is revoked.
+// All threads lock at the same time. Any of them may become the owner. A revocation may find the
+// owner outside, inside or on its way in.
 template <unsigned threads, unsigned visits>
 class visitors final : public model::program {
  public:
@@ -30,8 +30,8 @@ class visitors final : public model::program {
   model::guarded<unsigned> count_;
 };
 
-// The first thread is the owner before the others begin, and comes again and again through
-// try_lock_as_owner(), which is how a queue's fast path enters.
+// The first thread becomes the owner before the others begin. It locks again through
+// try_lock_as_owner(), as the fast path of a queue does.
 template <unsigned threads>
 class revocation final : public model::program {
  public:
@@ -53,7 +53,7 @@ class revocation final : public model::program {
         }
       }
     } else {
-      // Relaxed: only that there is an owner is wanted, not to see what it did.
+      // Relaxed: the thread needs to know that there is an owner, not to see the owner's writes.
       for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
       visit();
     }

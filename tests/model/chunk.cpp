@@ -1,4 +1,5 @@
-// chunk_reference: memory comes back to the pool after the last look at it, whoever lets go last.
+// chunk_reference: a chunk returns to the pool only after the last read of it, whichever thread
+// releases it last.
 
 #include "leat/io/stream/detail/chunk.hpp"
 
@@ -9,8 +10,8 @@ namespace chunk_model {
 using leat::detail::chunk_pool;
 using leat::detail::chunk_reference;
 
-// Two consumers look at a chunk that they share and let go of it; the reader takes the next one
-// from the pool, which is the same if it is back, writes to it, and lets go of the pool.
+// Two consumers read a shared chunk and release it. The reader takes the next chunk from the pool,
+// writes to it if it is the same one, and closes the pool.
 class reading final : public model::program {
  public:
   reading() {
@@ -29,14 +30,14 @@ class reading final : public model::program {
     } else {
       const chunk_reference next = pool_->take();
       if (next->body() == memory_) content_.set(2);
-      pool_->close();  // who lets go last, here or elsewhere, frees the pool
+      pool_->close();  // the last release, here or in a consumer, frees the pool
     }
   }
 
   chunk_pool* const pool_ = chunk_pool::make(1, 4096, 4096);
   std::array<chunk_reference, 2> shared_;
   const std::byte* memory_ = nullptr;
-  model::guarded<unsigned> content_;  // of the memory
+  model::guarded<unsigned> content_;  // of the chunk's memory
 };
 
 const model::test test("chunk: two consumers release memory that the reader reuses", 3,

@@ -8,8 +8,8 @@
 
 namespace model {
 
-/// What goes through the queues: data that is not atomic, so that Relacy reports a queue that does
-/// not order its ends, and that Relacy counts, so that a value that is never destroyed shows.
+/// The item of the queues under test. Its value is not atomic, so Relacy reports a queue that does
+/// not order its threads. Relacy also reports a value that is not destroyed.
 class item {
  public:
   item(unsigned producer, unsigned number) : value_(producer * 100 + number) {}
@@ -29,7 +29,7 @@ class item {
   guarded<unsigned> value_;
 };
 
-/// Who took what; each consumer writes to a list of its own.
+/// The items that each consumer took. Each consumer writes to a list of its own.
 class ledger {
  public:
   void took(unsigned consumer, const item& it) {
@@ -37,8 +37,8 @@ class ledger {
     lists_[consumer].push_back({it.producer(), it.number()});
   }
 
-  /// Each of `count` items of each producer came once, to each consumer in the order of the
-  /// producer.
+  /// Requires that each of `count` items of each producer was taken once. Also requires that each
+  /// consumer took the items of a producer in order.
   void check(unsigned producers, unsigned count) const {
     check_order();
     for (unsigned p = 0; p < producers; ++p) {

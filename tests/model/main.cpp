@@ -1,8 +1,8 @@
 // Explores the model tests with Relacy: model [--schedules N] [--first N] [--list] [NAME...]
 //
-// Random schedules are numbered, and a number is the seed of its schedule: --first N --schedules N
-// runs one again. A NAME is the beginning of a test's name. Without --schedules the environment
-// variable LEAT_MODEL_SCHEDULES says how many, else it is 100,000.
+// Random schedules are numbered, and a number is the seed of its schedule. --first N --schedules N
+// runs schedules again. A NAME is the beginning of a test's name. The default of --schedules is the
+// environment variable LEAT_MODEL_SCHEDULES, or 100,000 if it is not set.
 
 #include <chrono>
 #include <cstdio>
@@ -33,7 +33,7 @@ std::vector<const test*>& tests() {
 
 const test* running = nullptr;
 
-// What Relacy runs: one type for each number of threads, since it is compiled for each.
+// The test suite of Relacy: one type for each number of threads, which is a template argument.
 template <int threads>
 struct suite : rl::test_suite<suite<threads>, threads> {
   void before() {
@@ -61,8 +61,8 @@ bool simulate(rl::test_params& params) {
   }
 }
 
-// Lets the history of a failing run through, nothing else of what Relacy says. It allocates
-// nothing: in a run memory belongs to Relacy.
+// Prints the history of a failing run and drops all other output of Relacy. It allocates nothing,
+// since memory belongs to Relacy during a run.
 class history_output final : public std::streambuf {
  public:
   explicit history_output(const rl::test_params& p) : params_(p) {}
@@ -141,7 +141,7 @@ point::~point() { leat::scheduler::current_ = static_cast<leat::scheduler*>(kept
 
 namespace leat {
 
-// An assertion of the library ends the schedule, not the process.
+// A failed assertion of the library ends the schedule, not the process.
 void detail::assertion_failed(const char*, const char* sentence, const char* file,
                               int line) noexcept {
   rl::ctx().fail_test(sentence, rl::test_result_user_assert_failed,
@@ -149,7 +149,7 @@ void detail::assertion_failed(const char*, const char* sentence, const char* fil
   std::abort();
 }
 
-// No dump asks the schedulers of the model.
+// No dump queries the schedulers of the model.
 bool detail::is_dump_query(const work_item&) noexcept { return false; }
 
 void detail::live_queue::add() noexcept {}

@@ -1,5 +1,5 @@
-// Relacy counts memory through operators new and delete that it defines inline. Here they become
-// functions that the standard library finds as well, whose sized ones call them.
+// Relacy counts memory in inline definitions of operators new and delete. Taking their addresses
+// emits them, so that the standard library uses them as well. Its sized operators call them.
 
 #include <cstddef>
 #include <new>

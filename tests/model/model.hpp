@@ -6,18 +6,18 @@
 
 namespace model {
 
-/// What some threads do in one schedule; made anew for each.
+/// The threads of one schedule and their data. Each schedule makes a new program.
 class program {
  public:
   virtual ~program() = default;
-  /// One thread, from 0 on.
+  /// Runs thread `index`, from 0.
   virtual void thread(unsigned index) = 0;
-  /// When all threads have ended.
+  /// Runs after all threads have ended.
   virtual void finish() {}
 };
 
-/// A program with a name and what is to be explored of it. Objects of static storage are run by
-/// main() in the order in which they are linked.
+/// A named program and the way to explore it. main() runs the objects of static storage in link
+/// order.
 struct test {
   enum class search {
     random,   ///< as many random schedules as asked for
@@ -38,12 +38,12 @@ std::unique_ptr<program> make() {
   return std::make_unique<Program>(arguments...);
 }
 
-/// Ends the schedule as failed unless `holds`; then Relacy runs it again and prints its history.
+/// Fails the schedule unless `holds`. Relacy then runs it again and prints its history.
 inline void require(bool holds, const char* sentence, place at = place::current()) {
   if (!holds) rl::ctx().fail_test(sentence, rl::test_result_user_assert_failed, info(at));
 }
 
-/// Data that some lock or queue has to order: Relacy reports accesses that nothing orders.
+/// Data that a lock or queue must order. Relacy reports accesses that nothing orders.
 template <class T>
 class guarded {
  public:

@@ -1,13 +1,13 @@
 #pragma once
 
-// Included by the compiler before anything else into every source of the model tests, the shipped
-// ones among them. After it std::atomic, the fences, membarrier(2), the ways to give time away, a
-// thread's identity and the parker's mutex are those of Relacy; the shipped sources stay as they
-// are.
+// The compiler includes this header first in every source of the model tests, including the shipped
+// sources. It replaces std::atomic, the fences, membarrier(2), the functions that yield, the
+// identity of a thread and the parker's mutex with those of Relacy. The shipped sources stay
+// unchanged.
 
 #define LEAT_ASAN 1  // coroutine frames come from the allocator, so that Relacy sees a leak
 
-// First all that must keep the real ones.
+// First, the headers that must see the real names.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -68,7 +68,7 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 #undef condition_variable
 #undef mutex
 
-// this_thread() gives the address of a thread-local char.
+// this_thread() returns the address of a thread-local char.
 #include "leat/base/detail/thread_mutex.hpp"
 #define char ::model::thread_token
 #include "leat/base/detail/biased_mutex.hpp"

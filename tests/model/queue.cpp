@@ -1,4 +1,4 @@
-// fifo_queue between threads: nothing is lost, nothing comes twice, nobody is left waiting.
+// fifo_queue between threads: no item is lost or duplicated, and no operation is left waiting.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
@@ -8,7 +8,8 @@ namespace queue_model {
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// Producers push two items each, the last one to finish closes, and consumers pop until the end.
+// Producers push two items each, the last producer closes the queue, and consumers pop until the
+// end.
 template <unsigned producers, unsigned consumers, std::size_t capacity>
 class pipe final : public model::program {
   static constexpr unsigned each = 2;
@@ -36,7 +37,7 @@ class pipe final : public model::program {
   std::atomic<unsigned> running_{producers};
 };
 
-// Like the above, but with the non-blocking form, and the blocking form if that fails.
+// As above, but tries the non-blocking form first and the blocking form if that fails.
 template <std::size_t capacity>
 class mixed_faces final : public model::program {
   static constexpr unsigned each = 3;
@@ -65,7 +66,7 @@ class mixed_faces final : public model::program {
   model::ledger ledger_;
 };
 
-// Nobody closes: each push alone has to wake the pop that waits, each pop the push.
+// Without a close: each push has to wake a waiting pop, and each pop a waiting push.
 class unclosed final : public model::program {
   static constexpr unsigned each = 3;
 

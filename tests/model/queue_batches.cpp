@@ -1,5 +1,5 @@
-// push_many and pop_many: a batch is a contiguous sequence, waits as a whole and does not hold back
-// items.
+// push_many and pop_many: a batch is contiguous, completes as a whole and does not keep items that
+// others could take.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
@@ -9,8 +9,8 @@ namespace queue_batches_model {
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// Two producers push three items each as one batch, more than the capacity; a consumer takes them
-// three at a time, and what is left up to three.
+// Two producers each push a batch of three items, which exceeds the capacity. A consumer pops up to
+// three items at a time.
 template <std::size_t capacity>
 class runs final : public model::program {
   static constexpr unsigned each = 3;
@@ -39,8 +39,8 @@ class runs final : public model::program {
   std::atomic<unsigned> running_{2};
 };
 
-// Two consumers want two items each as a batch, but there are three: one gets its batch whole, the
-// other ends empty, and the item that it may have held is still there for who comes after.
+// Two consumers pop batches of two, but there are three items. One batch completes and the other
+// ends empty. The third item stays in the queue, even if a batch held it.
 template <std::size_t capacity>
 class too_few final : public model::program {
   void thread(unsigned index) override {

@@ -1,5 +1,5 @@
-// memory_budget between queues: who makes room in one queue wakes who waits in another, whatever
-// else happens at the same time, and the budget is never exceeded.
+// memory_budget between queues: a pop from one queue wakes a push that waits for the budget in
+// another. The queues never exceed the budget.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/memory_budget.hpp"
@@ -14,8 +14,8 @@ struct each_one {
 };
 using queue = leat::fifo_queue<item, each_one>;
 
-// Two queues with a producer each share a budget of one item; one consumer empties both by turns.
-// Each pop alone has to wake the push that waits in the other queue.
+// Two queues with one producer each share a budget of one item, and one consumer empties them in
+// turn. Only a pop can wake the push that waits in the other queue.
 class across final : public model::program {
   static constexpr unsigned each = 2;
 
@@ -49,7 +49,7 @@ class across final : public model::program {
   model::ledger ledger_;
 };
 
-// A producer and a consumer of each queue; all of them sleep when they have to.
+// One producer and one consumer for each queue. All of them block.
 class two_pipes final : public model::program {
   static constexpr unsigned each = 2;
 
@@ -75,8 +75,7 @@ class two_pipes final : public model::program {
   model::ledger ledger_;
 };
 
-// The queue that fills the budget is closed and emptied, or destroyed with what it holds, while a
-// push waits in the other one.
+// Destroys the queue whose item fills the budget while a push waits in the other queue.
 class one_goes final : public model::program {
  public:
   one_goes() { static_cast<void>(going_->try_push(item(0, 0))); }

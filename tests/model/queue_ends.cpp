@@ -1,6 +1,6 @@
-// Ways to end a wait: close, close_and_cancel, fail, cancel and a time, each in a race with what
-// the waiter waits for. Each waiter is woken once, with one outcome, and an operation that did not
-// happen has changed nothing.
+// Ends of a wait: close, close_and_cancel, fail, cancel and a timeout, each in a race with the
+// completion of the operation. Each waiter is woken once, with one result. An operation that does
+// not complete changes nothing.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
@@ -12,8 +12,8 @@ using leat::detail::queue_waiter;
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// A waiting operation on which one thread sleeps while another may cancel it. Like
-// blocking_queue_waiter, but with the outcome as a value.
+// A waiting operation on which one thread sleeps while another may cancel it. It is like
+// blocking_queue_waiter, but returns the result as a value.
 class sleeper final : public queue_waiter {
  public:
   template <class Operation>
@@ -40,8 +40,8 @@ class sleeper final : public queue_waiter {
   leat::detail::parker parker_;
 };
 
-// A pop, in a race with its cancellation and with a push: it got the item and nothing is left, or
-// it did not and the item is there.
+// A pop in a race with its cancellation and with a push. Either the pop has the item and the queue
+// is empty, or the item is in the queue.
 class cancelled_pop final : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
@@ -70,7 +70,7 @@ class cancelled_pop final : public model::program {
   model::ledger ledger_;
 };
 
-// A push into a full queue, in a race with its cancellation and with a pop that makes room.
+// A push to a full queue in a race with its cancellation and with a pop.
 class cancelled_push final : public model::program {
  public:
   cancelled_push() { static_cast<void>(queue_.try_push(item(0, 0))); }
@@ -103,8 +103,8 @@ class cancelled_push final : public model::program {
   model::ledger ledger_;
 };
 
-// A batch that holds one of its two items, in a race with its cancellation, beside a pop that is
-// content with one: what the batch held goes back and to whoever waits behind it.
+// A batch that holds one of its two items, in a race with its cancellation and beside a pop of one
+// item. A cancelled batch puts its item back, for the pop that waits after it.
 class cancelled_batch final : public model::program {
  public:
   cancelled_batch() {
@@ -142,8 +142,8 @@ class cancelled_batch final : public model::program {
   model::ledger ledger_;
 };
 
-// A batch that holds the only item and waits for another that never comes, and a pop behind it: the
-// cancellation alone has to bring the item to the pop.
+// A batch that holds the only item and waits for another that never arrives, followed by a pop.
+// Only the cancellation of the batch can give the item to the pop.
 class batch_makes_way final : public model::program {
  public:
   batch_makes_way() {
@@ -159,7 +159,7 @@ class batch_makes_way final : public model::program {
     } else if (index == 1) {
       if (const auto it = queue_.wait_pop()) ledger_.took(0, *it);
     } else {
-      // It may not have begun: then a cancellation does nothing.
+      // A cancellation has no effect if the batch has not begun.
       while (!ended_.load(std::memory_order_relaxed)) {
         queue_waiter::cancel(batch_);
         model::yield();
@@ -178,10 +178,10 @@ class batch_makes_way final : public model::program {
   model::ledger ledger_;
 };
 
-// A thread that blocks for as long as it has, in a race with what it waits for.
+// The deadline of the blocking operations below. In the model it may pass at any moment.
 constexpr leat::time_point some_time{};
 
-// A pop against a push.
+// A pop with a deadline against a push.
 class late_pop final : public model::program {
   void thread(unsigned index) override {
     if (index == 1) {
@@ -207,8 +207,8 @@ class late_pop final : public model::program {
   model::ledger ledger_;
 };
 
-// A push of many of which the first item fits, against the pops that make space for the others. It
-// returns the number of items added.
+// A push_many whose first item fits, against pops that make space for the others. It returns the
+// number of items added.
 class late_run final : public model::program {
   static constexpr unsigned length = 3;
 
@@ -248,7 +248,7 @@ class late_run final : public model::program {
 
 enum class end { close, close_and_cancel, fail };
 
-// Pushes and pops that wait or are about to, when a third thread ends the queue.
+// Pushes and pops before and during their wait, when a third thread ends the queue.
 template <end how>
 class ended final : public model::program {
  public:
@@ -283,7 +283,7 @@ class ended final : public model::program {
     if (o == queue_outcome::done) {
       model::require(entered_ == n + 1, "a push succeeded after one that found the queue closed");
     } else if constexpr (how == end::fail) {
-      // Whoever waits when the queue fails ends as failed, whoever comes later too.
+      // A failed queue fails the waiting operations and all later ones.
       model::require(o == queue_outcome::failed, "a push did not see the failure");
     } else if constexpr (how == end::close_and_cancel) {
       model::require(o == queue_outcome::cancelled || o == queue_outcome::closed,

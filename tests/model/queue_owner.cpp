@@ -1,8 +1,9 @@
-// The way of the thread that owns a queue's lock: tasks of one scheduler that store, take, hand
-// over and line up without an atomic instruction, while other threads come, revoke that, and push,
-// pop, close or stop.
+// The path of the thread that owns a queue's lock. The tasks of one scheduler push, pop, hand over
+// items and wait without an atomic instruction. Meanwhile other threads revoke the ownership and
+// push, pop, close or stop.
 //
-// Each program runs under both models of the lock's one-sided fence; neither contains the other.
+// Each program runs under both models of the lock's one-sided fence, since neither contains the
+// other.
 
 #include "leat/async/select.hpp"
 #include "leat/async/task_group.hpp"
@@ -16,20 +17,20 @@ using model::fence_model;
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-/// What another thread does once the queue's lock has an owner.
+/// An action of another thread once the queue's lock has an owner.
 enum class act {
   push,
   pop,
-  take,  ///< what is there, without waiting
+  take,  ///< pops the available items without waiting
   look,
   close,
   close_and_cancel,
-  stop,   ///< of the tasks
+  stop,   ///< stops the tasks
   token,  ///< ends one pop
 };
 
-// A producer and a consumer on a scheduler of the first thread. Whatever the others do, each item
-// that went in comes out once, in order, and all end.
+// A producer and a consumer on a scheduler of the first thread. Each item that was pushed is popped
+// once, in order, and all tasks end, whatever the other threads do.
 template <std::size_t capacity, act... acts>
 class owned final : public model::program {
   static constexpr unsigned each = 3;
@@ -51,13 +52,13 @@ class owned final : public model::program {
         if (!pushed) break;
         ++self.entered_[0];
       }
-    } catch (const leat::failure&) {  // the stop, or a close that cancels
+    } catch (const leat::failure&) {  // a stop, or a close that cancels
     }
     self.queue_.close();
     try {
       const bool pushed = co_await self.queue_.push(item(0, each));
       model::require(!pushed, "a push succeeded after the close");
-    } catch (const leat::failure&) {  // the same
+    } catch (const leat::failure&) {  // as above
     }
   }
 
@@ -65,11 +66,11 @@ class owned final : public model::program {
     co_await self.take_until_the_token();
     try {
       while (const auto it = co_await self.queue_.pop()) self.ledger_.took(0, *it);
-    } catch (const leat::failure&) {  // the stop
+    } catch (const leat::failure&) {  // a stop
     }
   }
 
-  // It finds the queue empty, and so makes its thread the owner of the lock.
+  // The try_pop() finds the queue empty and makes its thread the owner of the lock.
   leat::task<void> take_until_the_token() {
     const std::stop_token token = token_.get_token();
     try {
@@ -89,7 +90,7 @@ class owned final : public model::program {
       scheduler_.drive();
       return;
     }
-    // Relaxed: only that there is an owner is wanted, not to see what it did.
+    // Relaxed: the thread needs to know that there is an owner, not to see the owner's writes.
     for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
     switch (what[index - 1]) {
       case act::push: entered_[index] = queue_.wait_push(item(index, 0)) ? 1 : 0; break;

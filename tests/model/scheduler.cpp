@@ -1,5 +1,5 @@
-// scheduler: items from other threads run once each, one at a time; who comes while it falls
-// asleep wakes it.
+// scheduler: items from other threads run once each, one at a time. A post wakes a scheduler that
+// is about to sleep.
 
 #include "model/scheduler.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace scheduler_model {
 
-// Data of the scheduler: no two items touch it at the same time, whatever thread runs them.
+// Data of the scheduler: no two items access it at the same time, whichever thread runs them.
 struct log {
   model::guarded<unsigned> count;
 };
@@ -23,7 +23,7 @@ struct job : leat::work_item {
     };
   }
   log& owner;
-  model::guarded<unsigned> payload;  // written by who posts
+  model::guarded<unsigned> payload;  // written by the posting thread
   unsigned seen = 0;
   unsigned times = 0;
 };
@@ -41,7 +41,7 @@ void check(const std::deque<job>& jobs) {
   }
 }
 
-// Threads that post two items each and, when the scheduler was asleep, run it.
+// Threads that post two items each. The thread that finds the scheduler asleep runs it.
 template <unsigned threads, std::size_t items_per_turn>
 class bursts final : public model::program {
   static constexpr unsigned each = 2;
@@ -63,7 +63,7 @@ class bursts final : public model::program {
   model::passed_scheduler scheduler_{items_per_turn};
 };
 
-// A thread of its own drives the scheduler and sleeps in between; two others post.
+// One thread drives the scheduler and sleeps between bursts, and two other threads post.
 class sleepy final : public model::program {
  public:
   sleepy() {

@@ -6,14 +6,13 @@
 
 namespace model {
 
-/// A scheduler with nothing but the library's own ordering: wake() tells whoever posted that the
-/// scheduler has to be run, by that thread itself. Threads take turns as they do in an io_context
-/// that many of them run.
+/// A scheduler that adds no ordering of its own. The thread whose post() called wake() runs it, so
+/// threads take turns as in an io_context that several threads run.
 class passed_scheduler final : public leat::scheduler {
  public:
   explicit passed_scheduler(std::size_t items_per_turn = 100) : items_(items_per_turn) {}
 
-  /// Posts, and runs the scheduler if it was asleep.
+  /// Posts an item, and runs the scheduler if it was asleep.
   void post_and_run(leat::work_item& item) {
     const unsigned me = rl::thread_index();
     post(item);
@@ -22,8 +21,8 @@ class passed_scheduler final : public leat::scheduler {
     }
   }
 
-  // A turn asks for the time before all else. What this touches stands for the scheduler's timers,
-  // which a turn looks at before it takes anything.
+  // A turn asks for the time first. The write to `turns_` stands for the scheduler's timers, which
+  // a turn reads before it takes an item.
   [[nodiscard]] leat::time_point now() const noexcept override {
     turns_.set(turns_.get() + 1);
     return {};
@@ -40,12 +39,12 @@ class passed_scheduler final : public leat::scheduler {
   mutable guarded<unsigned> turns_;
 };
 
-/// A scheduler that a thread of its own drives, after each wake() until nothing is left to run.
+/// A scheduler that one thread drives: after each wake() it runs until no item is left.
 class driven_scheduler final : public leat::scheduler {
  public:
-  /// Runs until all work that was announced has ended; something must have been.
+  /// Runs until all announced work has ended. Requires that work was announced before.
   void drive() {
-    // The last work ends on this thread, so it sees the zero.
+    // The last work ends on this thread, so the thread reads zero.
     while (work_.load(std::memory_order_relaxed) != 0) {
       {
         std::unique_lock lock(mutex_);

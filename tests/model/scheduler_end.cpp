@@ -1,4 +1,4 @@
-// A scheduler that is destroyed while other threads wake and stop its tasks.
+// The destruction of a scheduler while other threads wake and stop its tasks.
 
 #include "leat/async/select.hpp"
 #include "leat/async/task_group.hpp"
@@ -47,8 +47,8 @@ leat::task<void> select_one(queue& q, queue& never, model::ledger& ledger) {
 
 enum class kind { pop, select };
 
-// One thread ends the scheduler, before or after a turn, one pushes what its task waits for, one
-// asks the task to stop. The item is taken, or it is in the queue; the scheduler is gone at once.
+// One thread destroys the scheduler, before or after a turn. One pushes the item that its task
+// waits for, and one stops the task. The task takes the item or it stays in the queue.
 template <kind waiting>
 class ended final : public model::program {
  public:

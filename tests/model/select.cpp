@@ -1,5 +1,5 @@
-// A select between threads: whoever could complete one of its operations claims it first, so one
-// operation happens and the others have changed nothing.
+// A select between threads: a thread claims an operation before it completes it. One operation
+// completes, and the others change nothing.
 
 #include "leat/async/select.hpp"
 
@@ -13,13 +13,13 @@ namespace select_model {
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// A task that selects, on a scheduler and a thread of its own, and what is left when all is over.
+// A task that selects, on a scheduler and thread of its own, and the check of all remaining items.
 class selecting : public model::program {
  protected:
   void spawn(leat::task<void> t) {
     group_.spawn_on(scheduler_, std::move(t), "task", std::source_location::current());
   }
-  // The others begin when the task is about to select: else they had done all before.
+  // Delays the other threads until the task is about to select. Otherwise they would finish first.
   void wait_for_task() const {
     while (!started_.load(std::memory_order_relaxed)) model::yield();
   }
@@ -40,7 +40,7 @@ class selecting : public model::program {
   leat::task_group group_;
 };
 
-// Two threads push into two queues of which a task takes what comes first, and then the other.
+// Two threads push to two queues. A task selects between them twice, so it takes both items.
 class pops final : public selecting {
  public:
   pops() { spawn(take_two(started_, a_, b_, ledger_)); }
@@ -68,7 +68,7 @@ class pops final : public selecting {
   }
 };
 
-// The same once, against a stop of the task: an item was taken, or none.
+// As above with one select, against a stop of the task: it takes one item or none.
 class stopped final : public selecting {
  public:
   stopped() { spawn(take_one(started_, a_, b_, ledger_)); }
@@ -101,7 +101,7 @@ class stopped final : public selecting {
   }
 };
 
-// Pushes into two full queues, from each of which a thread pops: one goes in.
+// A select between pushes to two full queues, from each of which a thread pops. One item is added.
 class pushes final : public selecting {
  public:
   pushes() {
@@ -139,7 +139,8 @@ class pushes final : public selecting {
   }
 };
 
-// A batch of two and a single pop: a batch that loses, even at its last item, gives all back.
+// A batch of two and a single pop. A batch that loses puts all its items back, even if it loses
+// with its last item.
 class batch final : public selecting {
  public:
   batch() { spawn(take(started_, a_, b_, ledger_)); }
@@ -173,8 +174,8 @@ class batch final : public selecting {
   }
 };
 
-// A push of many with a stop token, against a stop. Two of its items fit and the third needs a pop.
-// It returns the number of items added.
+// A push_many with a stop token, against a stop. Two of its items fit and the third needs a pop. It
+// returns the number of items added.
 class run final : public selecting {
  public:
   run() { spawn(put(started_, a_, in_)); }

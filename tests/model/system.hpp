@@ -9,11 +9,11 @@
 
 namespace model {
 
-/// How the fence of biased_mutex is modelled, which is one-sided in truth: nothing at the owner but
-/// an order for the compiler, membarrier(2) at who revokes.
+/// The model of biased_mutex's one-sided fence. The real fence only orders the compiler at the
+/// owner, and is membarrier(2) at the thread that revokes the ownership.
 enum class fence_model {
-  two_fences,   ///< as a sequentially consistent fence on both sides: the C++ model
-  system_wide,  ///< as nothing, and a moment after which every thread sees all that came before it
+  two_fences,   ///< a sequentially consistent fence on both sides, in the C++ model
+  system_wide,  ///< nothing at the owner; at the other, all threads see all earlier writes
 };
 inline fence_model fences = fence_model::two_fences;
 
@@ -23,7 +23,7 @@ inline void signal_fence(std::memory_order, place at = place::current()) noexcep
   rl::atomic_thread_fence(rl::mo_seq_cst, info(at));
 }
 
-/// Knows membarrier(2) and nothing else.
+/// Supports membarrier(2) only.
 inline long syscall(long, int command, int, int, place at = place::current()) noexcept {
   if (command != MEMBARRIER_CMD_PRIVATE_EXPEDITED) return 0;
   const point here;
@@ -49,16 +49,16 @@ inline int nanosleep(const timespec*, timespec*, place at = place::current()) no
   return 0;
 }
 
-/// One for each modelled thread: its address is an identity.
+/// One char for each modelled thread. Its address is the identity of the thread.
 inline char thread_tokens[8];
 
-/// Stands in for a thread-local char of which the address alone is used.
+/// Replaces a thread-local char of which only the address is used.
 struct thread_token {
   constexpr thread_token(int) noexcept {}
   const void* operator&() const noexcept { return &thread_tokens[rl::thread_index()]; }
 };
 
-/// std::mutex. Destroying it while it is held, or waited for, is an error that Relacy reports.
+/// std::mutex. Relacy reports its destruction while a thread holds it or waits for it.
 class mutex {
  public:
   mutex() = default;
@@ -76,7 +76,7 @@ class mutex {
   rl::mutex mutex_;
 };
 
-/// std::condition_variable, with wake-ups for no reason.
+/// std::condition_variable, with spurious wake-ups.
 class condition_variable {
  public:
   condition_variable() = default;
@@ -91,7 +91,7 @@ class condition_variable {
       condition_.wait(lock.mutex()->mutex_, info(at));
     }
   }
-  /// The time runs out at any moment: after as many turns as chance says.
+  /// Times out at any moment, after a random number of turns.
   template <class Time, class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, const Time&, Predicate holds,
                   place at = place::current()) {
@@ -109,7 +109,7 @@ class condition_variable {
 
 }  // namespace model
 
-// What the shipped code finds where it says std::atomic and so on; see prelude.hpp.
+// The replacements of std::atomic and others in the shipped sources; see prelude.hpp.
 namespace std {
 template <class T>
 using model_atomic = ::model::atomic<T>;

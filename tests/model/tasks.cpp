@@ -1,5 +1,5 @@
-// Tasks on schedulers of different threads: a stop request against what the task waits for, joins,
-// and wake-ups that one scheduler collects for another.
+// Tasks on schedulers of different threads: a stop request during a wait, joins, and wake-ups that
+// one scheduler collects for another.
 
 #include "leat/async/task_group.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -44,8 +44,8 @@ leat::task<void> push_one(queue& q, outcome& o) {
 
 enum class side { pop, push };
 
-// One thread ends what the task waits for, another asks it to stop and joins, and the scope is gone
-// as soon as the join is over: exactly one of the two ends the wait.
+// One thread completes the wait of a task, and another one stops and joins the task. It destroys
+// the scope directly after the join. Either the completion or the stop ends the wait, never both.
 template <side waiting>
 class stopped final : public model::program {
  public:
@@ -99,8 +99,8 @@ leat::task<void> consume(queue& q, model::ledger& ledger) {
   while (const auto it = co_await q.pop()) ledger.took(0, *it);
 }
 
-// A producer and a consumer, each on a scheduler and a thread of its own. Wake-ups of the producer
-// are collected by the consumer's scheduler and delivered in bursts.
+// A producer and a consumer, each on its own scheduler and thread. The consumer's scheduler
+// collects the wake-ups of the producer and delivers them in bursts.
 template <std::size_t capacity, bool stop>
 class two_schedulers final : public model::program {
  public:

@@ -1,4 +1,4 @@
-// mutex: whoever holds it is alone, and sees what the last holder wrote.
+// mutex: one thread holds it at a time and sees the writes of the previous owner.
 
 #include "leat/base/detail/thread_mutex.hpp"
 
