@@ -21,7 +21,7 @@ int words_in(std::string_view line) {
   return words;
 }
 
-leat::task<> read_files(leat::fifo_queue<std::string>& paths, word_counts& counts) {
+leat::task<> count_files(leat::fifo_queue<std::string>& paths, word_counts& counts) {
   while (const auto path = co_await paths.pop()) {
     auto reader = co_await leat::line_reader::open(*path);
     int words = 0;
@@ -42,7 +42,7 @@ leat::task<word_counts> count(std::vector<std::string> patterns) {
   word_counts counts;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     for (int i = 1; i <= 4; ++i) {
-      coord.spawn(read_files(paths, counts), "reader " + std::to_string(i));
+      coord.spawn(count_files(paths, counts), "reader " + std::to_string(i));
     }
     for (const std::string& path : found) co_await paths.push(path);
     paths.close();

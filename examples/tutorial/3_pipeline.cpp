@@ -1,7 +1,6 @@
 /// Lesson 3 of the tutorial: a pipeline reads files, splits lines into words and collects batches.
 
 //! [declare]
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <map>

@@ -48,7 +48,7 @@ auto declare(std::vector<std::string> patterns) {
 //! [/declare]
 
 //! [run]
-leat::task<> count(std::string folder, std::vector<std::string> patterns) {
+leat::task<bool> count(std::string folder, std::vector<std::string> patterns) {
   auto batches = declare(patterns);
   totals sum;
   leat::checkpoint_registry state("word lengths");
@@ -69,13 +69,14 @@ leat::task<> count(std::string folder, std::vector<std::string> patterns) {
   co_await job.managed(body);
   if (job.stopped()) {
     std::cout << "stopped after " << sum.batches << " batches\n";
-    co_return;
+    co_return false;
   }
   std::cout << sum.batches << " batches, digest " << std::hex << sum.digest << std::dec << '\n';
   for (std::size_t i = 1; i < sum.lengths.size(); ++i) {
     std::cout << (i + 1 < sum.lengths.size() ? "   " : ">= ") << i << " letters: ";
     std::cout << sum.lengths[i] << '\n';
   }
+  co_return true;
 }
 //! [/run]
 
@@ -86,7 +87,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    leat::sync_wait(count(argv[1], {argv + 2, argv + argc}));
+    const bool complete = leat::sync_wait(count(argv[1], {argv + 2, argv + argc}));
+    return complete ? 0 : 75;
   } catch (const std::exception& e) {
     std::cerr << "5_resume: " << e.what() << '\n';
     return 1;

@@ -25,7 +25,7 @@ leat::task<int> words_in(std::string path) {
   co_return words;
 }
 
-leat::task<> read_files(leat::fifo_queue<std::string>& paths, int& words) {
+leat::task<> add_files(leat::fifo_queue<std::string>& paths, int& words) {
   while (const auto path = co_await paths.pop()) {
     const int before = words;
     const int more = co_await words_in(*path);
@@ -38,7 +38,7 @@ leat::task<int> count(std::vector<std::string> files) {
   int words = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     for (int i = 1; i <= 2; ++i) {
-      coord.spawn(read_files(paths, words), "reader " + std::to_string(i));
+      coord.spawn(add_files(paths, words), "reader " + std::to_string(i));
     }
     for (const std::string& path : files) co_await paths.push(path);
     paths.close();
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       std::cout << swept.seeds << " seeds passed\n";
     }
   } catch (const std::exception& e) {
-    std::cerr << e.what() << '\n';
+    std::cerr << "6_simulation: " << e.what() << '\n';
     return 1;
   }
 }

@@ -89,6 +89,8 @@ def check_inputs(folder):
             ('./2_readers empty .', '2_readers: ... directory\n', 1),
             ('./2_readers_solution <empty', '', 0),
             ('echo missing | ./2_readers_solution', '2_readers: missing: ...', 1),
+            ("printf '%s\\nempty' empty | ./2_readers_solution", 'empty: 0 words\n', 0),
+            ('./2_readers empty missing', 'empty: 0 words\n', 0),
             ('./3_pipeline missing', "3_pipeline: ...'missing'...", 1),
             ('./3_pipeline empty', "0 words, 0 times 'the'\n", 0),
             ('./4_stop missing', '4_stop: missing: ... (after 0 words)\n', 1),
@@ -97,6 +99,22 @@ def check_inputs(folder):
             ('./5_resume run_empty empty', 'starts after 0 batches\n0 batches...', 0)]:
         output, status = run(command, folder)
         require(status == wanted and matches(output, shown), command, status, output)
+
+
+def check_open_input(folder):
+    """The solution of lesson 2 ends with the error while its standard input is open, with or without a part of a line."""
+    for rest in ('', 'more'):
+        with subprocess.Popen(['./2_readers_solution'], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as job:
+            job.stdin.write('missing\n' + rest)
+            job.stdin.flush()
+            try:
+                status = job.wait(patience)
+            except subprocess.TimeoutExpired:
+                job.kill()
+                sys.exit('tutorial: the solution of lesson 2 waits for input after an error')
+            printed = job.stderr.read()
+            require(status == 1 and matches(printed, '2_readers: missing: ...'), 'lesson 2', status, printed)
 
 
 def check_signals(folder):
@@ -141,7 +159,8 @@ def check_simulation(folder):
     require(again[0] == again[1] and found[0][0] in again[0][0], 'the seed of lesson 6 is another run', *again)
 
 
-CHECKS = {'1_queue': check_inputs, '4_stop': check_signals, '5_resume': check_kills, '6_simulation': check_simulation}
+CHECKS = {'1_queue': check_inputs, '2_readers': check_open_input, '4_stop': check_signals, '5_resume': check_kills,
+          '6_simulation': check_simulation}
 
 
 def main():

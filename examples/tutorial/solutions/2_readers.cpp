@@ -4,8 +4,13 @@
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
 
 #include <leat/leat.hpp>
 
@@ -18,7 +23,7 @@ int words_in(std::string_view line) {
   return words;
 }
 
-leat::task<> read_files(leat::fifo_queue<std::string>& paths, word_counts& counts) {
+leat::task<> count_files(leat::fifo_queue<std::string>& paths, word_counts& counts) {
   while (const auto path = co_await paths.pop()) {
     auto reader = co_await leat::line_reader::open(*path);
     int words = 0;
@@ -31,17 +36,36 @@ leat::task<> read_files(leat::fifo_queue<std::string>& paths, word_counts& count
 }
 
 //! [solution]
+// Waits for standard input; returns false after a stop request.
+bool readable(const std::stop_token& stop) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (!stop.stop_requested()) {
+    if (poll(&input, 1, 100) > 0) return true;  // waits at most 100 ms
+  }
+  return false;
+}
+
+void read_paths(leat::fifo_queue<std::string>& paths, const std::stop_token& stop) {
+  std::string path;
+  for (char c = 0; readable(stop) && read(STDIN_FILENO, &c, 1) == 1;) {
+    if (c != '\n') {
+      path += c;
+    } else {
+      paths.wait_push(std::exchange(path, {}));
+    }
+  }
+  if (!path.empty()) paths.wait_push(path);  // the last line may have no end
+  paths.close();
+}
+
 leat::task<word_counts> count() {
   leat::fifo_queue<std::string> paths(8, "paths");
   word_counts counts;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     for (int i = 1; i <= 4; ++i) {
-      coord.spawn(read_files(paths, counts), "reader " + std::to_string(i));
+      coord.spawn(count_files(paths, counts), "reader " + std::to_string(i));
     }
-    coord.start_thread("paths", [&] {
-      for (std::string path; std::getline(std::cin, path);) paths.wait_push(path);
-      paths.close();
-    });
+    coord.start_thread("paths", [&](const std::stop_token& stop) { read_paths(paths, stop); });
     co_return;
   });
   co_return counts;

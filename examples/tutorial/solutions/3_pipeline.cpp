@@ -1,6 +1,5 @@
 /// Exercise 3 of the tutorial: the same words, shuffled.
 
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <map>

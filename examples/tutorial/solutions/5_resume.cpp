@@ -46,7 +46,7 @@ auto declare(std::vector<std::string> patterns) {
 }
 //! [/solution]
 
-leat::task<> count(std::string folder, std::vector<std::string> patterns) {
+leat::task<bool> count(std::string folder, std::vector<std::string> patterns) {
   auto batches = declare(patterns);
   totals sum;
   leat::checkpoint_registry state("word lengths");
@@ -67,13 +67,14 @@ leat::task<> count(std::string folder, std::vector<std::string> patterns) {
   co_await job.managed(body);
   if (job.stopped()) {
     std::cout << "stopped after " << sum.batches << " batches\n";
-    co_return;
+    co_return false;
   }
   std::cout << sum.batches << " batches, digest " << std::hex << sum.digest << std::dec << '\n';
   for (std::size_t i = 1; i < sum.lengths.size(); ++i) {
     std::cout << (i + 1 < sum.lengths.size() ? "   " : ">= ") << i << " letters: ";
     std::cout << sum.lengths[i] << '\n';
   }
+  co_return true;
 }
 
 int main(int argc, char** argv) {
@@ -82,7 +83,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    leat::sync_wait(count(argv[1], {argv + 2, argv + argc}));
+    const bool complete = leat::sync_wait(count(argv[1], {argv + 2, argv + argc}));
+    return complete ? 0 : 75;
   } catch (const std::exception& e) {
     std::cerr << "5_resume: " << e.what() << '\n';
     return 1;

@@ -25,7 +25,7 @@ leat::task<int> words_in(std::string path) {
   co_return words;
 }
 
-leat::task<> read_files(leat::fifo_queue<std::string>& paths, int& words) {
+leat::task<> add_files(leat::fifo_queue<std::string>& paths, int& words) {
   while (const auto path = co_await paths.pop()) {
     //! [mended]
     const int more = co_await words_in(*path);
@@ -39,7 +39,7 @@ leat::task<int> count(std::vector<std::string> files) {
   int words = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     for (int i = 1; i <= 2; ++i) {
-      coord.spawn(read_files(paths, words), "reader " + std::to_string(i));
+      coord.spawn(add_files(paths, words), "reader " + std::to_string(i));
     }
     for (const std::string& path : files) co_await paths.push(path);
     paths.close();
@@ -68,13 +68,15 @@ int main(int argc, char** argv) {
     if (argc > 1) {
       std::cout << leat::sync_wait(count({argv + 1, argv + argc})) << " words\n";
     } else {
+      //! [sweep]
       const auto swept = leat::sim::sweep(test, {.count = 1000,
                                                  .world = {.files = {.faults = {.io_error = 0.1}}},
                                                  .replay = "./6_simulation"});
+      //! [/sweep]
       std::cout << swept.seeds << " seeds passed\n";
     }
   } catch (const std::exception& e) {
-    std::cerr << e.what() << '\n';
+    std::cerr << "6_simulation: " << e.what() << '\n';
     return 1;
   }
 }
