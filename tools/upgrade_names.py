@@ -80,9 +80,11 @@ ALSO = {
     'leat/train/pipeline_summary.hpp': ['leat/train/summary/add_fullness.hpp'],
     'leat/sync/queue_runner_registry.hpp': ['leat/coordination/enqueue_operation.hpp'],
 }
-# A program that includes a queue's own header and calls these includes completion_tokens.hpp as well.
+# A program that includes a queue's own header and calls these includes completion_tokens.hpp as
+# well.
 COMPLETION_TOKENS = re.compile(r'\basync_(?:push|pop)(?:_many|_up_to)?\s*\(')
-# Headers with a facade of their own, and names that show that a program which includes leat/leat.hpp needs it.
+# Headers with a facade of their own, and names that show that a program which includes
+# leat/leat.hpp needs it.
 TENSORFLOW = {'codec/compression/decode_compressed', 'coordination/queue_runner_def', 'coordination/queue_runner_resolver',
               'input/limit_epochs', 'io/reader/identity_reader', 'queue/queue_list', 'train/supervisor/session_manager'}
 NOT_IN_LEAT_HPP = {
@@ -91,8 +93,9 @@ NOT_IN_LEAT_HPP = {
         r'\b(decode_compressed|queue_runner_def|queue_runner_re(?:gistry|solver)|limit_epochs|identity_reader|queue_list|session_manager)\b'),
 }
 
-# Layer: old name, new name. `unlikely` names are rewritten wherever they stand as a word, unless the file declares a name
-# like this itself; the others where they are qualified with leat:: (or sim::).
+# Layer: old name, new name. An `unlikely` name is rewritten wherever it is a whole word, unless the
+# file itself declares this name. Other names are rewritten only if leat:: (or sim::) qualifies
+# them.
 NAMES = {
     'base': [('seed_or_entropy', 'seed_or_random', 'unlikely'),
              ('remainder', 'batch_remainder')],
@@ -165,8 +168,8 @@ QUALIFIED = [
     (r'\bindexed_reader_state::left_of\b', 'indexed_reader_state::reshard', 'io', '`indexed_reader_state::left_of`',
      '`indexed_reader_state::reshard`'),
 ]
-# Members with common names, by old type, with what shows in a file that it may use them. Rewritten for variables and
-# braces of the type; reported otherwise.
+# Members with common names, by old type, with what shows in a file that it may use them. Rewritten
+# for variables and braces of the type; reported otherwise.
 MEMBERS = [
     ('base', 'random_engine', r'random_engine', {'below()': 'uniform_below()'}),
     ('base', 'permutation', r'permutation', {'place_of()': 'index_of()'}),

@@ -21,8 +21,8 @@ namespace {
 // the C++ runtime. Only a process that is about to abort does this, and it reads memory through a
 // system call that fails for a wrong address.
 
-// What libstdc++ stores before the exception object, as the Itanium C++ ABI defines it for the
-// members from `type` on. The reference count precedes it.
+// The header that libstdc++ stores before the exception object, after the reference count. The
+// Itanium C++ ABI defines the members from `type` on.
 struct exception_header {
   const std::type_info* type;
   void (*destructor)(void*);

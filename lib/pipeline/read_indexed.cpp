@@ -65,7 +65,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     if (!reader_) return;
     const log_entry* const at = replay_log_.find(before.block);
     indexed_reader_state s = at ? at->before : reader_->state();
-    // Positions count records: with shard_by::records, those of all ranks.
+    // Positions count records: with shard_by::records, the records of all ranks.
     if (at && had > 0) {
       if (s.epoch != at->epoch) {  // the old epoch had no record left
         s.epoch = at->epoch;

@@ -88,7 +88,7 @@ def follow(first, link):
         first = first.dereference()[link]
 
 
-# ---- Places and names, as lib/async/dump/source_location_text.cpp has them.
+# ---- Source locations and names, as lib/async/dump/source_location_text.cpp has them.
 
 class Place:
     def __init__(self, value):
@@ -152,7 +152,7 @@ class Clock:
         return '' if self.live else 'at least '
 
 
-# ---- What each kind of wait is for, as its describe() has it.
+# ---- The object of each kind of wait, as its describe() prints it.
 
 def queue_words(q):
     """As queue_base::describe() has them."""
@@ -272,7 +272,7 @@ def words_of(wait, now):
     return f'(of {kind})'
 
 
-# ---- Who could end a wait.
+# ---- Tasks that could end a wait.
 
 class Partners:
     def __init__(self, wait):
@@ -298,7 +298,7 @@ class Partners:
                 for i in range(min(int(recent['noted_']), 8))]
 
 
-# ---- Where everyone is.
+# ---- The positions of all tasks.
 
 class Waiting:
     def __init__(self, wait, now, milliseconds, at_least):
@@ -324,7 +324,7 @@ class Task:
     def look(self, clock):
         lines = []
         told = None
-        # The item starts the task; from then on it says on what the task waits.
+        # The item starts the task; afterwards it shows the object on which the task waits.
         if not int(self.context['run_']) and int(self.context['next_']):
             wait = as_type(self.context['next_'], 'leat::wait_operation')
             self.waiting = Waiting(wait, clock.now(self.scheduler),
@@ -497,7 +497,7 @@ class Process:
                 visited[at] = start
                 at = next(m for m in waits_for[at] if m in stuck)
             if at in stuck and visited[at] is start:
-                visited[at] = None  # told
+                visited[at] = None  # printed
                 cycle = [at]
                 while (following := next(m for m in waits_for[cycle[-1]] if m in stuck)) is not at:
                     cycle.append(following)

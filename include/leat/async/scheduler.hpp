@@ -295,8 +295,9 @@ class scheduler {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
  private:
-  // remote_ is null while the driver sleeps, awake_sentinel() while it will look again without
-  // being told, else the newest of a stack of items. The change from null decides who calls wake().
+  // remote_ is null while the driver sleeps. It is awake_sentinel() if the driver will check it
+  // again without a wake(). Otherwise it is the newest of a stack of items. The thread that changes
+  // it from null calls wake().
   static work_item* awake_sentinel() noexcept;
   void post_remote(work_item& item) noexcept;
   bool take_remote() noexcept;

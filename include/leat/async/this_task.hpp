@@ -12,7 +12,7 @@
 namespace leat {
 namespace detail {
 
-// Awaitables that never suspend: they only tell of the task that awaits them.
+// Awaitables that never suspend. They return properties of the task that awaits them.
 class [[nodiscard]] context_query {
  public:
   void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.context(); }

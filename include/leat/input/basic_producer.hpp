@@ -50,7 +50,7 @@ class producer_order {
   // Errors: invalid_argument, see basic_producer.
   explicit producer_order(const producer_options& options);
 
-  // Begins the next epoch, of so many items; false: there is none.
+  // Begins the next epoch, which has `items` items. Returns false if no epoch is left.
   [[nodiscard]] bool begin_epoch(std::size_t items);
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }

@@ -223,7 +223,7 @@ class basic_batcher {
     co_return co_await next_any(where);
   }
 
-  // What a source failed with may be a deadline too.
+  // A deadline_exceeded may also be the error of a source, which is rethrown unchanged.
   task<std::optional<std::vector<value_type>>> next_within(duration patience,
                                                            std::source_location where) {
     try {

@@ -221,8 +221,8 @@ class queue_reader {
     if (!more) finish_file();
   }
 
-  // What has gone wrong is for the next call: this one has records to give. A stop is not: nothing
-  // was lost by it, and the next call may be another task's.
+  // Keeps the error for the next call, because this call has records to return. Does not keep a
+  // cancellation: it loses nothing, and another task may make the next call.
   void keep_error() noexcept {
     std::exception_ptr error = std::current_exception();
     if (to_error_code(error) != errc::cancelled) error_ = std::move(error);
@@ -241,7 +241,7 @@ class queue_reader {
     finished_ = started_.load();
   }
 
-  // A copy, which may fail for want of memory: the record is taken when it is there.
+  // Copies the next record, and does not consume it: the copy may fail for lack of memory.
   [[nodiscard]] keyed_record next_record() const {
     const record_position position = batch_.position(next_);
     const auto& value = batch_[next_];
@@ -291,8 +291,8 @@ class queue_reader {
     pending_ = false;
   }
 
-  // True: an error that speaks of this file, so that another may be in order. Else it speaks of how
-  // files are to be read, or of what the process is short of.
+  // Returns true if the error concerns this file only, so that other files may be intact. Other
+  // errors concern the options of the reader, or the resources of the process.
   [[nodiscard]] bool is_file_error(const std::error_code& code) const noexcept {
     const auto is_one_of = [&code](std::initializer_list<errc> all) {
       return std::ranges::any_of(all, [&code](errc e) { return code == e; });

@@ -238,7 +238,7 @@ class basic_tensor_batcher {
     return batch_of(elements, batcher_.wait_next(how...));
   }
 
-  // What the tasks of one source share.
+  // The state that the tasks of one source share.
   template <class Source>
   struct feed {
     feed(Source s, source_options h, std::string o)

@@ -47,7 +47,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
     co_return !block.empty();
   }
 
-  // What was popped is nowhere any more.
+  // Popped items cannot be read again.
   std::string save_error() const override {
     return "stage '" + this->metrics().name() + "' reads a queue, whose items cannot be read again";
   }

@@ -201,7 +201,7 @@ class queue_base {
   // Errors: std::bad_alloc, without effect.
   [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
 
-  // Matches the wait queues, and those of other queues that can proceed as a result.
+  // Matches the wait queues of this queue, and of other queues that can proceed as a result.
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
     return budget_ ? match_with_budget() : match_wait_queues();
   }

@@ -13,7 +13,7 @@ namespace leat::detail {
 /// An eventfd in an io_context. Its single wait uses preallocated memory.
 class asio_event_listener final : public event_listener {
  public:
-  /// Errors: those of the system; std::bad_alloc.
+  /// Errors: system errors; std::bad_alloc.
   asio_event_listener(asio::io_context& io, scheduler& sched);
 
   [[nodiscard]] int descriptor() const noexcept override { return number_; }

@@ -10,7 +10,7 @@
 namespace leat::detail {
 namespace {
 
-// True: posted.
+// Posts the completion to the executor if it has this type. Returns true if it has.
 template <class Executor>
 bool post_as(const asio::any_io_executor& executor, posted_completion& completion) {
   const Executor* const known = get_target_if<Executor>(executor);

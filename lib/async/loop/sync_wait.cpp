@@ -9,8 +9,8 @@
 namespace leat::detail {
 namespace {
 
-// Requests a stop of a scope when its last task has finished. It reaches the scopes that those
-// tasks made and that outlive them, such as that of a pipeline, so that the event loop ends.
+// Requests a stop of a scope when its last task has finished. The stop reaches scopes that outlive
+// the tasks that created them, such as the scope of a pipeline, so that the event loop ends.
 struct stop_when_idle : condition_wait {
   stop_when_idle(root_scope& scope, const std::source_location& where) noexcept
       : condition_wait(scope, root_scope::idle, no_deadline, where), owner(scope) {

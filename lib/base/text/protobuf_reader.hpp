@@ -30,8 +30,8 @@ struct malformed_message {
   const char* what;
 };
 
-/// Reads a protobuf message field by field, and accepts what protobuf accepts. (protozero's own
-/// reader takes lengths and tags modulo 2^32, and knows no groups.)
+/// Reads a protobuf message field by field, and accepts the same messages as protobuf. (protozero's
+/// reader truncates lengths and tags to 32 bits, and does not support groups.)
 class protobuf_reader {
  public:
   explicit protobuf_reader(std::string_view bytes) noexcept
@@ -78,7 +78,7 @@ class protobuf_reader {
 
   // Skips the field with this tag, of any wire type.
   void skip(std::uint32_t tag, int depth = 0) {
-    constexpr int max_depth = 100;  // protobuf's own
+    constexpr int max_depth = 100;  // the limit of protobuf
     switch (static_cast<wire_type>(tag & 7)) {
       case wire_type::varint: static_cast<void>(varint()); return;
       case wire_type::fixed64: take(8, "a truncated field"); return;

@@ -12,7 +12,7 @@ constexpr double half = 0.5;
 constexpr double busy_margin = 0.1;
 constexpr double dominant_share = 2.0 / 3;
 
-// What the tasks of a stage did, as shares of their time.
+// The activities of the tasks of a stage, as shares of their time.
 struct shares {
   const std::string* name;
   double input;  // waiting for it

@@ -144,7 +144,7 @@ void keep_own_batches(std::vector<stage_state>& stages) {
   }
 }
 
-// The batches of each stage, those of all ranks one after another. Their numbers count so.
+// Returns the batches of each stage, rank after rank, and renumbers them in this order.
 std::vector<std::vector<std::vector<origin>>> count_throughout(
     std::vector<std::vector<stage_state>>& ranks) {
   std::vector<std::vector<std::vector<origin>>> all(ranks.front().size());

@@ -51,7 +51,7 @@ namespace begun_field {
 constexpr tag file = 1, offset = 2, index = 3, branch = 4, had = 5;
 }
 
-// What stands in front of a field of each kind.
+// The keys that precede a field of each wire type.
 using wire = protozero::pbf_wire_type;
 constexpr std::uint32_t varint_key(tag t) { return protozero::tag_and_type(t, wire::varint); }
 constexpr std::uint32_t fixed64_key(tag t) { return protozero::tag_and_type(t, wire::fixed64); }

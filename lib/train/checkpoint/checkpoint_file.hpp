@@ -28,7 +28,7 @@ struct checkpoint_snapshot {
                                           bool durable, bool& has_name);
 
 /// Returns true if the file is a checkpoint of the same program, and complete according to its
-/// header; it does not read the values. Empty: the device cannot read it (EIO).
+/// header; it does not read the values. Returns nothing if the device cannot read it (EIO).
 /// Errors: other system errors.
 [[nodiscard]] task<std::optional<bool>> is_checkpoint_of(std::string path,
                                                          const checkpoint_registry& registry);

@@ -24,7 +24,7 @@ step_interval make_interval(std::int64_t steps, duration time) {
 
 bool is_set(const step_interval& every) { return every.steps || every.time; }
 
-// The summaries of the run, and those of the program and its input at the same time.
+// Combines the summaries of the run with the summaries of the program and its input.
 class combined_summary {
  public:
   explicit combined_summary(const supervisor_options& o)

@@ -11,8 +11,9 @@ namespace leat::detail {
 
 using hook_list = std::vector<std::shared_ptr<session_hook>>;
 
-/// The hooks of a monitored session: those of its options, then those for the requested summaries
-/// and saves. Saving hooks come last: a state that another hook has rejected is not saved.
+/// Returns the hooks of a monitored session: the hooks of its options, then the hooks for the
+/// requested summaries and saves. Saving hooks are last, so that a state that another hook rejects
+/// is not saved.
 ///
 /// Errors: invalid_argument for a null hook.
 [[nodiscard]] hook_list make_hook_list(const monitored_session_options& o, bool knows_steps);

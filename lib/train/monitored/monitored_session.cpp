@@ -87,7 +87,7 @@ void monitored_session::request_stop() noexcept {
   static_cast<void>(state_->stopping.request_stop());
 }
 
-// ------------------------------------------------------------------------------------- to begin
+// -------------------------------------------------------------------------------- the beginning
 
 task<void> monitored_session::open() {
   LEAT_ASSERT(!state_->begun, "monitored_session opened twice: create another object");
@@ -161,7 +161,7 @@ task<void> monitored_session::begin_session() {
   if (run.stop_requested()) request_stop();
 }
 
-// ------------------------------------------------------------------------------------ to go on
+// ----------------------------------------------------------------------------------- recovering
 
 // Ends a session that has failed. Returns true if one of its tasks does not finish. Other errors
 // are reported here, since the next session does not know them.
@@ -237,7 +237,7 @@ std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error
   return is_cause ? reported : error;
 }
 
-// ---------------------------------------------------------------------------------------- to run
+// --------------------------------------------------------------------------------------- the runs
 
 task<void> monitored_session::run_step(const step_function& step, named_values inputs) {
   state& p = *state_;
@@ -316,7 +316,7 @@ task<void> monitored_session::run_in_step_scope(const step_function& step, run_c
   if (error) std::rethrow_exception(error);
 }
 
-// ---------------------------------------------------------------------------------------- to end
+// ---------------------------------------------------------------------------------------- the end
 
 task<void> monitored_session::run_body(task<void> body) {
   std::exception_ptr error;

@@ -102,7 +102,7 @@ struct supervisor::state {
     state& owner_;
   };
 
-  // Registers the group of the body and that of the limit of its last step during its lifetime.
+  // During its lifetime, registers the groups of the body and of the limit of its last step.
   class body_groups {
    public:
     body_groups(state& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {

@@ -61,7 +61,7 @@ struct conversion {
   progress& shown;
   conversion_result& result;
 
-  // Adds the common options to those of this kind of reader.
+  // Adds the common options to the options of this kind of reader.
   template <class Options>
   [[nodiscard]] Options add_common_options(Options how) const {
     options.files.set_reader_options(how, make_corruption_reporter(result.lost));

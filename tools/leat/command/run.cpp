@@ -226,7 +226,8 @@ class pipeline_run {
     return text + time_left(share, seconds);
   }
 
-  // The finished share of the bytes or of the limit, whichever is larger; 0 if unknown.
+  // Returns the larger of the finished shares of the bytes and of the limit, or 0 if both are
+  // unknown.
   [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
     double share = 0;
     if (total_ > 0) {

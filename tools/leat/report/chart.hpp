@@ -33,9 +33,9 @@ struct curve {
   std::vector<band> bands;
 };
 
-/// A chart over the steps as an SVG element, with axes. The style sheet of the page gives it its
-/// look. The samples are in the attributes of its groups, from which the script of the page draws
-/// it anew over another axis.
+/// A chart over the steps as an SVG element, with axes. The style sheet of the page determines its
+/// appearance. The attributes of its groups contain the samples, so that the script of the page can
+/// redraw it over another axis.
 struct chart {
   std::string title;        ///< for screen readers
   std::string description;  ///< for screen readers

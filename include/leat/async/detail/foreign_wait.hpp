@@ -83,7 +83,7 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
 
   bool await_ready() { return awaiter_.await_ready(); }
 
-  // True: the task is suspended.
+  // Returns true if the task is suspended.
   bool await_suspend(std::coroutine_handle<>) {
     const std::coroutine_handle<> handle = resume_on_scheduler(*this).handle;
     return_handle_ = handle;
@@ -123,7 +123,7 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
   }
 
   static return_coroutine resume_on_scheduler(foreign_wait& w) {
-    w.return_handle_ = nullptr;  // it runs, and ends by itself
+    w.return_handle_ = nullptr;  // the return coroutine runs, and ends by itself
     w.wake();
     co_return;
   }

@@ -32,8 +32,8 @@ class thread_record {
   [[nodiscard]] const wait_operation* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
-  /// Sets the record as that of the calling thread for the lifetime of this object; `stop` is the
-  /// token of the scope.
+  /// Assigns the record to the calling thread for the lifetime of this object; `stop` is the token
+  /// of the scope.
   class current {
    public:
     current(thread_record& record, std::stop_token stop) noexcept;
@@ -65,7 +65,7 @@ class thread_record {
   /// Returns the id of the calling thread, or an empty one if it has no record.
   [[nodiscard]] static task_id current_id() noexcept;
 
-  /// Returns current_id() if the thread blocks on `w`, else an empty id.
+  /// Returns current_id() if the thread blocks on `w`, or an empty id otherwise.
   [[nodiscard]] static task_id id_if_blocked_on(const wait_operation& w) noexcept;
 
  private:

@@ -24,7 +24,7 @@ struct dump_on_request_options {
 
 /// Writes a dump on each request, by request() or by a signal.
 ///
-///     leat::dump_on_request on_signal({.signal = SIGUSR1});  // kill -USR1 tells where everyone is
+///     leat::dump_on_request on_signal({.signal = SIGUSR1});  // kill -USR1 prints all tasks
 ///
 /// The constructor starts a thread that waits for requests and writes with write(2). A request is
 /// therefore safe in a signal handler, and it works while every scheduler is stuck; the state of

@@ -1,6 +1,6 @@
 #pragma once
 
-// The concepts of ranges, such as std::ranges::contiguous_range, which come with <span>. <ranges>
-// also includes all views, which take a user's file longer to compile than this whole layer.
+// <span> provides the range concepts, such as std::ranges::contiguous_range. <ranges> would also
+// include all views, which take longer to compile than this whole layer.
 
 #include <span>

@@ -17,7 +17,7 @@
 
 namespace leat {
 
-// What is to become of the features of an Example. Types are float32, int64 and string.
+// Descriptions of the features of an Example. Types are float32, int64 and string.
 
 /// A feature that has as many values in each record as its shape. Its result is a tensor.
 struct fixed_len_feature {

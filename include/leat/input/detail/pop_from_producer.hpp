@@ -22,7 +22,7 @@ namespace leat::detail {
 /// never started, because such a queue stays empty indefinitely. `reader` and `item` are for the
 /// message, which begins with "reader 'a': no file name for 60 s".
 ///
-/// Errors:       those of the queue's pop(); deadline_exceeded if the producer is not started for
+/// Errors:       errors of the queue's pop(); deadline_exceeded if the producer is not started for
 ///               60 s.
 /// Cancellation: total; the time limit does not remove an item either.
 template <class Item, class Queue>

@@ -139,14 +139,14 @@ class epoch_order {
   [[nodiscard]] bool ended(std::uint64_t position) const noexcept;
 
  private:
-  // What a rank would get if each had its own, and the ranks with the fewest and the most.
+  // The number of records in this rank's own share, in the smallest and in the largest share.
   struct shares {
     std::uint64_t own;
     std::uint64_t least;
     std::uint64_t most;
   };
 
-  // The files of some ranks, one rank's behind the other's.
+  // The files of some ranks, rank after rank.
   struct shared_files {
     std::vector<std::size_t> files;
     std::vector<std::uint64_t> firsts;  // position of the first record of each; the end
@@ -167,7 +167,7 @@ class epoch_order {
   };
 
   [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
-  // Of this epoch: else all ranks go through the same one.
+  // Returns true if each rank has its own order in this epoch, or false if all ranks share one.
   [[nodiscard]] bool has_rank_order() const noexcept { return by_files() && parts_.empty(); }
   // Positions of an epoch, of all ranks or, by files, of this one.
   [[nodiscard]] std::uint64_t position_count() const noexcept {

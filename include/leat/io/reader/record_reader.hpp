@@ -122,11 +122,11 @@ class basic_record_reader {
     corruption_report report;
     std::uint64_t from = 0;
     bool end_known = false;      // it only has to be reached
-    bool may_be_tail = false;    // no corruption, if the search finds nothing
-    bool candidate = false;      // there may be a record at the present offset
-    std::uint64_t too_long = 0;  // headers that promise more than may be held
+    bool may_be_tail = false;    // not corruption if the search finds nothing
+    bool candidate = false;      // there may be a record at the current offset
+    std::uint64_t too_long = 0;  // headers with sizes above max_held
 
-    // Whoever reads the report knows of the first that what follows may lie within a record.
+    // For the first one, the report states that the records that follow may lie within a record.
     void note_too_long(std::uint64_t offset) {
       if (++too_long == 1) report.what += detail::too_long_hint(offset);
     }

@@ -117,7 +117,8 @@ class sharded_tfrecord_writer {
 
   sharded_tfrecord_writer(std::string prefix, sharded_tfrecord_writer_options options);
 
-  // True: to a fixed number of shards in turn. Else one shard is written after the other.
+  // Returns true if records go to a fixed number of shards in turn, or false if each shard is
+  // finished before the next one begins.
   [[nodiscard]] bool is_round_robin() const noexcept { return options_.shard_count > 0; }
   [[nodiscard]] bool is_full(const shard& s, std::size_t payload_size) const noexcept;
   [[nodiscard]] std::size_t choose_shard(std::size_t payload_size);

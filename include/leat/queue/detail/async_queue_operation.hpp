@@ -72,7 +72,7 @@ class async_queue_operation final : private Operation,
   using ptr = asio_operation_ptr<async_queue_operation>;
   friend ptr;
 
-  // False: the context of the handler is being destroyed.
+  // Returns false if the context of the handler is being destroyed.
   [[nodiscard]] bool join(pending_operations& list) noexcept {
     must_undo_ = list.add(*this);
     return must_undo_;

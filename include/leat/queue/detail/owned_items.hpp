@@ -8,11 +8,11 @@
 
 namespace leat::detail {
 
-/// The items of a push_many that owns them: those of a list in braces, a copy of a const range, or
-/// a vector that was passed as an rvalue.
+/// The items that a push_many owns: a braced list, a copy of a const range, or a vector that was
+/// passed as an rvalue.
 ///
-/// A list goes to a constructor with as many parameters: g++ 12 does not compile an array, such as
-/// that of an initializer_list, within a co_await expression.
+/// A braced list calls a constructor with one parameter per item, because g++ 12 does not compile
+/// an array, such as the array of an initializer_list, within a co_await expression.
 template <class T>
 class owned_items {
  public:

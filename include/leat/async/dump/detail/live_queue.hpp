@@ -17,7 +17,7 @@ class live_queue {
     as_owner,  ///< only if the calling thread owns the queue's lock
     any,
   };
-  /// Fills in the state of a queue. False: access was not granted, and nothing was filled in.
+  /// Fills in the state of a queue. Returns false, without effect, if access was not granted.
   /// Errors: std::bad_alloc.
   using reporter = bool (*)(const void* queue, access how, queue_state& state);
 
@@ -28,13 +28,13 @@ class live_queue {
   void add() noexcept;
   void remove() noexcept;
 
-  /// Which queue it is, beside its address: given again after 2^32 others. From add() on.
+  /// Returns the number of the queue, which add() assigns. Numbers repeat after 2^32 queues.
   [[nodiscard]] std::uint32_t number() const noexcept {
     return static_cast<std::uint32_t>(number_);
   }
 
-  /// True if the queue at this address still is the one with this number.
-  /// Cost: O(queues), for the end of what waited on a queue.
+  /// Returns true if the queue at this address still has this number. Called when an operation that
+  /// waited on a queue ends. Cost: O(queues).
   [[nodiscard]] static bool is_alive(const void* queue, std::uint32_t number) noexcept;
 
  private:

@@ -48,7 +48,7 @@ class listening_object {
 /// and destroys them when it ends.
 class event_loop_scheduler : public scheduler {
  public:
-  /// Errors: those of the system; std::bad_alloc.
+  /// Errors: system errors; std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<event_listener> make_listener() = 0;
 
   /// Calls set_service() and keeps the service alive. While the scheduler ends its tasks, it calls

@@ -12,7 +12,8 @@ inline constexpr std::uint64_t max_epochs = (std::uint64_t{1} << 63) - 1;
 /// them costs time and memory.
 inline constexpr std::uint64_t max_epoch_gap = 1024;
 
-/// Returns the error for a rank that is `epochs` behind the first rank; empty if that is allowed.
+/// Returns the error for a rank that is `epochs` epochs slower than the first rank. Returns an
+/// empty string if that is allowed.
 [[nodiscard]] inline std::string epoch_gap_error(std::uint64_t rank, std::uint64_t world_size,
                                                  std::uint64_t epochs) {
   if (epochs <= max_epoch_gap) return {};

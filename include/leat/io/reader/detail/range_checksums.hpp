@@ -24,7 +24,8 @@ class range_checksums {
   ///         is before the offset of the last call, everything is read again.
   [[nodiscard]] std::uint32_t of(byte_view range, std::uint64_t offset);
 
-  // The same for a range that is not in memory as a whole: its blocks are added one by one.
+  // The following members compute the checksum of a range that is not completely in memory: the
+  // caller adds its blocks one by one.
 
   /// Returns the first multiple of `block` that is not before `offset`.
   [[nodiscard]] static constexpr std::uint64_t boundary(std::uint64_t offset) noexcept {

@@ -14,7 +14,7 @@
 
 namespace leat::detail {
 
-/// What the stages of a pipeline hold, within the limit of pipeline_options::memory_budget.
+/// The memory of the stages of a pipeline, within the limit of pipeline_options::memory_budget.
 ///
 /// It counts two sums of bytes. The first is the memory in use now: a stage runs ahead only while
 /// this is below the limit. The second is the minimum that the pipeline needs at any speed:
@@ -68,7 +68,7 @@ class memory_use {
 }
 
 /// Returns the bytes that an element refers to, as far as they are known, including those of nested
-/// lists of such elements. Errors: those of its bytes().
+/// lists of such elements. Errors: errors of its bytes().
 template <class T>
 [[nodiscard]] std::size_t indirect_memory(const T& element) {
   std::size_t sum = 0;
@@ -85,7 +85,7 @@ template <class T>
 }
 
 /// Returns the memory of a block, as far as it is known: views share the memory of their reader,
-/// and an owned batch reserves some more than it holds. Errors: those of the bytes() of its
+/// and an owned batch reserves some more than it holds. Errors: errors of the bytes() of its
 /// elements.
 template <class Block>
 [[nodiscard]] std::size_t memory_of(const Block& block) {

@@ -120,7 +120,7 @@ class reader_tasks {
   }
 
   /// Replaces the contents of `block` by the next records of a file. Returns false at its end.
-  /// Errors: those of its reader and, after its records, of the quarantine log.
+  /// Errors: errors of its reader and, after its records, of the quarantine log.
   [[nodiscard]] task<bool> take(prefetched& file, batch& block, reader_progress& after) {
     if (file.report_error) std::rethrow_exception(file.report_error);
     recycler_.give_back(std::exchange(block, batch()));

@@ -89,7 +89,8 @@ class source_files {
     }
   }
 
-  /// Opens a file here, at its saved position. Call it before start(). Errors: those of the reader.
+  /// Opens a file here, at its saved position. Call it before start(). Errors: errors of the
+  /// reader.
   [[nodiscard]] task<void> open(one& f, file_position p) {
     f.file = static_cast<std::size_t>(p.file);
     f.any = p.any;
@@ -97,7 +98,7 @@ class source_files {
     files_.note(f.file, f.reader->status());
   }
 
-  /// Opens the next file of an order. Precondition: not at its end. Errors: those of the reader.
+  /// Opens the next file of an order. Precondition: not at its end. Errors: errors of the reader.
   [[nodiscard]] task<void> open_next(one& f, file_order& order) {
     if (!tasks_) co_return co_await open(f, order.take());
     begin_prefetch(order);
@@ -109,7 +110,7 @@ class source_files {
   }
 
   /// Replaces the records of `f.read` by the next ones; at the end clears them and closes the file.
-  /// Errors: those of the reader.
+  /// Errors: errors of the reader.
   [[nodiscard]] task<void> read(one& f) {
     bool more = false;
     if (f.prefetched) {

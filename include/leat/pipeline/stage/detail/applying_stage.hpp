@@ -184,7 +184,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     std::exception_ptr error;
   };
 
-  // The position after so many elements made of a block of the input; the last one may have failed.
+  // Returns the position after the first `elements` results of a block of the input. The function
+  // may have failed for the last input element.
   [[nodiscard]] input_position position_after(const log_entry& at, std::uint64_t elements) const {
     if constexpr (How == arity::one) return {.input = {at.made_of, elements}};
     std::size_t whole = at.counts.size();
@@ -263,7 +264,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   std::uint64_t input_blocks_ = 0;  // blocks of the input
   input_position next_;
   std::optional<unfinished_outputs> unfinished_;
-  std::vector<origin> discarded_origins_;  // of what became nothing
+  std::vector<origin> discarded_origins_;  // of elements without results
   replay_log<log_entry> replay_log_;
 };
 

@@ -10,9 +10,9 @@
 
 namespace leat::detail {
 
-/// What a stage remembers of the blocks that it has delivered: its position at the beginning of
-/// each block and, if a later stage asks for them, the origins of the elements. A state saves
-/// origins instead of elements; a restore makes the elements again.
+/// The record of the blocks that a stage has delivered: its position at the beginning of each block
+/// and, if a later stage asks for them, the origins of the elements. A state saves origins instead
+/// of elements; a restore makes the elements again.
 ///
 /// A later stage uses the four functions in this order:
 ///

@@ -61,7 +61,8 @@ class any_stage {
   virtual void drop_functions() noexcept {}
 };
 
-/// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
+/// The state that the stages of a pipeline share: its options, its metrics and, once it runs, its
+/// tasks.
 ///
 /// Thread safety: thread-bound, apart from the metrics.
 class pipeline_context {

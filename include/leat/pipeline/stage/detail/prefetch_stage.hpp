@@ -67,7 +67,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
     return "stage '" + this->metrics().name() +
            "' runs on a worker, whose position is not saved; unset on_worker";
   }
-  // Its blocks are those of the previous stage, and it does not change the elements.
+  // It passes on the blocks of the previous stage unchanged.
   void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }
   void save(block_position before, batch_numbers& batches,
             std::vector<stage_state>& stages) const override {

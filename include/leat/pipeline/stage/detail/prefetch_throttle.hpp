@@ -12,8 +12,8 @@
 
 namespace leat::detail {
 
-/// How far a stage runs ahead within the memory of its pipeline: always one block, and more while
-/// the memory budget allows it. So no stage waits for memory that only later stages can free while
+/// Limits how far a stage runs ahead: always one block, and more while the memory budget of the
+/// pipeline allows it. So no stage waits for memory that only later stages can free while
 /// they wait for it.
 ///
 /// One task enters blocks, others may make other blocks of them, and one takes them out. The size
@@ -34,7 +34,7 @@ class prefetch_throttle {
   /// Waits until a block has left. Errors: cancelled.
   [[nodiscard]] task<void> wait();
 
-  /// Counts a block of so many bytes that enters, and the estimated size of its result. Returns the
+  /// Counts a block that enters with its bytes, and the estimated size of its result. Returns the
   /// bytes counted. Errors: resource_exhausted; see memory_use.
   [[nodiscard]] std::size_t enter(std::size_t bytes);
   /// Replaces the count `before` of a block, now that its result has `output` bytes.

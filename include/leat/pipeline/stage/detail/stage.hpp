@@ -58,7 +58,7 @@ class stage : public any_stage, public origin_log<Block> {
                     std::vector<stage_state>& stages) const = 0;
 
   /// Restores the states of these stages. Call it before start(). Errors: failed_precondition for
-  /// files that have changed; those of the source; exceptions of functions. Call rewind() after an
+  /// files that have changed; errors of the source; exceptions of functions. Call rewind() after an
   /// error.
   [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
   /// Returns to the beginning, before start().

@@ -34,8 +34,9 @@ class step_observer {
   /// wait(false) throws `cancelled` when the steps of others have ended.
   [[nodiscard]] virtual bool must_stop() const noexcept = 0;
 
-  /// Returns true if for_each() must await wait() before it continues. `in_step`: an element was
-  /// taken and its coroutine is about to run; else the next element is about to be taken.
+  /// Returns true if for_each() must await wait() before it continues. `in_step`: true if an
+  /// element was taken and its coroutine is about to run, or false if the next element is about to
+  /// be taken.
   [[nodiscard]] virtual bool must_wait(bool in_step) const noexcept = 0;
   [[nodiscard]] virtual task<void> wait(bool in_step) = 0;
 
