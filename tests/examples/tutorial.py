@@ -131,6 +131,9 @@ def check_kills(folder):
     inputs = f'{FOLDER}/Apache-2.0 {FOLDER}/GPL-3'
     whole, status = run(f'./5_resume whole {inputs}', folder)
     require(status == 0, 'lesson 5 fails', whole)
+    command = f'timeout --foreground --preserve-status --signal=INT 1 ./5_resume stopped {inputs}'
+    output, status = run(command, folder)
+    require(status == 75 and matches(output, 'starts after 0 batches\nstopped after 9 batches\n'), command, status, output)
     starts = []
     for attempt in range(100):
         program = '5_resume_solution' if attempt % 2 else '5_resume'

@@ -54,6 +54,7 @@ leat::task<summary> count(std::string path) {
 }
 //! [/solution]
 
+//! [main]
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::cerr << "usage: 1_queue FILE\n";
@@ -67,3 +68,4 @@ int main(int argc, char** argv) {
     return 1;
   }
 }
+//! [/main]

@@ -72,6 +72,7 @@ leat::task<word_counts> count() {
 }
 //! [/solution]
 
+//! [main]
 int main() {
   try {
     for (const auto& [path, words] : leat::sync_wait(count())) {
@@ -82,3 +83,4 @@ int main() {
     return 1;
   }
 }
+//! [/main]
