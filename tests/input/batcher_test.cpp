@@ -107,7 +107,7 @@ TEST_CASE("shuffle_batcher: refuses invalid options", "[input]") {
   CHECK_THROWS_AS(leat::batcher<int>({.batch_size = 2, .capacity = 0}), leat::failure);
 }
 
-// The next element of a producer's queue.
+// Moves the next element of a producer's queue.
 task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into) {
   const auto number = co_await from.queue().pop();
   if (!number) co_return false;
@@ -139,7 +139,7 @@ LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input
   co_await coord.join();
 }
 
-// A batcher whose wait_next() waits for less than 60 s for what was never started.
+// A batcher whose wait_next() waits for less than 60 s for sources that were never started.
 struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
   explicit impatient_batch(leat::batcher_options o)
       : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}

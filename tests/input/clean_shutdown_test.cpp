@@ -1,5 +1,5 @@
-// How a pipeline of a limited number of epochs ends: section 11 of the specification. A producer of
-// names, readers that share an example queue, a trainer.
+// The end of a pipeline with a limited number of epochs (section 11 of the specification): a
+// producer of names, readers that share an example queue, and a trainer.
 
 #include <algorithm>
 #include <map>
@@ -36,7 +36,7 @@ struct shape_of_it {
   std::int64_t epochs = 1;
 };
 
-// What the stages share; the examples are lines.
+// The objects that the stages share. The examples are lines.
 class input {
  public:
   input(world& w, const shape_of_it& shape) : world_(w) {
@@ -70,7 +70,7 @@ class input {
     return runner.start(coord);
   }
 
-  // All that the trainer gets until it hears of the end.
+  // Pops examples until the queue ends.
   task<> train() {
     for (;;) {
       auto line = co_await examples.pop();
@@ -98,7 +98,7 @@ class input {
   world& world_;
 };
 
-// Runs `body` under some seeds with 1 to 16 readers.
+// Runs `body` with several seeds and 1 to 16 readers.
 template <class Body>
 void under_seeds(std::uint64_t seeds, Body body) {
   for (std::size_t readers = 1; readers <= 16; ++readers) {
@@ -131,7 +131,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves after every line of 
   });
 }
 
-// Nobody trains until the readers have ended: what is in the queue stays, and drains below the
+// The trainer starts only after the readers have ended. The queued items remain and drain below the
 // minimum.
 TEST_CASE("clean shutdown: queued items remain after the end and drain", "[input]") {
   world w(3);
@@ -245,7 +245,7 @@ TEST_CASE("clean shutdown: a stop cancels waiting pushes, and queued items can b
   });
 }
 
-// By default only out_of_range means the end of the input.
+// By default, only out_of_range means the end of the input.
 TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input", "[input]") {
   world w(1);
   w.run([](world&) -> task<> {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Lines in a few files, and functions that make none, one or several elements of one or of a batch.
+// Lines in a few files, and functions that return no, one or several elements for an element or a
+// batch.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +14,13 @@
 
 namespace leat_test {
 
-/// What ends with an odd character, such as "1" or "a".
+/// Returns a text that ends with an odd character, such as "1" or "a"; otherwise nothing.
 inline std::optional<std::string> odd(std::string text) {
   if (text.back() % 2 == 0) return std::nullopt;
   return text;
 }
 
-/// "123" as "123a", "123b" and "123c"; what ends with 4 as nothing.
+/// Returns "123a", "123b" and "123c" for "123", and nothing for a text that ends with 4.
 inline texts parts(const std::string& text) {
   texts all;
   if (text.back() == '4') return all;
@@ -37,7 +38,7 @@ inline texts lines_of_all(const std::vector<texts>& batches) {
   return all;
 }
 
-/// Of lines, 60 in seven files; one has none.
+/// 60 lines in seven files, of which one is empty.
 struct few_files {
   few_files() : few_files({5, 0, 12, 3, 9, 1, 30}) {}
   explicit few_files(std::initializer_list<int> lines_of_each) {

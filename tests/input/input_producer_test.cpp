@@ -1,4 +1,4 @@
-// The cases P of the specification that are about lists, and what all producers have in common.
+// The cases P of the specification for lists, and the common behavior of all producers.
 
 #include "leat/input/input_producer.hpp"
 
@@ -31,7 +31,8 @@ task<names> fail_to_find() {
   throw leat::failure(errc::permission_denied, "/secret cannot be listed");
 }
 
-// As a member: a producer is no finder of its own items, which clang asks when it copies one.
+// A producer as a member. When clang copies a producer, it checks whether the producer is a
+// callable that finds items, which it is not.
 struct training {
   explicit training(names files) : producer(std::move(files)) {}
   string_input_producer producer;
@@ -102,7 +103,7 @@ TEST_CASE("string_input_producer: epochs do not mix in any schedule [P17]", "[in
   }
 }
 
-// These orders are the contract: the same with every compiler, on every platform.
+// These orders are part of the contract: they are equal with every compiler and on every platform.
 LEAT_TEST("string_input_producer: the order of an epoch is a function of seed and epoch",
           "[input]") {
   string_input_producer p({"a", "b", "c", "d", "e"}, {.num_epochs = 4, .seed = 7});

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of producers have in common.
+// Common parts of the tests of producers.
 
 #include <map>
 #include <optional>
@@ -21,7 +21,7 @@ using leat_test::contains;
 using leat_test::refusal;
 using names = std::vector<std::string>;
 
-/// All that a producer gives.
+/// Returns all elements of a producer.
 template <class Producer>
 task<std::vector<typename Producer::value_type>> all_of(Producer& p) {
   leat::coordinator coord;
@@ -36,7 +36,7 @@ task<std::vector<typename Producer::value_type>> all_of(Producer& p) {
   co_return out;
 }
 
-/// What a consumer outside the coordinator sees at the end, and what join() says.
+/// The end that a consumer outside the coordinator observes, and the result of join().
 struct end {
   std::string consumer;
   std::string coordinator;
@@ -63,7 +63,7 @@ task<end> end_of(Producer& p) {
   co_return e;
 }
 
-/// How often each order of `n` items occurs; checks that all of them do so within the bounds.
+/// Counts each order of `n` items, and checks that every count is within the bounds.
 template <class T>
 void check_orders(const std::vector<T>& all, std::size_t n, std::size_t orders, int least,
                   int most) {

@@ -1,4 +1,4 @@
-// What a reader with a queue of names leaves out, what it does not, and how it counts that.
+// The records that a reader with a queue of names skips or delivers, and their statistics.
 
 #include <chrono>
 #include <cstddef>
@@ -70,7 +70,7 @@ TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {
   }
 }
 
-// The first `missing` times there is no memory for one.
+// Throws std::bad_alloc from the first `missing` calls of open().
 struct large_reader : leat::line_reader {
   using leat::line_reader::line_reader;
   static inline int missing = 0;
@@ -107,7 +107,7 @@ TEST_CASE("queue_reader: a file waits until there is memory", "[input]") {
   });
 }
 
-// For the key of some records there is no memory, the first time.
+// Throws std::bad_alloc once for the key of each record in `missing`.
 struct keyless_reader : leat::line_reader {
   using leat::line_reader::line_reader;
   static inline std::vector<std::uint64_t> missing = {};
@@ -195,7 +195,7 @@ TEST_CASE("queue_reader: skips names that no file can have", "[input]") {
   });
 }
 
-// Three records, of which the one in the middle is damaged.
+// Returns three records, of which the second is damaged.
 std::string damaged_file() {
   std::string bytes = tfrecord_file(3);
   bytes[30] ^= 1;

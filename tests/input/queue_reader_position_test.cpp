@@ -1,4 +1,4 @@
-// The positions of records that a reader with a queue of file names reports.
+// The record positions that a reader with a queue of file names reports.
 
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ std::string text_of(std::string_view key, leat::record_position at) {
          std::to_string(at.index);
 }
 
-// As the batches of the reader itself say.
+// Returns the positions that the batches of the underlying reader report.
 template <class Reader>
 task<names> read_batches(std::string path, typename Reader::options_type options) {
   auto reader = co_await Reader::open(path, options);

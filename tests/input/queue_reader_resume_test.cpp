@@ -1,4 +1,4 @@
-// A reader with a queue of names goes on where it, or another one, was.
+// A reader with a queue of names resumes from its own state or from the state of another reader.
 
 #include <chrono>
 #include <string>
@@ -15,7 +15,7 @@ using namespace queue_reader_test;
 
 namespace queue_reader_resume_test {
 
-// Reads `skip` records with one reader, the rest with another one that is given its state.
+// Reads `skip` records with one reader, and the rest with another one that restores the state.
 template <class Reader>
 task<names> read_in_two(std::string files, typename Reader::options_type options,
                         std::size_t skip) {
@@ -40,7 +40,7 @@ task<names> read_in_two(std::string files, typename Reader::options_type options
   co_return all;
 }
 
-// The files /a, /empty and /b, as they are stored, give `expected` records.
+// Checks that the files /a, /empty and /b contain `expected` records in total.
 template <class Reader>
 void check_stored(const std::string& content, const std::string& empty,
                   typename Reader::options_type options, std::size_t expected) {
@@ -56,7 +56,7 @@ void check_stored(const std::string& content, const std::string& empty,
   });
 }
 
-// Plain and compressed, told and found out.
+// Checks plain and compressed files, with a given and a detected compression.
 template <class Reader>
 void check_resume(const std::string& content, const std::string& empty,
                   typename Reader::options_type options, std::size_t expected) {
@@ -77,7 +77,8 @@ void check_resume(const std::string& content, const std::string& empty,
   }
 }
 
-// R15 otherwise: TensorFlow's readers of lines, of records of one length and of TFRecords refuse.
+// R15 differs: TensorFlow's readers of lines, fixed-length records and TFRecords refuse to restore
+// a state.
 TEST_CASE("queue_reader: each format resumes after any record, compressed or not", "[input]") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);
   std::string text;
@@ -90,7 +91,7 @@ TEST_CASE("queue_reader: each format resumes after any record, compressed or not
   check_stored<leat::identity_reader>("", "", {}, 3);
 }
 
-// A state may be saved when a name is taken and its file is not open, or not read.
+// A state may be saved after a name is popped and before its file is open or read.
 template <class Reader>
 void check_stopped_resume(const std::string& content, typename Reader::options_type options,
                           std::size_t expected) {
@@ -166,7 +167,7 @@ TEST_CASE("queue_reader: does not resume in a file that has changed", "[input]")
   });
 }
 
-// Each way to read, until it is stopped or has read all.
+// Reads with each function, until it is stopped or has read all records.
 task<> read_single(tfrecords& reader, names& out, bool& again) {
   while (auto record = co_await reader.read()) out.push_back(record->key);
   again = false;

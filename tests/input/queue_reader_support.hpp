@@ -13,7 +13,7 @@
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 
-// What the tests of queue_reader have in common.
+// Common parts of the tests of queue_reader.
 namespace queue_reader_test {
 
 using leat::errc;
@@ -27,14 +27,15 @@ using identities = leat::queue_reader<leat::identity_reader>;
 using wholes = leat::queue_reader<leat::whole_file_reader>;
 using tfrecords = leat::queue_reader<leat::tfrecord_reader>;
 
-// A simulated world with some files.
+// Runs a body in a simulated world with some files.
 inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
                      leat::sim::world_options options = {}) {
   world w(seed, options);
   w.run([&](world& here) -> task<> { co_await body(here); });
 }
 
-// Names apart by spaces: g++ 12 knows no lists of strings in a statement with a co_await.
+// Pushes names that are separated by spaces. g++ 12 does not compile lists of strings in a
+// statement with a co_await.
 inline task<> fill(names_queue& q, std::string all, bool close = true) {
   std::istringstream words(all);
   for (std::string name; words >> name;) co_await q.push(name);

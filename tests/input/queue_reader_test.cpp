@@ -19,9 +19,8 @@ using namespace queue_reader_test;
 
 // ------------------------------------------------------------------------------ C. the contract
 
-// By their types these cannot be: R09, since a state is one string; R18, since a queue of names has
-// nothing else in it. R15 is decided otherwise: the state of every reader can be saved, see
-// queue_reader_resume_test.cpp.
+// The types exclude R09, because a state is one string, and R18, because a queue of names has no
+// other elements. R15 differs: every reader can save its state (see queue_reader_resume_test.cpp).
 
 LEAT_TEST("queue_reader: counts records and files [R01]", "[input]") {
   names_queue q(99);
@@ -86,7 +85,8 @@ TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]
       std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
       std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // finished more than begun
       std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a place, and no file
-      // The next file would have been counted as none, and the state been refused: 2^64 - 1.
+      // With 2^64 - 1 files, the next file would set the count to 0, and the next state would be
+      // refused.
       "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",
   };
   for (const std::string& bytes : bad) {
@@ -300,7 +300,7 @@ LEAT_TEST("queue_reader: counters are available while it waits for a name [D14]"
 
 // ------------------------------------------------- errors on their way through a whole pipeline
 
-// The records of a file, by way of a queue that a runner fills: up to the end, and why it ended.
+// Pops the records of a file from a queue that a runner fills. Returns the reason for the end.
 task<std::string> consume(leat::fifo_queue<std::string>& q) {
   std::string said = "the end";
   try {
@@ -445,7 +445,7 @@ TEST_CASE("queue_reader: a producer that was never started is an error after 60 
     CHECK(said.find("producer 'filenames' was never started: call its start(coordinator)") !=
           std::string::npos);
     CHECK(w.now() - begin >= std::chrono::seconds(60));
-    // Once it is started, the same reader continues.
+    // Continues with the same reader after the producer starts.
     leat::coordinator coord;
     producer.start(coord);
     CHECK(co_await next_value(reader) == "one");

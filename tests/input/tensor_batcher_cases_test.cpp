@@ -10,8 +10,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-// The family of tf.train.batch. The ids are those of the case table that was made from TensorFlow's
-// own tests.
+// The tf.train.batch family. The ids refer to a case table from TensorFlow's own tests.
 
 namespace tensor_batcher_cases_test {
 
@@ -22,7 +21,7 @@ using leat_test::contains;
 using leat_test::refusal;
 using sizes = std::vector<std::size_t>;
 
-// x, the sparse vector [x, -x], "string".
+// x, the sparse vector [x, -x] and "string".
 tensor_tuple three(std::int64_t x) {
   std::vector<tensor> all = sparse_vector({0, 1}, {x, -x}, 2);
   all.insert(all.begin(), number(x));
@@ -35,7 +34,7 @@ batch_spec spec_of_three() {
                      {.type = dtype::string, .shape = {}}});
 }
 
-// Rows [x, -x] of `first`, first + 1, ..., as one sparse value.
+// Returns the rows [x, -x] for `first`, first + 1, ... as one sparse value.
 leat::sparse_tensor sparse_rows(std::int64_t first, std::int64_t rows) {
   numbers indices;
   numbers values;
@@ -238,7 +237,7 @@ LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[input]") {  
 
 LEAT_TEST("tensor_batcher: a source may return zero, one or many elements at a time", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4});
-  // Call x gives x % 3 rows, each with x.
+  // Call x returns x % 3 rows that contain x.
   b.add(count_to(9,
                  [](std::int64_t x) {
                    const auto rows = static_cast<std::size_t>(x % 3);
@@ -284,7 +283,7 @@ LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[input]") {
 tensor_tuple as(std::int64_t x) { return pair(x, "a"); }
 tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
-// The a-values, in the order in which they came; each with its text.
+// Returns the a-values in the order of their arrival, and checks their texts.
 numbers values_of_a(const batches& all) {
   numbers out;
   for (const column_batch& b : all) {
@@ -357,7 +356,7 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   const batch_spec sparse({{.type = dtype::int64, .shape = {any}, .sparse = true}});
   CHECK(contains(joined({dense, sparse}), "the sparseness of column 0"));  // Q20
   CHECK(contains(joined({dense, number_spec()}), "the shape of column 0"));
-  // Each with each: what is not known joins everything.
+  // Every pair is compared, because a column with an unknown dimension joins with every other one.
   const batch_spec three_long({{.type = dtype::int64, .shape = {3}}});
   const batch_spec four_long({{.type = dtype::int64, .shape = {4}}});
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 has int64 [3]; source 2"));

@@ -20,7 +20,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-// What batchers of tensors do beyond the cases of TensorFlow's tests.
+// Behavior of tensor batchers beyond the cases of TensorFlow's tests.
 
 namespace tensor_batcher_test {
 
@@ -32,7 +32,7 @@ using sizes = std::vector<std::size_t>;
 
 LEAT_TEST("tensor_batcher: elements of several tasks enter in the order of their calls",
           "[input]") {
-  // Call x takes a time of its own.
+  // Each call takes a different time.
   struct slow {
     std::int64_t next = 0;
     task<element> operator()() {
@@ -332,7 +332,7 @@ LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source"
   CHECK(co_await complaint_of(b) == hungry);
   for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));
   CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 required elements"));
-  // Nothing was taken, and it goes on.
+  // The timeouts removed no element, and the batcher continues.
   (void)co_await b.push(one(3));
   b.close();
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));

@@ -23,7 +23,7 @@ task<tensor> find_no_rows() {
   co_return tensor(leat::dtype::int32, {0, 4});
 }
 
-// The rows of numbers(), twice.
+// Checks the rows of numbers(), twice.
 void check_rows(const std::vector<tensor>& out) {
   REQUIRE(out.size() == 6);
   for (std::size_t i = 0; i < 6; ++i) {

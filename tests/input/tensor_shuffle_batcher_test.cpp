@@ -10,8 +10,8 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-// The families of tf.train.shuffle_batch and of maybe_batch. The ids are those of the case table
-// that was made from TensorFlow's own tests.
+// The families of tf.train.shuffle_batch and maybe_batch. The ids refer to a case table from
+// TensorFlow's own tests.
 
 namespace tensor_shuffle_batcher_test {
 
@@ -25,7 +25,7 @@ using leat_test::refusal;
 using sizes = std::vector<std::size_t>;
 using options = leat::tensor_shuffle_batcher_options;
 
-// x, the sparse vector [x] with -x in it, its text.
+// x, the sparse vector [x] that contains -x, and its text.
 tensor_tuple three(std::int64_t x) {
   std::vector<tensor> all = sparse_vector({0}, {-x}, 1);
   all.insert(all.begin(), number(x));
@@ -38,7 +38,7 @@ batch_spec spec_of_three() {
                      {.type = dtype::string, .shape = {}}});
 }
 
-// Every element whole, once; not in order.
+// Checks that every element is complete and arrives once, in another order.
 void check_shuffled(const batches& all, const sizes& rows, std::int64_t limit) {
   CHECK(rows_of(all) == rows);
   numbers values;
@@ -190,7 +190,7 @@ LEAT_TEST("tensor_shuffle_batcher: pads with dynamic_pad", "[input]") {
 
 filtered_element even(std::int64_t x) { return {one(x), x % 2 == 0}; }
 
-// Rows x, x + 1, x + 2, x + 3 with one wish each.
+// Rows x, x + 1, x + 2 and x + 3, with one keep value each.
 filtered_element even_rows(std::int64_t x) {
   return {tensor_tuple(vector_of(from_to(4 * x, 4 * x + 4))),
           tensor::of<bool>({4}, {true, false, true, false})};
@@ -255,7 +255,7 @@ LEAT_TEST("filtered_element: keeps or drops all rows with one value", "[input]")
 }
 
 LEAT_TEST("filtered_element: rows of sparse values", "[input]") {
-  // [[1, 2, 0], [0, 4, 3]] with the rows swapped: 2 x 4, keep the first, in a batch of one.
+  // A sparse value of 2 x 4. Only the first row is kept, in a batch of one.
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {4}, .sparse = true}}),
                    {.batch_size = 1});
   auto make = [](std::int64_t) {
@@ -305,7 +305,7 @@ TEST_CASE("filtered_element: refuses an invalid keep at add()", "[input]") {
                  "the source does not return filtered_element"));
 }
 
-// What comes of a wish that does not fit.
+// Returns the error for a keep value that does not match.
 template <class Make>
 task<std::string> error_of(Make make, leat::source_options how) {
   tensor_batcher b(number_spec(), five());

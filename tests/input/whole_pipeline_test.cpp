@@ -1,4 +1,4 @@
-// The whole way from files to batches, in simulated worlds. The ids are those of the case table.
+// Complete pipelines from files to batches in simulated worlds. The ids refer to the case table.
 
 #include <algorithm>
 #include <memory>
@@ -28,14 +28,14 @@ using queue_reader_test::world;
 using line_source = leat::queue_reader<leat::line_reader>;
 using element = std::optional<tensor_tuple>;
 
-// A number and a text, with names.
+// Decodes a number and a text with column names.
 const leat::csv_decoder& decoder() {
   static const leat::csv_decoder one(
       {csv_column::required(dtype::int64, "x"), csv_column::required(dtype::string, "text")});
   return one;
 }
 
-// Rows 0, 1, ... , `rows` in each of the files.
+// Writes rows 0, 1, ... with `rows` rows in each file.
 std::vector<std::string> write_files(world& w, int files, int rows) {
   std::vector<std::string> paths;
   for (int f = 0; f < files; ++f) {
@@ -47,7 +47,7 @@ std::vector<std::string> write_files(world& w, int files, int rows) {
   return paths;
 }
 
-// Decodes one line after the other.
+// Decodes one line per call.
 struct rows {
   std::shared_ptr<line_source> reader;
 
@@ -209,7 +209,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {  // Z0
       CHECK(names.queue().is_closed());
       CHECK(b.queue().is_closed());
     });
-    // The readers ended with their sources.
+    // The readers are destroyed with their sources.
     CHECK(w.files().open_files() == 0);
   }
 }

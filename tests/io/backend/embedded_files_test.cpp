@@ -1,4 +1,4 @@
-// Files of an embedded_scheduler, on both backends.
+// Tests files of an embedded_scheduler with both backends.
 
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ using leat::file_backend_choice;
 using leat::task;
 using leat_test::texts;
 
-// Runs a task in an event loop, on a backend that it makes sure of.
+// Runs a task in an event loop with the given backend.
 void run(task<> t, file_backend_choice choice) {
   embedded_scheduler s;
   leat::task_group group;
@@ -36,7 +36,7 @@ void run(task<> t, file_backend_choice choice) {
   group.wait_join();
 }
 
-// The backends that there are here.
+// Returns the backends that are available on this system.
 std::vector<file_backend_choice> backends() {
   std::vector<file_backend_choice> all = {file_backend_choice::threads};
   try {

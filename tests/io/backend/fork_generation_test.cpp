@@ -1,4 +1,4 @@
-// A child of fork() has the parent's memory and none of its threads.
+// A child of fork() has the memory of its parent and none of its threads.
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace fork_generation_test {
 using leat::file_request;
 using leat::task;
 
-// Has to go through the ring, or to a worker thread.
+// Needs the ring or a worker thread.
 task<std::size_t> names_in(std::string directory) {
   const std::vector<std::string> names = co_await leat::list_directory(std::move(directory));
   co_return names.size();

@@ -1,4 +1,4 @@
-// What becomes of files and of their requests under way when their scheduler is destroyed.
+// Tests that destroy a scheduler while its files are open and their requests are under way.
 
 #include <chrono>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ using leat_test::asio_loop;
 using leat_test::embedded_loop;
 using leat_test::is_cancelled;
 
-// False where the system refuses a ring.
+// Returns false if the system refuses a ring.
 bool use_backend(leat::scheduler& sched, file_backend_choice choice) {
   try {
     static_cast<void>(leat::get_file_backend(sched, choice));
@@ -40,7 +40,7 @@ bool use_backend(leat::scheduler& sched, file_backend_choice choice) {
   }
 }
 
-// Descriptors that worker threads keep, opened once.
+// Opens the descriptors that worker threads keep.
 void warm_up(const temp_dir& dir) {
   for (const auto choice : {file_backend_choice::threads, file_backend_choice::io_uring}) {
     embedded_loop loop;
@@ -135,7 +135,7 @@ TEMPLATE_TEST_CASE("files and scheduler: a reader outlives its scheduler", "[io]
   ::close(writer);
 }
 
-// Opens, reads, writes, lists and closes without end.
+// Opens, reads, writes, lists and closes in an infinite loop.
 task<> work(std::string path, std::string other) {
   for (;;) {
     leat::file in = co_await leat::file::open(path);

@@ -31,7 +31,7 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Prints a message of the library.
+// Prints a diagnostic of the library.
 void print_message() {
   leat::coordinator k({.name = "k"});
   k.add_secondary_error(std::make_exception_ptr(std::runtime_error("a message for people")));
@@ -49,7 +49,7 @@ task<> write_between_messages(std::string directory) {
   co_await c.close();
 }
 
-// As a daemon does that closes its standard descriptors and then opens its data.
+// A daemon closes its standard descriptors and then opens its data.
 TEST_CASE("file: when descriptors 0 to 2 are closed, no message is written into a file") {
   const temp_dir directory;
   const std::string path = directory.path();

@@ -1,4 +1,4 @@
-// The address sanitizer knows whose memory a buffer is.
+// The address sanitizer knows which memory a buffer owns.
 
 #include "leat/base/detail/sanitizers.hpp"
 
@@ -31,7 +31,7 @@ bool is_free_of_poison(const void* from, std::size_t size) {
   return __asan_region_is_poisoned(const_cast<void*>(from), size) == nullptr;
 }
 
-// Bytes [first, first + size) of 200 are being read into: [from, to) must be poisoned, no others.
+// A read into bytes [first, first + size) of 200 is under way. Exactly [from, to) must be poisoned.
 void read_under_way(std::size_t first, std::size_t size, std::size_t from, std::size_t to) {
   const temp_dir dir;
   const std::string path = dir / "fifo";

@@ -135,7 +135,7 @@ TEST_CASE("file: names are listed, changed and removed", "[io]") {
                   .empty());
 }
 
-// Root may read everything: for its scope somebody else.
+// Root may read every file, so the scope runs as another user.
 class plain_user {
  public:
   static constexpr uid_t nobody = 65534;
@@ -228,7 +228,7 @@ TEST_CASE("exclusive_use: a concurrent second use aborts with a message", "[io]"
 
 // ---------------------------------------------------------------------------------------- stop
 
-// Writes until it is stopped; gives how many writes were made.
+// Writes until it is stopped, and counts the writes.
 task<> write_on(std::string path, int& writes) {
   file f = co_await file::open(std::move(path), open_mode::write);
   const std::vector<std::byte> data = bytes_of("data");

@@ -1,4 +1,4 @@
-// Symbolic links: who reads follows them, who writes a new file does not.
+// Symbolic links: readers follow them, and writers of new files do not.
 
 #include <filesystem>
 #include <string>
@@ -114,7 +114,7 @@ TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") 
   check([](const std::string& p) { return forget(first_whole(p)); });
 }
 
-// What becomes of a link where a writer's file is to be.
+// Checks that a writer replaces a link at its path.
 template <class Write>
 void check_replaced(const temp_dir& dir, const std::string& target, const Write& write) {
   const std::string link = dir / "link";

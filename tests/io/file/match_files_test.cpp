@@ -1,5 +1,5 @@
-// The cases G of the specification: patterns and what they match. G01, G02 and G18 are those of
-// match_filenames_once.
+// The cases G of the specification: patterns and the paths that they match. G01, G02 and G18 are
+// cases of match_filenames_once.
 
 #include "leat/io/file/match_files.hpp"
 
@@ -34,7 +34,7 @@ struct tree : temp_dir {
   }
 };
 
-// The files of G03 to G07.
+// The files of the cases G03 to G07.
 struct letters : temp_dir {
   letters() {
     for (const char* middle : {"c", "z", "asdfjkl", "3", "4", ""}) write(name(middle), "");
@@ -48,7 +48,7 @@ struct letters : temp_dir {
   }
 };
 
-// Files in directories of a temporary one.
+// Files in subdirectories of a temporary directory.
 struct forest : temp_dir {
   explicit forest(const paths& files) {
     for (const std::string& file : files) {
@@ -58,7 +58,7 @@ struct forest : temp_dir {
   }
 };
 
-// Goes there, and back at the end.
+// Changes the working directory and restores it at the end.
 struct working_directory {
   explicit working_directory(const std::string& there) { std::filesystem::current_path(there); }
   ~working_directory() { std::filesystem::current_path(before); }
@@ -146,7 +146,7 @@ TEST_CASE("match_files: directories match too, unless they are left out", "[io]"
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
 
-// Names are taken as they are; SECURITY.md.
+// Names are used unchanged (see SECURITY.md).
 TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]") {
   const tree t;
   CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});

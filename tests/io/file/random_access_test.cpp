@@ -1,4 +1,4 @@
-// Records of a TFRecord file in any order: by index, in selections, and by seeking.
+// Reads records of a TFRecord file in any order: by index, in selections and by seeking.
 
 #include "leat/io/index/tfrecord_file.hpp"
 
@@ -37,7 +37,7 @@ using leat_test::outcome_of;
 using leat_test::texts;
 using indices = std::vector<std::uint64_t>;
 
-// Each is its index, and as long as chance says.
+// Returns records that start with their index and have a random length.
 texts numbered(std::size_t count, std::size_t below, std::uint64_t seed = 1) {
   leat::random_engine random(seed);
   texts records;
@@ -67,7 +67,7 @@ task<std::unique_ptr<leat::tfrecord_file>> open_indexed(std::string path, texts 
   co_return std::make_unique<leat::tfrecord_file>(std::move(f), index_of(records), options);
 }
 
-// What `wanted` should give.
+// Checks that the selection has the records in `wanted`.
 void require_selection(const leat::record_selection& selection, const indices& wanted,
                        const texts& records, const leat::tfrecord_index& index) {
   REQUIRE(selection.size() == wanted.size());
@@ -309,7 +309,7 @@ task<texts> read_rest(leat::tfrecord_reader& reader) {
   co_return all;
 }
 
-// K23, K24, K25; and K27 otherwise: TensorFlow's sequential reader refuses to go back.
+// K23, K24 and K25. K27 differs: TensorFlow's sequential reader refuses to seek backwards.
 TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and backwards", "[io]") {
   const temp_dir dir;
   texts records;

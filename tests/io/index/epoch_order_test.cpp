@@ -23,7 +23,7 @@ using numbers = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t seed = 11;
 
-// n records in some files, of which a few are empty.
+// Distributes n records over some files, of which a few are empty.
 numbers cut(std::uint64_t n) {
   leat::random_engine random(n);
   numbers files;
@@ -34,7 +34,7 @@ numbers cut(std::uint64_t n) {
   return files;
 }
 
-// What a rank reads from a position on.
+// The records that a rank reads from a position.
 struct reading {
   numbers global_indexes = {};
   std::uint64_t repeated = 0;
@@ -52,7 +52,7 @@ reading read_from(const epoch_order& order, std::uint64_t position) {
   return r;
 }
 
-// How often each of n records is among those that were read.
+// Returns how often the ranks read each of the n records.
 numbers times(std::uint64_t n, const std::vector<reading>& ranks) {
   numbers all(static_cast<std::size_t>(n));
   for (const reading& r : ranks) {

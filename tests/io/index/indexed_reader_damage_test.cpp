@@ -1,4 +1,4 @@
-// What an indexed_reader does with records that it cannot deliver.
+// An indexed_reader and records that it cannot deliver.
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +35,7 @@ std::uint64_t place_of(std::uint64_t global_index) {
   return leat::permutation(records, seed).index_of(global_index);
 }
 
-// Records with a wrong bit in their payload: of a header nothing can be made, not even an index.
+// Flips a bit in the payload of each damaged record. A damaged header would prevent even an index.
 data make_damaged(world& w, const numbers& damaged) {
   data d = data::make(w, numbers{20, 40});
   std::size_t global_index = 0;

@@ -1,4 +1,4 @@
-// An indexed_reader over more files than may be open at a time.
+// An indexed_reader for more files than may be open concurrently.
 
 #include "leat/io/index/indexed_reader.hpp"
 
@@ -41,7 +41,7 @@ indexed_reader_options with_files(std::size_t max_open_files, std::uint64_t epoc
 constexpr leat::sim::fault_rates without_delay{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1};
 
-// What a reader gives that may have all files open.
+// Reads with a reader that may have all files open.
 task<> read_unlimited(const data& d, std::uint64_t epochs, reading& to) {
   const auto reader = co_await open(d, with_files(1000, epochs));
   co_await read(*reader, d, to);
@@ -210,7 +210,7 @@ TEST_CASE("indexed_reader: a file that was replaced while it was closed is refus
   });
 }
 
-// Another file, with the size and the time of the one that has its name.
+// Replaces a file by another one of equal size and modification time.
 void replace_unnoticed(const std::string& path, const std::string& bytes) {
   struct stat before{};
   REQUIRE(::stat(path.c_str(), &before) == 0);

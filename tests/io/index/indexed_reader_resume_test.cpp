@@ -1,5 +1,5 @@
-// An indexed_reader goes on where it, or another one, or another number of ranks, was; and the
-// ranks of a job together read each record exactly once.
+// An indexed_reader resumes from its own state, the state of another one, or those of another
+// number of ranks. The ranks of a job together read each record exactly once.
 
 #include <algorithm>
 #include <functional>
@@ -160,7 +160,8 @@ TEST_CASE("indexed_reader: another number of ranks resumes from the state of any
             co_await read_fingerprints(d, o, {}, batches, all, states[rank]);
           }
           for (std::string& state : states) REQUIRE(state == states[0]);
-          // What the first ones dropped is for those that go on, if they are in that epoch.
+          // The next ranks read the records that the previous ranks dropped, if those belong to the
+          // current epoch.
           const auto stood = indexed_reader_state::from_bytes(states[0], "a test");
           for (std::uint64_t rank = 0; rank < after; ++rank) {
             indexed_reader_options o = some_epochs(2, 3);
@@ -213,7 +214,8 @@ TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes 
           for (std::uint64_t rank = 0; rank < before; ++rank) {
             static_cast<void>(co_await read_rank(rank, before, later, SIZE_MAX, all));
           }
-          // What was left of an epoch is read in the last one that somebody had begun.
+          // The ranks read the rest of an epoch in the last epoch that any rank had started, so
+          // only the sum is checked.
           epoch_fingerprint sum;
           epoch_fingerprint expected;
           for (std::size_t e = 0; e < 3; ++e) {
@@ -229,7 +231,7 @@ TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes 
   }
 }
 
-// What a reader says that is to go on with this state; then it goes on as before.
+// Returns the refusal of a state, and checks that the reader is unchanged.
 std::string refusal_of(indexed_reader& reader, const std::string& state, errc expected) {
   const std::string before = reader.serialize_state();
   std::string said;
@@ -352,14 +354,14 @@ TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
   CHECK(contains(said(""), "r: state cannot be restored: "));
   CHECK(contains(said("text"), "bytes are not the state of an indexed_reader"));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    // Cut off it is none, or, where the cut is between two fields, another one.
+    // A prefix is refused or, if the cut is between two fields, it is another state.
     const std::string cut = bytes.substr(0, size);
     if (said(cut).empty()) CHECK_FALSE(indexed_reader_state::from_bytes(cut, "r") == s);
   }
   CHECK_FALSE(said(bytes + bytes).empty());
   CHECK_FALSE(said(bytes + "\x78\x01").empty());  // a field 15
   for (const char* part : {"\x7A\x05\x25\x01\x02\x03\x04", "\x7A\x02\x0A\x00"}) {
-    // Numbers of a part that are written as other things: protozero asserts their types.
+    // Numbers of a part with another wire type. protozero asserts the types.
     CHECK(contains(said(bytes + std::string(part, 2 + static_cast<unsigned char>(part[1]))),
                    "invalid part of an epoch"));
   }

@@ -15,7 +15,7 @@
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 
-// What the tests of indexed_reader have in common.
+// Common parts of the tests of indexed_reader.
 namespace indexed_reader_test {
 
 using leat::errc;
@@ -28,12 +28,13 @@ using leat_test::outcome_of;
 using leat_test::texts;
 using numbers = std::vector<std::uint64_t>;
 
-/// A data set: some files, and all of their records.
+/// A data set: files and all of their records.
 struct data {
   texts paths = {};
   texts records = {};
 
-  /// So many records in each file; each is its number, and as long as chance says.
+  /// Creates `files[i]` records in file i. Each record starts with its number and has a random
+  /// length.
   static data make(world& w, const numbers& files, std::uint64_t longest = 200) {
     data d;
     leat::random_engine random(3);
@@ -56,13 +57,13 @@ inline task<std::unique_ptr<indexed_reader>> open(const data& d, indexed_reader_
   co_return co_await indexed_reader::open(d.paths, std::move(options));
 }
 
-/// Records by their numbers, as they came, and the epoch of each.
+/// The numbers of the records in the order of their arrival, and the epoch of each.
 struct reading {
   numbers global_indexes = {};
   numbers epochs = {};
 };
 
-/// Takes a batch apart, and checks it.
+/// Checks the records of a batch and adds them.
 inline void add_batch(reading& to, const indexed_reader& from, const leat::record_selection& batch,
                       const data& d) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -73,7 +74,7 @@ inline void add_batch(reading& to, const indexed_reader& from, const leat::recor
   }
 }
 
-/// All that comes, or so many batches.
+/// Reads to the end, or at most `most` batches.
 inline task<> read(indexed_reader& from, const data& d, reading& to, std::size_t most = SIZE_MAX) {
   leat::record_selection batch;
   for (bool more = true; more && most > 0; --most) {
@@ -83,7 +84,7 @@ inline task<> read(indexed_reader& from, const data& d, reading& to, std::size_t
   }
 }
 
-/// Runs a body in a world of its own.
+/// Runs a body in a new simulated world.
 inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
                      leat::sim::world_options options = {}) {
   world w(seed, options);

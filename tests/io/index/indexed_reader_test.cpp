@@ -1,4 +1,4 @@
-// What an indexed_reader gives: each record once in each epoch, in the order of the permutation.
+// An indexed_reader delivers each record once in each epoch, in the order of the permutation.
 
 #include "leat/io/index/indexed_reader.hpp"
 

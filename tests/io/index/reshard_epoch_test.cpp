@@ -1,4 +1,5 @@
-// What ranks of an indexed_reader have left, wherever each stands, is shared by another number.
+// The remaining records of the ranks of an indexed_reader, at any positions, are divided among
+// another number of ranks.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +28,7 @@ using numbers = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t seed = 11;
 
-// One rank of several, as an indexed_reader reads.
+// One of several ranks that reads in the order of an indexed_reader.
 class reading_rank {
  public:
   reading_rank(const numbers& files, leat::world_rank world, const leat::shard_options& shard,
@@ -41,7 +42,8 @@ class reading_rank {
     order_.begin(now_.epoch, now_.parts);
   }
 
-  // Up to so many records, to the end of so many epochs; adds how often each one came.
+  // Reads at most `count` records, to the end of `epochs` epochs. Adds the number of reads of each
+  // record to `times`.
   std::uint64_t read(std::uint64_t count, std::uint64_t epochs, numbers& times) {
     std::uint64_t had = 0;
     while (had < count && now_.epoch < epochs) {
@@ -80,7 +82,7 @@ std::string refused_states(const std::vector<indexed_reader_state>& states) {
                             leat::errc::failed_precondition);
 }
 
-// Records of files, some without any.
+// Returns the numbers of records of files. Some files are empty.
 numbers some_files(leat::random_engine& random, std::uint64_t most) {
   numbers files(static_cast<std::size_t>(1 + random.uniform_below(12)));
   for (std::uint64_t& records : files)
@@ -93,7 +95,7 @@ std::uint64_t sum_of(const numbers& all) {
   return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
 }
 
-// Several numbers of ranks in turn have each record once in each epoch.
+// Checks that successive numbers of ranks read each record once in each epoch.
 void check_turns(shard_by by, std::uint64_t runs) {
   for (std::uint64_t run = 0; run < runs; ++run) {
     leat::random_engine random(run);
@@ -231,7 +233,7 @@ TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
     s.by = shard_by::files;
     s.world_size = 2;
   }
-  // Without the one that is empty, one rank has files 0, 3 and 5, the other one 2 and 4.
+  // Apart from the empty file, one rank has files 0, 3 and 5, and the other has files 2 and 4.
   CHECK(reshard(states, shard_remainder::keep, files) == states[0]);
   states[0].position = 7;
   states[1].position = 3;
@@ -249,12 +251,12 @@ TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
   CHECK(rest[0] == std::pair<std::size_t, std::uint64_t>(3, 2));
   CHECK(rest[7] == std::pair<std::size_t, std::uint64_t>(5, 0));
   CHECK(rest[19] == std::pair<std::size_t, std::uint64_t>(4, 0));
-  // Ranks at the same position have different records left.
+  // Ranks at equal positions have different remaining records.
   states[1].position = states[0].position = 2;
   CHECK(reshard(states, shard_remainder::keep, files).parts ==
         std::vector<epoch_part>{{.first = 2, .count = 24, .ranks = 2},
                                 {.first = 28, .count = 2, .ranks = 2}});
-  // One is in the next epoch, or both are.
+  // One rank is in the next epoch, and then both are.
   states[0].epoch = 1;
   CHECK(reshard(states, shard_remainder::keep, files).parts ==
         std::vector<epoch_part>{{.epoch = 0, .first = 28, .count = 2, .ranks = 2},
@@ -264,7 +266,7 @@ TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
   const indexed_reader_state one = reshard(states, shard_remainder::keep, files);
   CHECK(one.epoch == 0);
   CHECK(one.parts == std::vector<epoch_part>{{.first = 28, .count = 2, .ranks = 2}});
-  // What is dropped is nobody's: the other rank has no more than four in an epoch.
+  // No rank reads the dropped records: the other rank has at most four records in an epoch.
   states[0].position = 4;
   states[1].epoch = 0;
   CHECK(reshard(states, shard_remainder::drop, files).parts ==
@@ -275,7 +277,7 @@ TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
   CHECK(reshard(states, shard_remainder::drop, files).parts ==
         std::vector<epoch_part>{{.epoch = 0, .first = 2, .count = 2, .ranks = 2},
                                 {.epoch = 1, .first = 0, .count = 26, .ranks = 2}});
-  // Nobody has any of the epoch left.
+  // No rank has records of the epoch left.
   states[0] = states[1];
   states[0].position = 26;
   states[1].position = 30;

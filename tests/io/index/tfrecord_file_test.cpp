@@ -1,4 +1,4 @@
-// The reader and the writer of TFRecord files, with each other and with damage.
+// Tests the reader and the writer of TFRecord files with each other and with damage.
 
 #include "leat/io/reader/tfrecord_reader.hpp"
 
@@ -29,7 +29,7 @@ task<> write_all(std::string path, texts records) {
   return leat_test::write_records(std::move(path), std::move(records), 100);
 }
 
-// The records before the error, and the error.
+// Returns the number of records before the error, and the error.
 task<std::pair<std::size_t, std::string>> read_until_error(std::string path,
                                                            leat::tfrecord_reader_options options,
                                                            errc expected) {
@@ -49,7 +49,7 @@ task<std::pair<std::size_t, std::string>> read_until_error(std::string path,
   co_return std::pair(count, what);
 }
 
-// The same of a file in memory.
+// Like read_until_error(), but for a file in memory.
 std::pair<std::size_t, std::string> read_bytes(const std::string& bytes,
                                                leat::tfrecord_reader_options options) {
   std::pair<std::size_t, std::string> result;
@@ -220,7 +220,7 @@ TEST_CASE("tfrecord_reader: a crafted length allocates no memory [D16]", "[io]")
     const std::string path = dir.write("a", leat_test::header_of(length) + std::string(1000, 'x'));
     for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
       const leat::tfrecord_reader_options options{.max_record_size = limit};
-      // Whatever the limit: a record that is longer than its file is corrupt.
+      // With any limit, a record that is longer than its file is corrupt.
       const auto [count, what] = leat::sync_wait(read_until_error(path, options, errc::data_loss));
       INFO(length << " " << limit << ": " << what);
       CHECK(count == 0);

@@ -40,8 +40,8 @@ texts of_sizes(const std::vector<std::size_t>& sizes) {
   return records;
 }
 
-// Small ones, large ones, both in turn, in runs and with a huge one between them: headers are found
-// by both ways to look for them.
+// Small records, large records, both in turn, in runs and with a huge one between them. Both
+// methods of finding headers are used.
 texts mixed_records() {
   leat::random_engine random(3);
   std::vector<std::size_t> sizes;
@@ -164,7 +164,7 @@ TEST_CASE("tfrecord_index_file: loads a saved index", "[io]") {
   CHECK(std::filesystem::exists(dir / "a.tfrecord.index"));
   const auto index = leat::sync_wait(leat::load_tfrecord_index(path));
   require_index_of(index, records);
-  // Elsewhere, too.
+  // The index may have any path.
   leat::sync_wait(leat::save_tfrecord_index(path, index, dir / "elsewhere"));
   CHECK(leat::sync_wait(leat::load_tfrecord_index(path, dir / "elsewhere")) == index);
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 3);
@@ -183,11 +183,11 @@ TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") 
   CHECK(kept({}).empty());
   CHECK(kept({index, dir / "a"}) == texts{dir / "a"});
   CHECK(kept({index}) == texts{index});  // of a file that nobody wants
-  // What has the name of one, and is none.
+  // Files with the name of an index that are not one.
   CHECK(kept({dir / "b", dir / "b.index"}) == texts{dir / "b", dir / "b.index"});
   CHECK(kept({dir / "b", dir / "b.index", dir / "b.index.index"}) ==
         texts{dir / "b", dir / "b.index"});
-  // One that another process is about to save need not be there any more.
+  // A temporary file of another process may already be renamed.
   CHECK(kept({dir / "a", dir / "a.index.partial", dir / "a.index.partial1"}) == texts{dir / "a"});
   CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // who reads them says that it is missing
 }
@@ -247,7 +247,7 @@ TEST_CASE("tfrecord_index_file: distinguishes a corrupt index, a later version a
   CHECK(o.code == errc::invalid_argument);
   CHECK(contains(o.text, "a.index: file is not an index of a TFRecord file"));
 
-  // Longer than any index of this file can be: not read to its end.
+  // Longer than any index of this file can be, so it is not read to its end.
   dir.write("a.index", index + std::string(1 << 20, '\0'));
   CHECK(load_outcome(path).code == errc::unimplemented);
 }
@@ -263,7 +263,7 @@ TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds on
   require_index_of(load_or_build(), records);
   CHECK(load_outcome(path).code == errc{});
 
-  // With a header that is wrong only an index can know the records: none is made anew.
+  // After damage to a header only the old index has all records, so the index is not rebuilt.
   const file_time time = std::filesystem::last_write_time(path);
   std::string padded = framed({std::string(5000, 'x'), "hello", std::string(5000, 'y')});
   dir.write("a", padded);
@@ -274,7 +274,7 @@ TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds on
   std::filesystem::last_write_time(path, padded_time);
   CHECK(load_or_build().size() == 3);
 
-  // Old, or damaged: replaced.
+  // An outdated or damaged index is replaced.
   dir.write("a", bytes);
   std::filesystem::last_write_time(path, time);
   require_index_of(load_or_build(), records);

@@ -1,4 +1,4 @@
-// What readers do with damage, by their policy.
+// Readers of damaged files, with each corruption policy.
 
 #include "leat/io/reader/corruption.hpp"
 
@@ -29,7 +29,7 @@ using leat::task;
 using leat_test::framed;
 using leat_test::texts;
 
-// Records of 100 bytes, each 116 in the file.
+// Records of 100 bytes, which take 116 bytes each in the file.
 constexpr std::size_t frame = 116;
 
 texts records(int count) {
@@ -82,7 +82,7 @@ outcome read(const std::string& path, typename Reader::options_type options) {
   return o;
 }
 
-// The same of a file in memory.
+// Like read(), but for a file in memory.
 outcome read_bytes(const std::string& bytes, leat::tfrecord_reader_options options) {
   outcome o;
   leat::sim::world w(1);
@@ -179,7 +179,7 @@ TEST_CASE("corruption: resync finds the next record after a corrupt length", "[i
 TEST_CASE("corruption: resync is not taken in by what only looks like a record", "[io]") {
   const temp_dir dir;
   texts all = records(4);
-  // In the damaged record stands a header of a record that would end far behind the next ones.
+  // The damaged record contains a header whose record would end after the following records.
   const std::string decoy = framed({std::string(150, '!')}).substr(0, 12);
   all[1].replace(20, decoy.size(), decoy);
   std::string bytes = framed(all);
@@ -197,10 +197,10 @@ TEST_CASE("corruption: resync finds records inside and after thousands of simila
   const std::string header = framed({std::string(20000, '!')}).substr(0, 12);
   std::string decoys(12, '\xff');
   for (int i = 0; i < 4000; ++i) decoys += header;
-  // The payloads that most of them promise end before c, or in it, or behind d.
+  // The lengths in most of these headers end before c, in c or after d.
   const std::string good = framed({all[2], all[3]});
   const std::string bytes = framed({all[0], all[1]}) + decoys + good;
-  // The payloads of all of them go to behind d, and are there.
+  // The lengths in all headers end after d, within the file.
   const std::string inside = framed({all[0], all[1]}) + std::string(12, '\xff') + header + header +
                              good + std::string(25000, '.');
   for (const std::size_t chunk : {1000U, 30000U, 1U << 20}) {
@@ -396,7 +396,8 @@ TEST_CASE("corruption: a transient error is reread, delivered and reported", "[i
         o.error = e.what();
       }
     });
-    // A record may be hit both times: then it is an error, as if the file were damaged.
+    // A bit may flip in both reads of a record. Then the reader reports an error, as for a damaged
+    // file.
     if (o.error.empty()) REQUIRE(o.initials == without(all, {}));
     REQUIRE(without(all, {}).starts_with(o.initials));
     REQUIRE(o.reports.size() == o.statistics.transient);

@@ -164,7 +164,8 @@ TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]
   const std::string empty = dir.write("empty", "");
   CHECK(leat::sync_wait(read_list({large}))[0].second.size() == 3'000'000);
   CHECK(leat::sync_wait(read_list({empty}))[0].second.empty());
-  // Those tell 0 bytes, the second one has more than is set aside.
+  // The kernel states a size of 0 for these files. The second one is larger than the initial
+  // buffer.
   CHECK(leat::sync_wait(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
   CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
   const file_prefetcher_options small{.max_file_size = 1000};
@@ -186,7 +187,7 @@ TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
     paths.push_back(dir.write(std::to_string(i), std::string(1'000'000, 'x')));
   }
   evict(paths);
-  // Less than one of them: they are read one after the other.
+  // With a limit below the size of one file, the files are read one at a time.
   const contents all = leat::sync_wait(read_list(paths, {.depth = 30, .max_bytes_ahead = 500'000}));
   REQUIRE(all.size() == paths.size());
   for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
@@ -211,7 +212,7 @@ TEST_CASE("file_prefetcher: accepts paths one by one", "[io]") {
       CHECK((file.contents().size() == text_of(static_cast<int>(read)).size()));
       ++read;
     }
-    // Without a look at whether there is room.
+    // Adds all paths without a check of the free capacity.
     for (const std::string& path : all) files.add(path);
     CHECK(files.count() == all.size());
     const contents again = co_await read_all(files);
@@ -298,7 +299,7 @@ TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files", "
   CHECK(turns >= 10);  // 256 KiB each, and what the last file has more
 }
 
-// Has fcntl(F_SETFL) fail with EPERM, here and in threads that begin now.
+// Makes fcntl(F_SETFL) fail with EPERM, in this thread and in threads that start later.
 bool refuse_set_flags() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -313,7 +314,7 @@ bool refuse_set_flags() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// True where the kernel says at once that a file is in its caches.
+// Returns true if the kernel reports immediately that a file is in its caches.
 bool is_told_as_cached(const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY;

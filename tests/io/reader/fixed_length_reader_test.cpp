@@ -1,4 +1,4 @@
-// The cases F of the specification, and what the reader adds to them.
+// The cases F of the specification, and additional behavior of the reader.
 
 #include "leat/io/reader/fixed_length_reader.hpp"
 
@@ -39,7 +39,7 @@ task<result> read_all(std::string path, options o) {
   co_return all;
 }
 
-// The same whatever the chunks are.
+// Checks that the result does not depend on the size of the chunks.
 result read(const temp_dir& dir, const std::string& contents, options o) {
   const std::string path = dir.write("f", contents);
   const result whole = leat::sync_wait(read_all(path, o));
@@ -66,7 +66,7 @@ std::string error_of(const temp_dir& dir, const std::string& contents, const opt
 
 const options upstream{.record_size = 3, .header_size = 5, .footer_size = 2};
 
-// A file of the upstream tests: digit 2f + r three times, `gap` between records.
+// A file of TensorFlow's tests: digit 2f + r three times, with `gap` between records.
 std::string upstream_file(int file, int records, const std::string& gap) {
   std::string text = "HHHHH";
   for (int r = 0; r < records; ++r) {

@@ -1,5 +1,5 @@
-// What is no file to read, and files that change under who reads them, with every reader and
-// writer.
+// Every reader and writer with paths that are not readable files, and with files that change during
+// a read.
 
 #include <filesystem>
 #include <string>
@@ -55,7 +55,7 @@ std::string error_of(task<> t) {
   return "no error";
 }
 
-// What is said of a file that is not what it should be.
+// Returns the message for a file of the wrong kind.
 std::string precondition_of(task<> t) {
   try {
     leat::sync_wait(std::move(t));
@@ -114,7 +114,7 @@ TEST_CASE("files: regular_only refuses pipes and devices", "[io]") {
   check_regular_only<leat::fixed_length_reader>(dir, {.record_size = 3});
 }
 
-// Names are taken as they are; SECURITY.md.
+// Names are used unchanged (see SECURITY.md).
 TEST_CASE("files: resolves dots in a path, also out of a directory", "[io]") {
   const temp_dir dir;
   REQUIRE(::mkdir((dir / "folder").c_str(), 0700) == 0);
@@ -133,7 +133,7 @@ TEST_CASE("files: resolves dots in a path, also out of a directory", "[io]") {
   CHECK(std::filesystem::is_empty(dir / "folder"));
 }
 
-// Reads on in a file that has become shorter behind the first batch.
+// Returns the error of a reader whose file is truncated after the first batch.
 template <class Reader>
 std::string error_of_shrinking(const std::string& bytes, typename Reader::options_type options) {
   options.read.chunk_size = 64;

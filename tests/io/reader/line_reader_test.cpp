@@ -284,7 +284,7 @@ TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]"
     });
     const lines all = leat::sync_wait(read_all(path, {.read = {.chunk_size = 64}}));
     writer.join();
-    // As far as it came: each line in its place, the last one perhaps cut.
+    // The lines up to the current end of the file: each in its position, the last one possibly cut.
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       REQUIRE(all[i] == std::to_string(1'000'000 + i));
     }

@@ -1,4 +1,4 @@
-// What a program must not do with files, readers and writers: it is told, before anything is lost.
+// Misuse of files, readers and writers is reported before any data is lost.
 
 #include <chrono>
 #include <memory>
@@ -38,8 +38,8 @@ using leat_test::abort_message;
 using leat_test::contains;
 using leat_test::error_of;
 
-// What the process says that ends while it runs the body in a world with a TFRecord file, and a
-// pipe in which nothing comes.
+// Runs the body in a world with a TFRecord file and an empty pipe. Returns the message with which
+// the process aborts.
 std::string last_words_in_world(const world::body& body) {
   return abort_message([&] {
     world w(1);

@@ -67,7 +67,7 @@ TEST_CASE("range_checksums: match for a range that is added in blocks", "[io]") 
   }
 }
 
-// A header at each 12th byte, and the payloads of all of them overlap.
+// A header at each 12th byte, with payloads that overlap.
 std::vector<std::byte> look_alikes(std::size_t count, std::size_t length) {
   const auto header = leat::tfrecord_header(std::vector<std::byte>(length));
   std::vector<std::byte> bytes;

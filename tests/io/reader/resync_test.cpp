@@ -1,5 +1,6 @@
-// Where resync goes on: behind records that were torn, that are above the limit, or whose payload
-// is damaged, in plain files, compressed ones and pipes, as a slow reader by the definition does.
+// Resync continues after records that are torn, above the limit, or have a damaged payload. It
+// finds the records that a slow reader by the definition finds, in plain files, compressed files
+// and pipes.
 
 #include <chrono>
 #include <cstdint>
@@ -71,7 +72,7 @@ std::string torn(std::size_t size, std::size_t there) {
 
 const std::vector<std::string> behind = {"one", "two", "three", "four"};
 
-// Of a file with damage between its first record and others nothing else is lost.
+// Checks that damage after the first record causes no other loss.
 void check_all_but(const std::string& damage, const std::string& told,
                    leat::tfrecord_reader_options options = {}, bool above_limit = false) {
   const std::string first = framed({"first"});
@@ -123,7 +124,7 @@ TEST_CASE("resync: a length above the limit loses no other record", "[io]") {
                 {.max_record_size = UINT64_MAX});
 }
 
-// Without the checksum of the payload a torn record within the file goes unseen.
+// Without the checksum of the payload, a torn record inside the file would not be detected.
 TEST_CASE("resync: loses no other record if only headers are checked", "[io]") {
   check_all_but(torn(5000, 100), "truncated after ",
                 {.checks = leat::tfrecord_checks::header_only});
@@ -195,7 +196,7 @@ TEST_CASE("resync: skip_record reports the skipped size, not the length in the h
   }
 }
 
-// Of what a tolerated tail is the caller is told by statistics().left_over alone.
+// Only statistics().left_over reports a tolerated tail.
 TEST_CASE("resync: a torn record before intact records is not a tolerated tail", "[io]") {
   for (const std::string& damage :
        {torn(1000000, 1000), torn(5000, 100), torn(5000, leat::tfrecord_header_size),
@@ -301,7 +302,7 @@ TEST_CASE("resync: a stop during the search leaves the position at the corruptio
   CHECK(reports == std::vector<left_out>{{21, 1, 50}});
 }
 
-// Each of the records in between stands within what all those before promised to be.
+// Each of the following records is within the length that all previous headers state.
 TEST_CASE("resync: the cost of torn records is proportional to the file, not to their lengths",
           "[io]") {
   const std::string garbage(12, '\xff');
@@ -329,7 +330,7 @@ TEST_CASE("resync: the cost of torn records is proportional to the file, not to 
   }
 }
 
-// One of many kinds of damage, more than once.
+// Adds one of many kinds of damage, more than once.
 std::string damaged_at_random(leat::random_engine& random) {
   std::string bytes;
   for (std::uint64_t i = 0, n = 1 + random.uniform_below(12); i < n; ++i) {
@@ -350,8 +351,8 @@ std::string damaged_at_random(leat::random_engine& random) {
   return bytes;
 }
 
-// What is left of a file from a record on, and was left out: with a header that says how long the
-// record would be, or a part of one.
+// Returns true if the skipped rest of a file is a truncated record: either a part of a header, or a
+// header with the length of a record that exceeds the file.
 bool is_cut_off(std::string_view rest, std::uint64_t left_out, std::uint64_t max_record_size) {
   if (left_out < rest.size()) return false;
   if (rest.size() < leat::tfrecord_header_size) return true;
@@ -375,7 +376,7 @@ TEST_CASE("resync: reads files with many kinds of corruption as defined", "[io]"
       REQUIRE(o.read.same_records(expected));
       REQUIRE(o.reports == reports);
     }
-    // And where the record at the end may be cut off.
+    // Repeats the test with a tolerated truncated record at the end.
     leat::tfrecord_reader_options tolerant = options;
     tolerant.tolerate_truncated_tail = true;
     std::uint64_t left_over = 0;
@@ -394,8 +395,8 @@ TEST_CASE("resync: reads files with many kinds of corruption as defined", "[io]"
   }
 }
 
-// Of the header there, 12 bytes, nothing is in view once it is a part of the tail, and the memory
-// ends with the file.
+// The header at the end has 12 bytes. None of them are in view after they become part of the tail,
+// and the memory ends with the file.
 TEST_CASE("resync: does not read after the end of a torn tail", "[io]") {
   const leat::detail::tfrecord_framing framing({}, "f");
   CHECK_FALSE(framing.declared_size({}, 0));

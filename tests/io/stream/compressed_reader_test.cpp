@@ -1,4 +1,4 @@
-// All readers over compressed files. What zlib makes is what is read here.
+// Reads compressed files with all readers. zlib compresses them.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,8 @@ using leat::task;
 using leat_test::framed;
 using texts = std::vector<std::string>;
 
-// With `empty_flushes` there is a full flush behind each byte, and so many more behind the last.
+// With `empty_flushes` there is a full flush after each byte, and that number of additional flushes
+// after the last one.
 std::string deflated(const std::string& data, compression format,
                      std::optional<int> empty_flushes = {}) {
   z_stream z{};
@@ -49,7 +50,7 @@ std::string deflated(const std::string& data, compression format,
       REQUIRE(::deflate(&z, Z_FULL_FLUSH) == Z_OK);
     }
     for (int i = 0; i < *empty_flushes; ++i) {
-      // zlib leaves out a flush that brings nothing new; this is what one writes.
+      // zlib omits a flush without new data, so the test writes its bytes.
       REQUIRE(z.avail_out > 5);
       std::memcpy(z.next_out, "\x00\x00\x00\xff\xff", 5);
       z.next_out += 5;
@@ -95,7 +96,8 @@ std::string error_of(const std::string& path, typename Reader::options_type opti
   return "no error";
 }
 
-// Reads the same whether its compression is told or found out, and in pieces of any size.
+// Checks that the result is equal with a given and a detected compression, and with pieces of any
+// size.
 template <class Reader>
 texts check_formats(const temp_dir& dir, const std::string& plain,
                     typename Reader::options_type options) {
@@ -322,7 +324,7 @@ TEST_CASE("compressed: tolerate_truncated_tail ends a truncated stream and repor
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].find("compressed stream is truncated at offset " + std::to_string(size)) == 0);
   }
-  // Tolerated is the end that is missing, nothing else.
+  // Only a missing end is tolerated.
   std::string damaged = whole;
   damaged[whole.size() - 6] ^= 1;
   leat::tfrecord_reader_options options;
@@ -382,7 +384,7 @@ TEST_CASE("compressed: a file of empty gzip members or zlib blocks lets other ta
   options.inflate.max_empty_members = 1000;
   CHECK(error_of<leat::line_reader>(path, options, errc::resource_exhausted)
             .find("inflate_options::max_empty_members") != std::string::npos);
-  // Members with data in between are no limit.
+  // The limit applies only to consecutive empty members.
   std::string mixed;
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 100; ++k) mixed += empty_member;

@@ -1,4 +1,4 @@
-// Readers past the page cache, on the file system that there is.
+// Readers that bypass the page cache, on the current file system.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace direct_reading_test {
 
 using leat::task;
 
-// Some file systems have no such way.
+// Some file systems do not support O_DIRECT.
 bool can_be_direct(const std::string& path) {
   const int f = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
   if (f >= 0) ::close(f);

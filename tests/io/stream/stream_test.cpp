@@ -1,4 +1,4 @@
-// Pipes, terminals, and files that the kernel makes up: what has no size, or none that is true.
+// Pipes, terminals and files that the kernel generates: files without a size, or with a false one.
 
 #include <array>
 #include <atomic>
@@ -47,7 +47,7 @@ std::string make_fifo(const temp_dir& dir, const std::string& name) {
   return path;
 }
 
-// The writing end of a pipe, in a thread's hands.
+// Owns the writing end of a pipe in a thread.
 class writer {
  public:
   explicit writer(const std::string& path) : number_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
@@ -189,7 +189,7 @@ TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
     co_await f.close();
   };
   const std::vector<std::byte> data(1 << 20, std::byte{'x'});
-  // Nobody reads: an error at once, and no wait.
+  // Without a reader, the write fails immediately instead of waiting.
   CHECK_THROWS_AS(leat::sync_wait(write(path, data)), leat::failure);
   const int reader =
       ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // not at its end for want of a writer

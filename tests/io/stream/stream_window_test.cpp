@@ -1,5 +1,5 @@
-// Records and lines that are longer than what comes at a time: nothing is copied or gone through
-// again and again, whatever comes how.
+// Records and lines that are longer than one read. Regardless of the sizes of the reads, no data is
+// copied or scanned repeatedly.
 
 #include "leat/io/stream/detail/stream_window.hpp"
 
@@ -37,7 +37,8 @@ struct pool_of_chunks {
   chunk_pool* pool;
 };
 
-// All of a text, in pieces of at most so many bytes, in view at the end; how much was copied.
+// Adds a text in pieces of at most `piece` bytes and checks that all of it is in view. Returns the
+// number of copied bytes.
 std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64_t needed,
                          bool certain) {
   const pool_of_chunks chunks;
@@ -92,7 +93,7 @@ TEST_CASE("stream_window: reserves memory only for certain data", "[io]") {
   CHECK(view.reserve(*chunks.pool, d, chunk_size / 4).size == chunk_size / 4);
 }
 
-// What comes from a file is copied into view where it was read ahead: once.
+// Data of a file is copied once, from the read-ahead buffer into view.
 TEST_CASE("stream_window: joins separate reads in one buffer", "[io]") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const bool certain : {false, true}) {
@@ -153,7 +154,7 @@ TEST_CASE("decompressed_stream: a long record with a poor ratio is not copied wi
   });
 }
 
-// Lines, and how many bytes they were sought in.
+// Frames lines, and counts the bytes that it searches.
 class counting_framing : public leat::detail::line_framing {
  public:
   using line_framing::line_framing;

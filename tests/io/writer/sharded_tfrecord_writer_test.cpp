@@ -38,7 +38,7 @@ texts part(const texts& all, std::size_t begin, std::size_t end) {
           all.begin() + static_cast<std::ptrdiff_t>(std::min(end, all.size()))};
 }
 
-// Writes a set and gives its paths.
+// Writes a set of files and returns their paths.
 task<texts> write_set(std::string prefix, texts records, options o) {
   auto writer = co_await leat::sharded_tfrecord_writer::open(std::move(prefix), std::move(o));
   for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
@@ -110,7 +110,7 @@ TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_b
     for (const std::string& path : paths) {
       const std::string bytes = temp_dir::read(path);
       all += plain_of(c, bytes).value();
-      // What the compressor keeps back is written at the end: about a block of its own.
+      // The compressor writes its pending output at the end, which is about one of its blocks.
       CHECK(bytes.size() < 20'000 + 70'000);
       CHECK((bytes.size() >= 20'000 || path == paths.back()));
     }

@@ -22,7 +22,7 @@ using leat_test::contains;
 using leat_test::framed;
 using texts = std::vector<std::string>;
 
-// Appends records, and closes unless it is to be dropped.
+// Appends records, and closes unless `close` is false.
 task<> append(std::string path, texts records, bool close = true,
               leat::tfrecord_appender_options options = {}) {
   auto appender = co_await leat::tfrecord_appender::open(std::move(path), options);
@@ -30,7 +30,7 @@ task<> append(std::string path, texts records, bool close = true,
   if (close) co_await appender.close();
 }
 
-// What an append is refused with.
+// Returns the message with which an append is refused.
 std::string refusal(const std::string& path, errc expected,
                     const leat::tfrecord_appender_options& options = {}) {
   return leat_test::error_of(append(path, {"x"}, true, options), expected);

@@ -1,4 +1,4 @@
-// What stands in the files that the writer of TFRecord files makes.
+// Tests the contents of the files that the writer of TFRecord files creates.
 
 #include "leat/io/writer/tfrecord_writer.hpp"
 
@@ -48,14 +48,14 @@ std::string written(const temp_dir& dir, const texts& records,
   return temp_dir::read(dir / "a");
 }
 
-// The same in memory, where nobody waits for a device.
+// Writes to a simulated file, which needs no wait for a device.
 std::string written_in_memory(const texts& records, const leat::tfrecord_writer_options& options) {
   leat::sim::world w(1);
   w.run([&](leat::sim::world&) { return write_all("/a", records, options); });
   return w.files().read_file("/a").value();
 }
 
-// The code with which an operation fails; none when it does not.
+// Returns the error code of an operation, or no code if it succeeds.
 template <class Operation>
 task<std::error_code> failure_of(Operation operation) {
   std::error_code code;
@@ -193,7 +193,7 @@ TEST_CASE("tfrecord_writer: after a close only another close is allowed [K37]", 
   }
 }
 
-// K38 otherwise: the file of one that was not closed is not finished, since who dropped it may have
+// K38 differs: without close() the file is not finished, because the owner of the writer may have
 // failed.
 TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]") {
   const temp_dir dir;

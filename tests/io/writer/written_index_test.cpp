@@ -1,4 +1,4 @@
-// The index that the writers of TFRecord files, and their appender, make beside them.
+// The indexes that the writers and the appender of TFRecord files create next to the files.
 
 #include <filesystem>
 #include <iterator>
@@ -61,7 +61,7 @@ task<texts> write_set(std::string prefix, texts all, bool dealt) {
   co_return writer.paths();
 }
 
-// True: an index of this file is there. It is what a scan would make.
+// Returns true if the file has an index, and checks that a scan builds an equal one.
 task<bool> has_index(std::string path) {
   std::optional<leat::tfrecord_index> index;
   try {
