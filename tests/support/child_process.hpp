@@ -10,8 +10,8 @@
 
 namespace leat_test {
 
-/// Runs `f` in a child of fork() and gives what it says, a string; what it threw, or how the child
-/// ended, where it could not say anything. A child that hangs is killed after an hour.
+/// Runs `f` in a child process and returns the string that `f` returns. Describes the exception or
+/// signal if the child ends with one. A child that hangs is killed after an hour.
 template <class Function>
 std::string run_in_child(Function f) {
   int pipe_ends[2];
@@ -19,7 +19,7 @@ std::string run_in_child(Function f) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(3600);
-    for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // Catch has its own
+    for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // instead of Catch's
     std::string words;
     try {
       words = f();

@@ -5,7 +5,7 @@
 
 namespace leat_test {
 
-/// Counts what goes through it; the counts outlive it.
+/// An allocator that counts its allocations. The counts outlive the allocator.
 template <class T>
 struct counting_allocator {
   using value_type = T;

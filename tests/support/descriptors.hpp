@@ -14,7 +14,7 @@
 
 namespace leat_test {
 
-/// True when a descriptor has become readable; waits for it at most so long.
+/// Returns true if a descriptor becomes readable within this time.
 inline bool readable(int descriptor, int milliseconds = 0) {
   pollfd p{descriptor, POLLIN, 0};
   return ::poll(&p, 1, milliseconds) == 1 && (p.revents & POLLIN) != 0;
@@ -23,8 +23,8 @@ inline bool readable(const leat::embedded_scheduler& s, int milliseconds = 0) {
   return readable(s.descriptor(), milliseconds);
 }
 
-/// An event loop: runs the scheduler whenever its descriptor is readable, until it is idle. Fails
-/// when a wake-up does not come.
+/// An event loop that runs the scheduler whenever its descriptor is readable, until the scheduler
+/// is idle. Fails the test if a wake-up is missing.
 inline void loop_until_idle(leat::embedded_scheduler& s, std::size_t max_items = 256) {
   while (!s.idle()) {
     REQUIRE(readable(s, 30'000));
@@ -32,13 +32,14 @@ inline void loop_until_idle(leat::embedded_scheduler& s, std::size_t max_items =
   }
 }
 
-/// Open descriptors of the process.
+/// Returns the number of open descriptors of the process.
 inline std::size_t open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all))) - 1;  // without this one
 }
 
-/// What has been written to eventfds that nobody has read, over all of the process.
+/// Returns the sum of the counters of all eventfds in the process: the writes that no thread has
+/// read.
 inline std::uint64_t eventfd_writes() {
   std::uint64_t sum = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {

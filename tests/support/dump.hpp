@@ -7,7 +7,7 @@
 
 namespace leat_test {
 
-/// What a dump tells now.
+/// Returns the text of a dump.
 [[nodiscard]] inline std::string dump(leat::dump_format format = leat::dump_format::text) {
   std::ostringstream out;
   leat::dump(out, format);

@@ -7,35 +7,37 @@
 
 namespace leat_test {
 
-/// True under a sanitizer or without optimisation, where everything takes ten times as long: then a
-/// test tries fewer of many like cases.
+/// True under a sanitizer or without optimisation, where tests take about ten times as long. A test
+/// then tries fewer of many similar cases.
 #if LEAT_ASAN || LEAT_TSAN || !defined(__OPTIMIZE__)
 inline constexpr bool slow_build = true;
 #else
 inline constexpr bool slow_build = false;
 #endif
 
-/// So many of `usual` like cases, such as seeds, are tried: a tenth of them in a slow build.
+/// Returns the number of similar cases to try, such as seeds: `usual`, or a tenth of it in a slow
+/// build.
 constexpr std::uint64_t scaled_count(std::uint64_t usual) {
   return slow_build ? (usual + 9) / 10 : usual;
 }
 
-/// True where Meson runs the same cases once more, on the other backend or without a ring: then the
-/// longest try fewer of many like cases, as in a slow build.
+/// Returns true if Meson runs the same cases again, on the other backend or without a ring. The
+/// longest tests then try fewer similar cases, as in a slow build.
 [[nodiscard]] inline bool is_repeated_run() { return std::getenv("LEAT_TEST_AGAIN") != nullptr; }
 
-/// A number that a campaign sets in the environment; else that of the usual tests.
+/// Returns the number in this environment variable, which a campaign sets, or `usual` if it is not
+/// set.
 [[nodiscard]] inline std::uint64_t from_environment(const char* name, std::uint64_t usual) {
   const char* const text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-/// The seed of random cases, the same in each usual run; a campaign sets LEAT_SEED.
+/// Returns the seed of random cases. It is the same in each usual run; a campaign sets LEAT_SEED.
 [[nodiscard]] inline std::uint64_t case_seed(std::uint64_t usual) {
   return from_environment("LEAT_SEED", 0) + usual;
 }
 
-/// So many random cases; a campaign sets how many times as many, LEAT_TIMES.
+/// Returns the number of random cases. A campaign sets the factor LEAT_TIMES.
 [[nodiscard]] inline std::uint64_t random_case_count(std::uint64_t usual) {
   return scaled_count(usual) * from_environment("LEAT_TIMES", 1);
 }

@@ -13,7 +13,8 @@
 
 namespace leat_test {
 
-/// What a task fails with, which is checked to be `expected`; empty when it does not fail.
+/// Returns the message of a task's failure, or an empty string if the task succeeds. Checks that
+/// the failure has the code `expected`.
 template <class T>
 std::string error_of(leat::task<T> t, leat::errc expected) {
   try {
@@ -25,7 +26,7 @@ std::string error_of(leat::task<T> t, leat::errc expected) {
   return {};
 }
 
-/// What a call throws; empty if it returns.
+/// Returns the message of the exception that a call throws, or an empty string.
 template <std::invocable Function>
 std::string error_of(Function f) {
   try {

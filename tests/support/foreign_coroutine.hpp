@@ -5,8 +5,8 @@
 
 namespace leat_test {
 
-/// A coroutine that is none of leat's: it runs at once, owns nothing, and ends when its handle is
-/// destroyed or it has come to its end.
+/// A coroutine type that is independent of leat. It starts immediately and owns nothing. Destroying
+/// its handle ends it.
 struct foreign_coroutine {
   struct promise_type {
     foreign_coroutine get_return_object() {

@@ -1,4 +1,4 @@
-// Gives every file of the corpus folders named on the command line to a fuzz target.
+// Passes every file of the corpus folders on the command line to a fuzz target.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-// libFuzzer's, which targets with a mutator of their own call; here nothing is mutated.
+// Replaces libFuzzer's function for targets with a mutator of their own. It mutates nothing.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t*, std::size_t size, std::size_t) {
   return size;
 }

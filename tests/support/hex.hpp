@@ -6,7 +6,7 @@
 
 namespace leat_test {
 
-/// The bytes that pairs of hexadecimal digits spell.
+/// Returns the bytes that pairs of hexadecimal digits denote.
 inline std::string from_hex(std::string_view digits) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {

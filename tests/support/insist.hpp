@@ -7,8 +7,8 @@
 
 namespace leat_test {
 
-// Tries an operation until it succeeds, and counts the failures. Throws where that is in vain:
-// after a sync that failed.
+// Retries an operation until it succeeds, and counts the failures. Throws the failure after a
+// failed sync, since no retry can succeed.
 template <class Operation>
 leat::task<> retry_until_success(Operation operation, int& failures) {
   for (bool done = false; !done;) {
@@ -23,7 +23,7 @@ leat::task<> retry_until_success(Operation operation, int& failures) {
   }
 }
 
-// False where it ends with a failure.
+// Returns false if the call throws a failure.
 template <class Function>
 bool succeeds(Function f) {
   try {

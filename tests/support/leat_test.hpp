@@ -11,9 +11,8 @@
 #include "leat/async/task.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 
-// Catch shows the expression of a check to the compiler three times, twice where it is never to be
-// evaluated. g++ awaits a co_await there all the same. This is Catch's own definition, without
-// that.
+// Catch passes the expression of a check to the compiler three times, two of them unevaluated. g++
+// awaits a co_await even there. This is Catch's definition without those two.
 #undef INTERNAL_CATCH_TEST
 #define INTERNAL_CATCH_TEST(name, disposition, ...)                                         \
   do {                                                                                      \
@@ -30,8 +29,8 @@
     INTERNAL_CATCH_REACT(catchAssertionHandler)                                             \
   } while ((void)0, false)
 
-// A test case whose body is a coroutine on virtual time: sleeping costs nothing, and a body that
-// waits for something that cannot happen fails immediately with a dump of all tasks.
+// A test case whose body is a coroutine on virtual time. A sleep takes no real time. A body that
+// waits for an event that cannot happen fails immediately with a dump of all tasks.
 //
 //     LEAT_TEST("fifo_queue: pop after close drains, then ends", "[queue]") {
 //       leat::fifo_queue<int> queue(4);
@@ -39,7 +38,7 @@
 //       ...
 //     }
 //
-// One thread only: a case with real threads is a TEST_CASE with sync_wait().
+// The body runs on one thread. A case with real threads is a TEST_CASE with sync_wait().
 #define LEAT_TEST(...) LEAT_TEST_AS(LEAT_TEST_NAME(leat_test_body_, __LINE__), __VA_ARGS__)
 
 #define LEAT_TEST_JOIN(a, b) a##b
@@ -51,15 +50,15 @@
 
 namespace leat_test {
 
-/// Runs `f` in a process of its own, in which it is expected to abort, and gives what it wrote to
-/// standard error. Empty when it came back. Not for a case that has started a thread.
+/// Runs `f` in a child process that is expected to abort. Returns the text that it writes to
+/// standard error, or an empty string if `f` returns. Not for a case that has started a thread.
 template <class Function>
 std::string abort_message(Function f) {
   int pipe_ends[2];
   if (::pipe(pipe_ends) != 0) return {};
   const pid_t child = ::fork();
   if (child == 0) {
-    std::signal(SIGABRT, SIG_DFL);  // Catch has its own
+    std::signal(SIGABRT, SIG_DFL);  // replaces Catch's handler
     ::dup2(pipe_ends[1], STDERR_FILENO);
     f();
     std::_Exit(0);
@@ -77,8 +76,8 @@ std::string abort_message(Function f) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? output : std::string();
 }
 
-/// Overwrites what functions that have returned left on the stack, for a case in which nothing may
-/// refer to that.
+/// Overwrites the stack frames of functions that have returned, for a case in which nothing may
+/// refer to them.
 [[gnu::noinline]] inline void overwrite_stack() {
   volatile unsigned char bytes[8192];
   for (auto& b : bytes) b = 0x5a;

@@ -12,7 +12,7 @@
 
 namespace leat_test {
 
-/// An io_context with a scheduler, to be run in steps and destroyed in the midst.
+/// An io_context with a scheduler. Tests run it in steps and can destroy it before its tasks end.
 class asio_loop {
  public:
   static constexpr const char* name = "io_context";
@@ -20,12 +20,12 @@ class asio_loop {
   [[nodiscard]] leat::scheduler& get_scheduler() { return leat::get_scheduler(*io_); }
   [[nodiscard]] asio::io_context& context() { return *io_; }
 
-  /// Runs all that can run without waiting.
+  /// Runs everything that can run without waiting.
   void run_ready() {
     io_->restart();
     io_->poll();
   }
-  /// Runs one turn of the scheduler, or another handler.
+  /// Runs one turn of the scheduler or one other handler.
   void run_one_turn() {
     io_->restart();
     io_->poll_one();
@@ -36,7 +36,7 @@ class asio_loop {
   std::optional<asio::io_context> io_{std::in_place};
 };
 
-/// The same with an embedded_scheduler.
+/// The same interface for an embedded_scheduler.
 class embedded_loop {
  public:
   static constexpr const char* name = "embedded_scheduler";
@@ -54,7 +54,8 @@ class embedded_loop {
   std::optional<leat::embedded_scheduler> scheduler_{std::in_place};
 };
 
-/// Joins a group. True: one of its tasks was cancelled, as those are whose loop is destroyed.
+/// Joins a group. Returns true if one of its tasks was cancelled, as a destroyed loop cancels its
+/// tasks.
 inline bool is_cancelled(leat::task_group& group) {
   try {
     group.wait_join();

@@ -9,7 +9,7 @@
 
 namespace leat_test {
 
-/// How something failed: code and text. Neither where it did not.
+/// The code and message of a failure. Both are empty after a success.
 struct outcome {
   leat::errc code = {};
   std::string text = {};
@@ -24,7 +24,7 @@ struct outcome {
   return {{}, e.what()};
 }
 
-/// Of a call.
+/// Returns the outcome of a call.
 template <std::invocable Call>
 outcome outcome_of(Call call) {
   try {
@@ -35,7 +35,7 @@ outcome outcome_of(Call call) {
   return {};
 }
 
-/// Of a task.
+/// Returns the outcome of a task.
 inline leat::task<outcome> outcome_of(leat::task<void> t) {
   outcome o;
   try {

@@ -7,8 +7,8 @@
 
 namespace leat_test {
 
-/// What a call says that refuses its arguments, or for another reason that is `expected`. Empty
-/// when it did not, or for one that is not.
+/// Returns the message of the failure that a call throws if the failure has the code `expected`.
+/// Otherwise returns an empty string.
 template <class Call>
 std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argument) {
   try {
@@ -19,7 +19,7 @@ std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argumen
   return {};
 }
 
-/// What a failure says, without the meaning of its code.
+/// Returns the message of a failure without the text of its code.
 [[nodiscard]] inline std::string without_code_message(const leat::failure& e) {
   const std::string what = e.what();
   return what.substr(0, what.rfind(": " + e.code().message()));

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// A directory of a test's own, removed with all that is in it.
+/// A directory for one test. The destructor removes it with its contents.
 class temp_dir {
  public:
   temp_dir() : temp_dir(std::filesystem::temp_directory_path()) {}
@@ -29,13 +29,13 @@ class temp_dir {
   }
   [[nodiscard]] std::string path() const { return path_.string(); }
 
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view contents) const {
     std::ofstream(*this / name, std::ios::binary) << contents;
     return *this / name;
   }
 
-  /// The contents of a file.
+  /// Returns the contents of a file.
   static std::string read(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -4,8 +4,8 @@
 
 namespace leat_test {
 
-/// Counts what happens to the values of a test. A copy counts as one; a move leaves a hollow value
-/// behind, which lives but holds nothing.
+/// Counts of a test's values. A copy counts as a value. A move leaves an object that lives but
+/// holds no value.
 struct counts {
   int live = 0;     ///< objects that hold a value
   int objects = 0;  ///< objects in all, hollow ones too
@@ -13,7 +13,7 @@ struct counts {
   int moves = 0;
 };
 
-/// A value that reports its birth, copies, moves and death to the counts of its test.
+/// A value that reports its construction, copies, moves and destruction to the counts of its test.
 class tracked {
  public:
   tracked(counts& c, int value) noexcept : counts_(&c), value_(value), holds_(true) { born(); }
@@ -38,7 +38,7 @@ class tracked {
   }
 
   [[nodiscard]] int value() const noexcept { return value_; }
-  /// False once it was moved from.
+  /// False after a move from the object.
   [[nodiscard]] bool holds() const noexcept { return holds_; }
 
   friend bool operator==(const tracked& a, const tracked& b) noexcept {
@@ -59,7 +59,7 @@ class tracked {
   bool holds_;
 };
 
-/// The same, move-only.
+/// A move-only version of `tracked`.
 class move_only_tracked : public tracked {
  public:
   using tracked::tracked;

@@ -1,5 +1,5 @@
-// Reads that the kernel really completes later. Data in the page cache completes within the call
-// that submits, which hides a wake-up that never comes.
+// Reads that the kernel completes after the call that submits them. Reads of data in the page cache
+// complete within that call, which hides a missing wake-up.
 
 #include <string>
 
@@ -22,7 +22,7 @@ using leat::task;
 
 constexpr std::size_t lines = 400'000;
 
-// A file of numbered lines, on the device.
+// A file of numbered lines on the device.
 std::string numbered_lines(const temp_dir& dir) {
   std::string text;
   for (std::size_t i = 0; i < lines; ++i) text += "line " + std::to_string(i) + '\n';

@@ -1,4 +1,4 @@
-// What is done with paths goes through the ring: here the system calls for it are refused.
+// Operations on paths go through the ring. The tests refuse the system calls for them.
 
 #include <array>
 #include <cerrno>
@@ -26,8 +26,8 @@ using leat::file;
 using leat::open_mode;
 using leat::task;
 
-// Has the calls fail with EPERM in this thread and in those that it starts. A ring's operations are
-// no system calls.
+// Makes the system calls fail with EPERM in this thread and in threads that it starts. The
+// operations of a ring are not system calls.
 bool refuse(const std::vector<unsigned>& calls) {
   std::vector<sock_filter> steps;
   steps.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
@@ -72,7 +72,7 @@ TEST_CASE("io_uring: paths go through the ring", "[uring]") {
   const temp_dir dir;
   const std::string said =
       leat_test::run_in_child([&] { return leat::sync_wait(use_paths(dir.path())); });
-  if (said == "no filter") return;  // as in some containers
+  if (said == "no filter") return;  // in some containers
   CHECK(said == "3 3 gone");
 }
 

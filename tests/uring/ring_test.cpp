@@ -1,4 +1,5 @@
-// What can happen to a ring: too much at a time, too many of them, none to be had, a fork, an end.
+// Limits of a ring: too many requests, too many rings, no ring available, a fork, and the end of a
+// ring.
 
 #include <cerrno>
 #include <cstddef>
@@ -37,7 +38,7 @@ using leat::file_request;
 using leat::task;
 using op = file_request::operation;
 
-// Many requests at a time, and the wait for all of them.
+// Submits many requests at a time and waits for all of them.
 class burst {
  public:
   explicit burst(leat::scheduler& sched) : scheduler_(sched) {}
@@ -59,7 +60,7 @@ class burst {
     while (under_way_ > 0) co_await leat::sleep_for(1ms);
   }
 
-  // How many gave this.
+  // Returns the number of requests with this result.
   [[nodiscard]] std::size_t count(std::int64_t result) const {
     std::size_t n = 0;
     for (const auto& r : requests_) n += r->result == result ? 1U : 0U;
@@ -127,7 +128,7 @@ TEST_CASE("io_uring: handles more completions than the completion queue holds", 
       f.open_handle()->backend.submit(r);
     }
     co_await leat::sleep_for(1ms);
-    const std::string text(count, 'x');  // all of them are ready at once
+    const std::string text(count, 'x');  // makes all requests ready at once
     REQUIRE(::write(pipe, text.data(), count) == static_cast<ssize_t>(count));
     co_await all.join();
     CHECK(all.count(1) == count);
@@ -157,7 +158,7 @@ TEST_CASE("io_uring: cancels requests on a thousand pipes at once", "[uring]") {
       f.open_handle()->backend.submit(r);
       requests.push_back(&r);
     }
-    // Some are in line yet, some in the kernel's hands.
+    // Some requests are still queued, others are in the kernel.
     for (std::size_t i = 0; i < count / 2; ++i) f.open_handle()->backend.cancel(*requests[i]);
     co_await leat::sleep_for(1ms);
     for (std::size_t i = count / 2; i < count; ++i) {
@@ -221,7 +222,7 @@ task<std::string> backend_here() {
   co_return std::string(files.name()) + "; " + leat::file_backend_reason();
 }
 
-// What a child finds in which only `left` descriptors are to be had.
+// Returns the backend that a child process uses if only `left` descriptors are available.
 std::string backend_with_descriptors(int left) {
   return leat_test::run_in_child([left] {
     ::unsetenv("LEAT_IO");
@@ -245,11 +246,11 @@ std::string backend_with_descriptors(int left) {
 
 TEST_CASE("io_uring: uses threads and reports the reason without descriptors for a ring",
           "[uring]") {
-  // The sanitizer for undefined behaviour looks at memory through a pipe of its own.
+  // The sanitizer for undefined behaviour checks memory through a pipe of its own.
   if (LEAT_ASAN) return;
   const std::string threads = "threads; threads: io_uring is refused: Too many open files";
   CHECK(backend_with_descriptors(0).starts_with(threads));
-  CHECK(backend_with_descriptors(1).starts_with(threads));  // none for the wake-up
+  CHECK(backend_with_descriptors(1).starts_with(threads));  // lacks one for the wake-up
   CHECK(backend_with_descriptors(2).starts_with("io_uring"));
 }
 
@@ -258,11 +259,11 @@ TEST_CASE("io_uring: uses threads and reports the reason without lockable memory
     ::unsetenv("LEAT_IO");
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_MEMLOCK, &none);
-    // Root may lock as it likes.
+    // Root may lock memory without a limit.
     if (::geteuid() == 0 && ::setuid(65534) != 0) return std::string("still root");
     return leat::sync_wait(backend_here());
   });
-  // A kernel may not count a ring's memory.
+  // Some kernels do not count a ring's memory.
   const bool told =
       said.starts_with("threads; threads: io_uring is refused: Cannot allocate memory");
   CHECK((told || said.starts_with("io_uring")));

@@ -6,8 +6,8 @@
 
 namespace leat_test {
 
-/// What each of several errors says. Those of a coordinator's secondary_errors() are asked for by
-/// that, and so told of no more.
+/// Returns the messages of several errors. An error from a coordinator's secondary_errors() counts
+/// as retrieved, so the coordinator does not report it again.
 [[nodiscard]] inline std::vector<std::string> error_texts(
     const std::vector<std::exception_ptr>& errors) {
   std::vector<std::string> texts;

@@ -12,7 +12,7 @@
 
 namespace leat_test {
 
-/// The whole events at the beginning of a file.
+/// Returns the complete events at the beginning of a file.
 inline std::vector<leat::event_record> events_in(std::string_view bytes) {
   std::vector<leat::byte_view> records;
   leat::scan_tfrecords(leat::as_bytes(bytes), records, SIZE_MAX, UINT64_MAX);
@@ -23,8 +23,8 @@ inline std::vector<leat::event_record> events_in(std::string_view bytes) {
   return events;
 }
 
-/// The events of all files of a world, in the order of the files' names; each must be a file of
-/// events.
+/// Returns the events of all files of a world, in the order of the file names. Each file must be an
+/// event file.
 inline std::vector<leat::event_record> events_of(leat::sim::world& w) {
   std::vector<leat::event_record> all;
   for (const std::string& path : w.files().files()) {
@@ -34,7 +34,8 @@ inline std::vector<leat::event_record> events_of(leat::sim::world& w) {
   return all;
 }
 
-/// "version", "START 3", "STOP", "loss 7": an event in words, a summary by its tags.
+/// Describes an event in words, such as "version", "START 3", "STOP" or "loss 7". A summary is
+/// described by its tags.
 inline std::string words_of(const leat::event_record& e) {
   const std::string step = e.step == 0 ? "" : " " + std::to_string(e.step);
   if (std::holds_alternative<leat::file_version>(e.what)) return "version" + step;

@@ -14,8 +14,8 @@
 
 namespace leat_test {
 
-/// What is read of any Example by example_fields and by example_parser: of each type one list of
-/// any number of values, and others of fixed numbers.
+/// The features that example_fields and example_parser read from any Example. Each type has one
+/// list of any length and features of fixed length.
 struct agreed_example {
   std::array<float, 2> f = {};
   std::vector<std::int64_t> i;
@@ -28,7 +28,7 @@ struct agreed_example {
   std::vector<std::string> u;
   std::int64_t v = 0;
 };
-/// The same features by two fields only, of which one has a fixed size.
+/// Two of these features, one of them with a fixed size.
 struct agreed_part {
   std::array<char, 3> k = {};
   std::optional<std::int64_t> v;
@@ -78,7 +78,7 @@ bool same_values(const leat::tensor& column, std::span<const Value> values) {
   if constexpr (std::is_same_v<Value, std::string>) {
     const auto all = column.strings();
     return std::equal(all.begin(), all.end(), values.begin(), values.end());
-  } else {  // by their bits: a float need not be equal to itself
+  } else {  // compares bits, since NaN differs from itself
     const auto all = column.values<Value>();
     return all.size() == values.size() &&
            (all.empty() || std::memcmp(all.data(), values.data(), all.size_bytes()) == 0);
@@ -114,10 +114,11 @@ inline bool same_part(const agreed_example& whole, bool has_k, leat::byte_view r
   }
 }
 
-/// True: example_fields and example_parser read the same of a record, or refuse it in the same
-/// words. `refusal`: these; empty where it is read.
+/// Returns true if example_fields and example_parser read equal values from a record, or refuse it
+/// with the same message. Sets `refusal` to the message, or to an empty string if they read the
+/// record.
 inline bool agree_on(leat::byte_view record, std::string& refusal) {
-  static agreed_example used;  // what was read before must not be seen
+  static agreed_example used;  // values of earlier records must not remain
   refusal.clear();
   std::optional<leat::parsed_features> columns;
   try {

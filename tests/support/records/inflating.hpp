@@ -9,13 +9,13 @@
 
 namespace leat_test {
 
-/// What an inflater makes of a whole stream.
+/// The result of inflating a whole stream.
 struct inflated {
   leat::inflate_result result;  ///< complete, truncated, or the failure
   std::string text;
 };
 
-/// Inflates a stream that comes in pieces, into rooms of a size of their own.
+/// Inflates a stream in pieces of `piece` bytes into an output of `room` bytes at a time.
 inline inflated inflate_all(leat::inflater& inflater, std::string_view stream,
                             std::size_t piece = SIZE_MAX, std::size_t room = 4096) {
   inflated all;

@@ -8,7 +8,7 @@
 
 namespace leat_test {
 
-/// Takes a file out of the page cache, so that reads of it complete later.
+/// Removes a file from the page cache, so that reads of it do not complete immediately.
 inline void evict(const std::string& path) {
   const int f = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(f >= 0);

@@ -13,14 +13,14 @@
 
 namespace leat_test {
 
-/// The bytes of a file with these records, by the definition.
+/// Returns the bytes of a file with these records, by the definition of the format.
 inline std::string framed(const std::vector<std::string>& records) {
   std::vector<std::byte> bytes;
   for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
   return std::string(leat::as_text(bytes));
 }
 
-/// The header of a record of this length, with its right checksum.
+/// Returns the header of a record of this length, with a correct checksum.
 inline std::string header_of(std::uint64_t length) {
   std::string bytes(leat::tfrecord_header_size, '\0');
   auto* const at = reinterpret_cast<std::byte*>(bytes.data());
@@ -29,7 +29,7 @@ inline std::string header_of(std::uint64_t length) {
   return bytes;
 }
 
-/// What a whole file of this compression holds; empty when it is not whole.
+/// Returns the decompressed contents of a file, or nothing if the file is incomplete.
 inline std::optional<std::string> plain_of(leat::compression format, std::string_view bytes) {
   if (format == leat::compression::none) return std::string(bytes);
   const inflated all = inflate_all(format, bytes);
@@ -37,7 +37,7 @@ inline std::optional<std::string> plain_of(leat::compression format, std::string
   return all.text;
 }
 
-/// What can be read of a file that is being written.
+/// Returns the decompressed contents of a file that may be incomplete.
 inline std::string plain_so_far(leat::compression format, std::string_view bytes) {
   return format == leat::compression::none ? std::string(bytes) : inflate_all(format, bytes).text;
 }

@@ -12,12 +12,12 @@
 
 namespace leat_test {
 
-// Whole files as lists of texts. Those that append to `out` leave there what was delivered before
-// an error or a stop.
+// Whole files as lists of texts. A function that appends to `out` leaves the records there that it
+// read before an error or stop.
 
 using texts = std::vector<std::string>;
 
-/// What a file of these lines holds.
+/// Returns the contents of a file with these lines.
 inline std::string joined(const texts& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";

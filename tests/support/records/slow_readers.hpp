@@ -1,7 +1,7 @@
 #pragma once
 
-// What readers are compared with: each format read by its definition, one byte after the other, of
-// bytes that are there as a whole.
+// Reference readers for comparison. Each one reads its format by the definition, from bytes that
+// are complete in memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,8 @@
 
 namespace leat_test {
 
-/// What comes out of a file: its records, with their places, and the error it ends with, if any.
+/// The result of reading a file: the records with their positions, and the error at the end, if
+/// any.
 struct read_outcome {
   std::vector<std::string> records;
   std::vector<std::uint64_t> offsets;
@@ -40,7 +41,8 @@ struct read_outcome {
   }
 };
 
-/// In what a reader's outcome differs from a slow one's; empty when it does not.
+/// Returns the difference between the result of a reader and of a reference reader, or an empty
+/// string.
 inline std::string difference(const read_outcome& found, const read_outcome& expected) {
   if (!found.same_records(expected)) return "other records; " + found.error;
   if (found.error.empty() != expected.error.empty()) return "error: '" + found.error + "'";
@@ -49,7 +51,7 @@ inline std::string difference(const read_outcome& found, const read_outcome& exp
   return found.error + ", not " + expected.error;
 }
 
-/// Reads a file with a reader, to its end or an error.
+/// Reads a file with a reader until its end or an error.
 template <class Reader>
 leat::task<read_outcome> read_outcome_of(std::string path, typename Reader::options_type options) {
   read_outcome o;
@@ -73,26 +75,26 @@ leat::task<read_outcome> read_outcome_of(std::string path, typename Reader::opti
   co_return o;
 }
 
-// Of the slow readers `whole` is false where the bytes are those before damage in a compression:
-// then what they end with is no record, and an error.
+// `whole` is false if the bytes are the part of a compressed file that precedes damage. The
+// reference readers then report an error instead of an incomplete last record.
 
 inline std::string error_at(const std::string& record, std::uint64_t offset) {
   return record + " at offset " + std::to_string(offset) + ":";
 }
 
-/// Whether the checksum of the first bytes, masked, stands behind them.
+/// Whether the masked checksum of the first `count` bytes follows them.
 inline bool checksum_follows(std::string_view bytes, std::size_t count) {
   return leat::mask_crc32c(leat::crc32c(leat::as_bytes(bytes.substr(0, count)))) ==
          leat::load_little_endian<std::uint32_t>(leat::as_bytes(bytes.substr(count)).data());
 }
 
-/// The length in the header in front, if one stands there and its checksum is right.
+/// Returns the length from the header at the front, or nothing if the header is short or damaged.
 inline std::optional<std::uint64_t> tfrecord_length_in_front(std::string_view bytes) {
   if (bytes.size() < leat::tfrecord_header_size || !checksum_follows(bytes, 8)) return std::nullopt;
   return leat::load_little_endian<std::uint64_t>(leat::as_bytes(bytes).data());
 }
 
-/// The payload of the whole and right record that stands in front, if one does.
+/// Returns the payload of the record at the front, or nothing if the record is short or damaged.
 inline std::optional<std::string_view> tfrecord_in_front(std::string_view bytes) {
   const auto size = tfrecord_length_in_front(bytes);
   if (!size || bytes.size() < leat::tfrecord_overhead) return std::nullopt;
@@ -115,7 +117,7 @@ inline read_outcome slow_tfrecords(std::string_view bytes, bool whole = true) {
   return o;
 }
 
-/// What resync leaves out, by the definition at leat::corruption_policy.
+/// Damage that resync skips, as leat::corruption_policy defines it.
 struct left_out {
   std::uint64_t offset = 0;
   std::uint64_t index = 0;
@@ -123,7 +125,8 @@ struct left_out {
   friend bool operator==(const left_out&, const left_out&) = default;
 };
 
-/// What resync makes of a file: its records in order, without damage at the end of a compression.
+/// Returns the records that resync reads from a file, in order. It does not model damage at the end
+/// of compressed data.
 inline read_outcome slow_resync(std::string_view bytes, std::uint64_t max_record_size,
                                 std::vector<left_out>& reports) {
   const auto record_at = [&](std::size_t at) {

@@ -7,7 +7,7 @@
 
 namespace leat_test {
 
-/// Words of a small vocabulary: about what prose is to a compressor.
+/// Returns words of a small vocabulary, which compress about as well as prose.
 inline std::string prose(std::size_t size, std::uint64_t seed = 1) {
   leat::random_engine random(seed);
   std::string vocabulary[200];
@@ -24,7 +24,7 @@ inline std::string prose(std::size_t size, std::uint64_t seed = 1) {
   return text;
 }
 
-/// Bytes that cannot be compressed.
+/// Returns bytes that cannot be compressed.
 inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   leat::random_engine random(seed);
   std::string bytes(size, '\0');

@@ -1,6 +1,6 @@
 #pragma once
 
-// zlib, as the implementation that others are compared with.
+// zlib as the reference for comparison.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace leat_test {
 
-/// Window bits for zlib's functions: the sum says which header there is.
+/// Window bits for zlib's functions. The number that is added selects the header.
 inline constexpr int zlib_window = 15;
 inline constexpr int gzip_window = 15 + 16;
 inline constexpr int raw_window = -15;
 
-/// How zlib is to compress.
+/// The compression parameters of zlib.
 struct zlib_options {
   int window_bits = gzip_window;
   int level = 6;
@@ -26,7 +26,7 @@ struct zlib_options {
   gz_header* header = nullptr;
 };
 
-/// Compresses texts with zlib, piece by piece.
+/// Compresses texts with zlib in pieces.
 class zlib_deflater {
  public:
   explicit zlib_deflater(const zlib_options& o = {}) {
@@ -42,7 +42,7 @@ class zlib_deflater {
 
   z_stream& stream() noexcept { return stream_; }
 
-  /// What comes out for `text` with this flush.
+  /// Returns the output for `text` with this flush.
   std::string add(std::string_view text, int flush) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     stream_.avail_in = static_cast<uInt>(text.size());
@@ -65,14 +65,14 @@ inline std::string zlib_deflated(std::string_view text, const zlib_options& o = 
   return zlib_deflater(o).add(text, Z_FINISH);
 }
 
-/// What zlib makes of a stream: of one gzip member, or of one zlib stream.
+/// The result of inflating one gzip member or zlib stream with zlib.
 struct zlib_inflated {
   int status = Z_OK;  ///< Z_STREAM_END, Z_BUF_ERROR for a stream that is cut off, Z_DATA_ERROR, ...
   std::string text;
   std::size_t consumed = 0;
 };
 
-/// Of a stream of more than `most` bytes these, with the status Z_OK.
+/// Inflates at most `most` bytes. If the output is longer, the status is Z_OK.
 inline zlib_inflated zlib_inflate(std::string_view bytes, int window_bits,
                                   std::size_t most = SIZE_MAX) {
   z_stream stream{};
