@@ -18,9 +18,9 @@ import sys
 
 from report import asserted, lines_of, llvm, percent
 
-# Target -> source -> functions that are left out, by name: what a program calls with values and
-# options of its own, such as what writes and constructors that check, and what is for processors
-# without AVX2. The targets that are not here put together what these are about.
+# Target -> source -> names of the excluded functions. A program calls these with its own values and
+# options, such as writers and constructors with checks, or they serve processors without AVX2.
+# Targets that are missing here combine the code of other targets.
 TARGETS = {
     'checkpoint': {
         'codec/checkpoint/checkpoint_state.cpp': [],

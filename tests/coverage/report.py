@@ -92,7 +92,7 @@ def main():
     root = options.root.resolve()
 
     profile = options.build / 'all.profdata'
-    # A process that a test kills may leave half a profile behind: those that are whole count.
+    # A process that a test kills may leave an incomplete profile. Only complete profiles count.
     raw = sorted((options.build / 'profiles').glob('*.profraw'))
     llvm('profdata', 'merge', '-sparse', '-failure-mode=all', *raw, '-o', profile)
     first, *others = options.programs

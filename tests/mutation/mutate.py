@@ -36,7 +36,7 @@ import trials
 
 SOURCES = [
     'include/leat/queue', 'lib/queue', 'include/leat/coordination', 'lib/coordination',
-    # What its waits are made of: select, limits, stops and the lock with an owner.
+    # The parts of its waits: select, limits, stops and the lock with an owner.
     'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
     'include/leat/base/detail/reserve_doubling.hpp',
     'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
@@ -73,8 +73,8 @@ inline const int chosen = [] {
 
 #define LEAT_MUTANT(number) (::leat_mutation::chosen == (number))
 '''
-# The library throws in quantity and frees in quantity: room to remember it all costs more than it
-# brings.
+# The library throws and frees very often, so large histories of the sanitizers cost more than they
+# find.
 SANITIZERS = {'ASAN_OPTIONS': 'detect_stack_use_after_return=0:quarantine_size_mb=16',
               'UBSAN_OPTIONS': 'halt_on_error=1', 'MALLOC_PERTURB_': '165'}
 
@@ -247,7 +247,7 @@ def main():
 
     os.nice(19)
     begin = time.monotonic()
-    # What is equivalent is a matter of judging, not of running.
+    # A change of equivalent.txt affects the verdict, but not the results of runs.
     tree = trials.digest(root, COPIED, {'equivalent.txt'})
     compiled = build_all(root, build, found, mutants)
     record = trials.Record(build / 'results', tree, options.anew)

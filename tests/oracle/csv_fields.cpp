@@ -1,6 +1,7 @@
-// Decodes records of comma-separated values for csv.py: standard input has one after the other its
-// delimiter, how many fields it has (32 bits), its size (32 bits) and its bytes; standard output
-// how many fields were found, and of each its size and bytes; UINT32_MAX where it was refused.
+// Decodes records of comma-separated values for csv_fields.py. Each record on standard input has
+// its delimiter, the number of its fields (32 bits), its size (32 bits) and its bytes. Standard
+// output has the number of decoded fields, and the size and the bytes of each, or UINT32_MAX for a
+// refused record.
 
 #include <cstdint>
 #include <iostream>

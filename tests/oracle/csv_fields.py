@@ -54,7 +54,7 @@ def cases(rng):
         yield delimiter, written(row, delimiter, quoting), row
     for _ in range(count):
         yield rng.choice(',;'), field(rng) + rng.choice(['', ',', ';']) + field(rng), None
-        # A byte order mark is no mark to either: it is three bytes of the first field.
+        # Neither parser interprets a byte order mark: it is three bytes of the first field.
         mark = rng.choice(['', '', '', '\ufeff'])
         yield ',', mark + ','.join(piece(rng) for _ in range(rng.randint(1, 3))), None
 
@@ -92,8 +92,8 @@ def main():
         if row is not None:
             assert fields == row, (delimiter, text, row, fields)
         elif fields is not None and expected is not None:
-            # A line end before a field is skipped here, and Python ends the record there: then it
-            # reads more than one.
+            # The decoder skips a line end before a field. Python ends the record there, and thus
+            # reads more than one record.
             assert fields == expected, (delimiter, text, expected, fields)
             accepted['all'] += 1
             accepted.update({c for c in text if c in '\r\n\0\ufeff'})

@@ -1,5 +1,5 @@
-// leat::event_record compared with protobuf's own reader and writer: the same bytes, the same
-// meaning, and the same errors.
+// Compares leat::event_record with protobuf's own reader and writer: equal bytes, equal values and
+// equal errors.
 
 #include "leat/codec/event/event.hpp"
 
@@ -39,7 +39,7 @@ void fill(oracle::HistogramProto& m, const histogram_data& h) {
   for (const double count : h.bucket) m.add_bucket(count);
 }
 
-// Only messages of which protobuf's own bytes are given: image, sound, metadata.
+// Parses serialized messages only for images, sound, tensors and metadata.
 void fill(oracle::Summary::Value& m, const leat::summary_value& v) {
   m.set_tag(v.tag);
   if (const auto* const f = std::get_if<float>(&v.value)) m.set_simple_value(*f);
@@ -203,7 +203,7 @@ std::optional<event_record> read(const std::string& bytes) {
   }
 }
 
-// Without what leat does not keep.
+// Removes the fields that leat does not keep.
 oracle::Event comparable(oracle::Event m) {
   m.DiscardUnknownFields();
   if (m.has_summary()) {

@@ -1,5 +1,5 @@
-// example_parser, sequence_example_parser and the builders beside protobuf's own reader and writer:
-// whatever protobuf reads, they read the same.
+// Compares example_parser, sequence_example_parser and the builders with protobuf's own reader and
+// writer. They accept everything that protobuf accepts, with equal results.
 
 #include <algorithm>
 #include <cstdint>
@@ -93,7 +93,7 @@ class generator {
     return e;
   }
 
-  // A few bytes changed, left out, doubled or cut off.
+  // Changes, removes, doubles or cuts off a few bytes.
   std::string damaged(std::string bytes) {
     for (auto n = 1 + below(3); n > 0 && !bytes.empty(); --n) {
       const std::size_t at = below(bytes.size());
@@ -116,7 +116,7 @@ dtype type_of(const Feature& f) {
   return f.has_float_list() ? dtype::float32 : dtype::int64;
 }
 
-// The values of a feature as protobuf has them.
+// Returns the values of a feature that protobuf has parsed.
 tensor values_of(const Feature& f) {
   const auto shape = [](int n) { return leat::shape{n}; };
   if (f.has_bytes_list()) {
@@ -134,7 +134,7 @@ tensor values_of(const Feature& f) {
   return tensor::of<std::int64_t>(shape(v.size()), all);
 }
 
-// Each key as a list of any length, and as a row.
+// Requests each key as a list of any length and as a row.
 template <class Map>
 feature_map wanted(const Map& features) {
   feature_map all;
@@ -175,7 +175,7 @@ void check_same(const google::protobuf::Map<std::string, Feature>& expected,
   }
 }
 
-// The values of a list of features, step by step.
+// Compares the values of a list of features, step by step.
 void check_same(const std::string& key, const FeatureList& expected, const sparse_tensor& found) {
   std::vector<std::int64_t> indices;
   std::vector<tensor> steps;
@@ -204,7 +204,7 @@ void check_same(const std::string& key, const FeatureList& expected, const spars
   if (!got.empty()) FAIL("more values of '" << key << "'");
 }
 
-// Protobuf takes a feature of a kind that it does not know for one without a kind.
+// Protobuf treats a feature of an unknown kind as a feature without a kind.
 bool is_unknown_kind(const leat::decode_error& e) {
   return std::string_view(e.what()).find("feature of an unknown kind") != std::string_view::npos;
 }
@@ -265,7 +265,7 @@ TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
   }
 }
 
-// The keys are those of example_agreement.hpp, the kinds now and then others.
+// The keys are those of example_agreement.hpp. The kinds sometimes differ.
 Example example_of_fields(generator& random) {
   Example e;
   auto& features = *e.mutable_features()->mutable_feature();

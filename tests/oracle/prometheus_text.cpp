@@ -1,4 +1,4 @@
-// Writes what prometheus_text() says of some stages and queues, for prometheus_text.py.
+// Writes the prometheus_text() of some stages and queues, for prometheus_text.py.
 
 #include <chrono>
 #include <iostream>

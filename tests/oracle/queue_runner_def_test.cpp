@@ -1,5 +1,5 @@
-// leat::queue_runner_def beside protobuf's own reader and writer: the same bytes, the same meaning,
-// and the same refusals.
+// Compares leat::queue_runner_def with protobuf's own reader and writer: equal bytes, equal values
+// and equal refusals.
 
 #include "leat/coordination/queue_runner_def.hpp"
 
@@ -91,7 +91,7 @@ class generator {
     return def;
   }
 
-  // Anything of which a message is made, mostly well-formed, and of other fields too.
+  // Returns a random field, mostly well-formed, and sometimes of another number.
   std::string field(int depth = 0) {
     std::string bytes;
     const std::uint64_t number = below(8) == 0 ? below(std::uint64_t{1} << 29) : below(7);

@@ -1,7 +1,7 @@
-// The records of a file, and a file of records, for another program to compare.
+// Reads or writes a file of records, for a comparison with another program.
 //
-//     record_files read FORMAT FILE     a line for each record, in hexadecimal
-//     record_files write FORMAT FILE    of such lines on standard input
+//     record_files read FORMAT FILE     prints a line for each record, in hexadecimal
+//     record_files write FORMAT FILE    reads such lines from standard input
 
 #include <cstdio>
 #include <exception>

@@ -1,9 +1,9 @@
-// A supervised program, for others to read what it has written.
+// A supervised program that writes files for other readers.
 //
 //     supervised_events LOGDIR LINES
 //
-// A step for each line of the file LINES, at most four in a run; a queue, and the stages of a
-// pipeline, are told of.
+// It makes a step for each line of the file LINES, and at most four steps in a run. It reports a
+// queue and the stages of a pipeline.
 
 #include <chrono>
 #include <cstdint>

@@ -76,7 +76,7 @@ def check(path, logdir, first, last, begun):
             assert log == {'status': 'CHECKPOINT', 'checkpoint_path': f'"{logdir}/model.ckpt"',
                            'msg': f'"{logdir}/model.ckpt-{step}"'}, log
             saved.append(step)
-    # The one at the beginning may be cut by the stop, the one at the end is not.
+    # A stop may prevent the first checkpoint, but not the last one.
     assert saved and set(saved) <= {first, last} and saved == sorted(saved), saved
     assert saved[-1] == last, saved
 

@@ -1,4 +1,4 @@
-// Tensors and a batch as other languages find them, for tensor_exports.py: a library in C.
+// Exports tensors and a batch to other languages, for tensor_exports.py, as a library in C.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,8 @@ using leat::dtype;
 using leat::tensor;
 using leat::tensor_tuple;
 
-// The numbers 0 to 5; of booleans, whether they are odd; of complex ones with -1 as imaginary part.
+// The numbers 0 to 5. A boolean states whether its number is odd, and a complex number has the
+// imaginary part -1.
 template <class T>
 tensor six() {
   std::vector<T> values(6);
@@ -59,7 +60,7 @@ std::vector<tensor>& tensors() {
   return all;
 }
 
-// Elements 0 to 9: a flag, a grid of 2 x 3, an id, a text, sparse weights.
+// Elements 0 to 9: a flag, a grid of 2 x 3, an id, a text and sparse weights.
 leat::column_batch make_batch() {
   const leat::batch_spec spec(
       {{.type = dtype::boolean, .shape = {}, .name = "flag"},
@@ -104,11 +105,11 @@ void* leat_tensor_dlpack(int index) {
 void* leat_tensor_dlpack_versioned(int index) {
   return leat::to_dlpack_versioned(tensors()[static_cast<std::size_t>(index)]);
 }
-// Whether somebody else has the values of a tensor.
+// Returns 1 if another owner shares the values of a tensor.
 int leat_tensor_is_shared(int index) {
   return tensors()[static_cast<std::size_t>(index)].is_shared() ? 1 : 0;
 }
-// Takes a tensor over and says whether it is the one of that index.
+// Imports a tensor and returns 1 if it equals the tensor at that index.
 int leat_tensor_is(void* managed, int index) {
   return leat::from_dlpack(static_cast<leat::dl_managed_tensor*>(managed)) ==
                  tensors()[static_cast<std::size_t>(index)]

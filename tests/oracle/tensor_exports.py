@@ -38,7 +38,8 @@ def unpack(format, address, count):
             for v in struct.iter_unpack('=' + format, ctypes.string_at(address, size * count))]
 
 
-# Of each exported tensor: DLPack's code and bits, how Python reads a value, what 0 to 5 are in it.
+# For each exported tensor: DLPack's code and bits, the format with which Python reads a value, and
+# the values for 0 to 5.
 NUMBERS = list(range(6))
 TENSORS = [
     (6, 8, '?', [False, True] * 3), (1, 8, 'B', NUMBERS), (0, 8, 'b', NUMBERS), (1, 16, 'H', NUMBERS),
@@ -203,7 +204,8 @@ def check_arrow(lib):
     assert metadata(schema.children[4].contents.metadata) == {'leat.dense_shape': '[10,100]'}
     assert lib.leat_batch_is_shared() > 0
 
-    # A column that is moved out outlives the batch: its structure is copied, its place released.
+    # A moved column outlives its batch: the consumer copies its structure and marks the original as
+    # released.
     place = array.children[2].contents
     ids = ArrowArray.from_buffer_copy(place)
     ctypes.memset(ctypes.addressof(place) + ArrowArray.release.offset, 0, ctypes.sizeof(c_void_p))

@@ -30,7 +30,7 @@ using leat::sim::world;
 using leat::sim::world_options;
 using texts = std::vector<std::string>;
 
-// How a run ended. Asio and codes may stand for a lack of memory, too.
+// The result of a run. An exception of Asio or an error code may replace std::bad_alloc.
 enum class end { well, out_of_memory };
 
 template <class Run>
@@ -88,7 +88,7 @@ task<> hand_over(world& w, queue& q, leat::sim::delivery_log& book) {
   });
 }
 
-// What a run was: what was decided in it and what was allocated.
+// The decisions and the allocations of a run.
 struct trace {
   std::vector<std::uint32_t> decisions;
   std::uint64_t allocations = 0;
@@ -201,7 +201,7 @@ void write_input(world& w) {
   w.files().write_file("/in/b", "four\nfive\n");
 }
 
-// Tries again what has found no memory.
+// Repeats a step until it has enough memory.
 template <class Step>
 void persist(Step step) {
   for (bool done = false; !done;) {
@@ -209,7 +209,7 @@ void persist(Step step) {
   }
 }
 
-// Reads on from where `state` is, to the end or until there is no memory.
+// Resumes from `state` and reads to the end, or until an allocation fails.
 task<> read_on(std::size_t readers, std::string& state, std::vector<texts>& seen) {
   std::unique_ptr<words_pipeline> p;
   std::exception_ptr error;
@@ -238,7 +238,7 @@ task<> read_on(std::size_t readers, std::string& state, std::vector<texts>& seen
   if (error) std::rethrow_exception(error);
 }
 
-// All batches, over as many pipelines as it takes.
+// All batches, read by as many pipelines as necessary.
 struct reading {
   std::vector<texts> seen;
   std::uint64_t failures = 0;

@@ -33,7 +33,7 @@ task<void> note(std::vector<int>& out, int value) {
   co_return;
 }
 
-/// What run() says of a task that cannot go on; empty when it could.
+/// Returns the message of run() for a task that is deadlocked, or an empty string if it ends.
 std::string deadlock_of(task<void> t) {
   try {
     leat::sim::run(std::move(t));

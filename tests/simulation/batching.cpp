@@ -1,6 +1,6 @@
-// Sources of elements, in one task or several, on other threads, that filter and expand, fail or
-// are stopped; batches of columns taken by several consumers. Every element that was let in comes
-// out whole and once, or is counted as dropped; what befell a source comes to the consumers.
+// Sources of elements filter and expand, fail or are stopped, in one task or several, on other
+// threads. Several consumers pop batches of columns. Every accepted element arrives complete and
+// once, or is counted as dropped. The error of a source reaches the consumers.
 
 #include <algorithm>
 #include <chrono>
@@ -27,7 +27,7 @@ using leat::tensor;
 using leat::tensor_tuple;
 using leat::sim::world;
 
-// A number, its text, and as many sparse values as its last digit mod 3 says.
+// A number, its text, and weights_of(number) sparse values.
 leat::batch_spec spec() {
   return leat::batch_spec(
       {{.type = dtype::int64, .shape = {}},
@@ -49,14 +49,14 @@ tensor_tuple element_of(std::int64_t id) {
                       tensor::of<std::int64_t>({1}, {count}));
 }
 
-// What all sources of a run have in common.
+// The state that all sources of a run share.
 struct account {
   world& w;
   std::set<std::int64_t> given;  // and wanted
   bool failed = false;
 };
 
-// Numbers from `next` to before `end`, after a while each, in batches when it expands.
+// Returns the numbers from `next` to before `end`, each after a delay, in batches if it expands.
 struct numbers {
   account& all;
   std::int64_t next;
@@ -95,7 +95,7 @@ struct numbers {
   }
 };
 
-// What a consumer has got, batch by batch.
+// The batches that a consumer has popped.
 struct consumer {
   std::vector<std::int64_t> ids;
   std::vector<std::size_t> sizes;
@@ -148,7 +148,7 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
   w.add_invariants(b.queue());
   leat::coordinator coord({.name = "batching"});
   leat::task_group group("batching");
-  // Sources note what they give in one account: all on one thread.
+  // Sources record their elements in one account, so all of them run on one thread.
   const bool with_coordinator = stopped || w.random().uniform_below(2) == 0;
   leat::scheduler& sched = w.thread(w.threads() - 1);
   if (with_coordinator) {

@@ -1,6 +1,6 @@
-// Queues of all kinds that share one budget, on several threads; producers and consumers that are
-// stopped, that choose and that give up; queues that close, fail and go. The budget is never
-// exceeded, nothing is lost, and nobody waits for ever.
+// Queues of all kinds share one budget, on several threads. Producers and consumers are stopped,
+// select among queues and time out. Queues close, fail and are destroyed. The budget is never
+// exceeded, nothing is lost, and no task waits indefinitely.
 
 #include <array>
 #include <functional>
@@ -38,7 +38,7 @@ struct by_id {
   bool operator()(const parcel& a, const parcel& b) const { return a.id < b.id; }
 };
 
-// One queue of some kind, and what one can do with it.
+// A queue of some kind, and its operations.
 struct outlet {
   std::function<task<bool>(parcel)> push;
   std::function<task<bool>(parcel)> push_in_time;  // gives up after a moment
@@ -189,7 +189,7 @@ task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
   }
 }
 
-// True: there may be more.
+// Returns true if there may be more items.
 task<bool> take(world& w, outlet& from, books& b, std::uint64_t self) {
   const std::uint64_t kind = w.random().uniform_below(4);
   if (kind == 3) {
@@ -220,7 +220,7 @@ task<> consume(world& w, outlet& from, books& b, std::uint64_t self) {
   }
 }
 
-// Queues of one budget between producers and consumers, and how they come to an end.
+// Queues of one budget between producers and consumers, and the end of these queues.
 class exercise {
  public:
   explicit exercise(world& w) : w_(w), outlets_(2 + w.random().uniform_below(3)) {

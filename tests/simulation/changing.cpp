@@ -1,6 +1,6 @@
-// Files that others cut and replace while they are read, epoch after epoch: each reader gets a
-// beginning of what was written, whole lines and records, and then the end or an error that names
-// the file.
+// Files that other tasks truncate and replace while they are read, in several epochs. Each reader
+// returns whole lines and records from the beginning of the file, and then the end or an error that
+// names the file.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ using leat::task;
 using leat::sim::world;
 using leat_test::texts;
 
-// Reads what is left of a file; gives false where it is damaged.
+// Reads the rest of a file. Returns false if the file is damaged.
 task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
   const leat::read_options options{
       .chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(300)),
@@ -54,7 +54,8 @@ task<> epochs(world& w, std::string path, bool as_records) {
   for (int epoch = 0; epoch < 4; ++epoch) {
     texts seen;
     const bool whole = co_await read_one(w, path, as_records, seen);
-    // A cut between two epochs leaves a last line that is a part of one, and looks like any other.
+    // After a cut between two epochs, the last line may be a part of a line, which readers cannot
+    // detect.
     if (whole && !as_records && !seen.empty() && seen.size() <= expected.size()) {
       const std::string& last = expected[seen.size() - 1];
       require(last.starts_with(seen.back()), path + ": last line is not in the file");

@@ -1,5 +1,5 @@
-// A coordinator over tasks that end, fail, stop it or wait; the first error is the one that join()
-// throws, and nothing lives after it.
+// A coordinator of tasks that end, fail, stop it or wait. join() throws the first error, and no
+// task outlives it.
 
 #include <algorithm>
 #include <set>
@@ -28,8 +28,8 @@ constexpr int clean_stop = -1;
 
 struct events {
   int ended = 0;
-  // Who set out to stop the coordinator before anybody had: numbers of failing tasks, clean_stop.
-  // Those of several threads may overtake each other on the way; one of them is the first.
+  // The tasks that tried to stop the coordinator before it was stopped: numbers of failing tasks,
+  // or clean_stop. Tasks of several threads may overtake each other, so the cause is one of these.
   std::vector<int> first;
 
   void sets_out(const leat::coordinator& coord, int who) {
@@ -94,7 +94,7 @@ task<> coordination(world& w) {
     coord.spawn_on(w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads()))),
                    member(w, coord, q, seen, i), "member " + std::to_string(i));
   }
-  // Somebody who ends it all, lest members and producers wait for each other.
+  // Stops the coordinator, because members and producers could wait for each other indefinitely.
   coord.spawn([](leat::coordinator& c, events& s) -> task<> {
     co_await leat::sleep_for(100us);
     s.sets_out(c, clean_stop);

@@ -1,5 +1,5 @@
-// The machine stops somewhere while a file is written anew; after the restart it is the old one or
-// the new one, whole.
+// The machine crashes while a file is replaced. After the restart the file is the complete old or
+// the complete new one.
 
 #include "leat/base/error.hpp"
 #include "simulation/scenarios.hpp"
@@ -12,7 +12,7 @@ using leat::task;
 using leat::sim::world;
 using leat_test::texts;
 
-// Records that tell which version of the file they are of.
+// Returns records that contain the version of their file.
 texts version(const std::string& which, int count) {
   texts all;
   for (int i = 0; i < count; ++i) all.push_back(which + std::to_string(i));

@@ -1,5 +1,5 @@
-// The whole way: files, a producer of names, readers, a shuffle queue, batches. Every line of every
-// epoch comes out once; a stop in the middle ends all of it.
+// A complete pipeline: files, a producer of names, readers, a shuffle queue and batches. Every line
+// of every epoch arrives once, and a stop in the middle ends all stages.
 
 #include <algorithm>
 #include <map>

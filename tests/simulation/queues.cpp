@@ -1,5 +1,5 @@
-// Producers and consumers of all kinds on one queue, on several threads, some of them stopped:
-// what went in comes out once, or stays in, or was refused.
+// Producers and consumers of all kinds on one queue, on several threads. Some of them are stopped.
+// Every item arrives once, remains in the queue, or was refused.
 
 #include <algorithm>
 #include <numeric>
@@ -99,7 +99,7 @@ task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
   }
 }
 
-// One queue between some producers and consumers, and how it comes to an end.
+// A queue between some producers and consumers, and the end of this queue.
 template <class Queue>
 class queue_exercise {
  public:
@@ -157,7 +157,7 @@ class queue_exercise {
       case 1: q_.close_and_cancel(); break;
       case 2: q_.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
       default:
-        // The producers end by themselves while somebody consumes.
+        // The producers end without a stop while consumers run.
         while (producers.live_tasks() > 0 && consumers.live_tasks() + patient.live_tasks() > 0) {
           co_await leat::sleep_for(1us);
           if (w_.random().uniform_below(50) == 0) break;

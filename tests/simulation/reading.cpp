@@ -1,5 +1,5 @@
-// Readers of several files at a time on a device that is slow, interrupts and cuts short: the
-// records are what was written; a stop loses none that was delivered.
+// Readers of several files concurrently, on a slow device that interrupts and shortens reads. The
+// records equal those that were written, and a stop loses no delivered record.
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ leat::read_options random_options(world& w) {
           .depth = static_cast<std::size_t>(1 + w.random().uniform_below(5))};
 }
 
-// One file, from its content to what a reader has seen of it.
+// Writes one file and reads it, and compares the results.
 task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts& expected,
                 texts& seen) {
   expected = random_lines(w);

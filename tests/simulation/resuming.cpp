@@ -1,5 +1,5 @@
-// A declared pipeline that is stopped at any time, any number of times, and resumes elsewhere from
-// its state: the stream equals that of a pipeline that was never stopped.
+// A declared pipeline is stopped at any time, any number of times, and resumes from its state with
+// other settings. The stream equals that of a pipeline that was never stopped.
 
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@ using leat::task;
 using leat::sim::world;
 using texts = std::vector<std::string>;
 
-// How a pipeline is declared, apart from what does not matter.
+// The settings of a declared pipeline that determine its stream.
 struct declaration {
   explicit declaration(leat::random_engine& random)
       : epochs(1 + random.uniform_below(2)),
@@ -36,7 +36,7 @@ struct declaration {
   std::size_t batch;
 };
 
-// With workers, readers, chunks and prefetches that are others each time.
+// Declares a pipeline with random numbers of workers, readers, chunks and prefetches.
 auto declared(const declaration& d, world& w) {
   leat::random_engine random(w.random()());
   std::vector<leat::scheduler*> threads;
@@ -72,7 +72,7 @@ auto declared(const declaration& d, world& w) {
            {.workers = workers()});
 }
 
-// Reads on from a state until it is stopped, and leaves behind where that was.
+// Resumes from a state and reads until it is stopped. Saves the new state.
 template <class Pipeline>
 task<> read_on(std::unique_ptr<Pipeline> p, std::string& state, std::size_t& saved, texts& seen,
                bool& ended) {

@@ -1,6 +1,6 @@
-// A queue_runner, owned by a coordinator or a group, whose producers end, fail or are stopped,
-// beside a looper: the queue is closed in each case, nothing that went in is lost, and who reads it
-// learns of a failure.
+// A coordinator or a group owns a queue_runner whose producers end, fail or are stopped, next to a
+// looper. The queue is closed in each case, no pushed item is lost, and its reader receives the
+// error.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Programs that run under many seeds. Each throws when something does not hold.
+// Programs that run with many seeds. Each throws if a check fails.
 
 #include <stdexcept>
 #include <string>
@@ -16,7 +16,7 @@ struct scenario {
   leat::task<> (*body)(leat::sim::world&);
 };
 
-/// All of them, in the order of the layers.
+/// All scenarios, in the order of the layers.
 [[nodiscard]] const std::vector<scenario>& scenarios();
 
 leat::task<> queues(leat::sim::world& w);
@@ -32,7 +32,7 @@ leat::task<> resuming(leat::sim::world& w);
 leat::task<> supervising(leat::sim::world& w);
 leat::task<> crashes(leat::sim::world& w);
 
-/// A test of simulated programs: throws a sentence unless `holds`.
+/// A check in simulated programs: throws std::logic_error with the sentence unless `holds`.
 inline void require(bool holds, const std::string& sentence) {
   if (!holds) throw std::logic_error(sentence);
 }

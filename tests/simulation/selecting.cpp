@@ -1,5 +1,5 @@
-// Producers and consumers that choose among queues, with time limits, on several threads: what one
-// of them gives up is lost to nobody.
+// Producers and consumers select among queues, with time limits, on several threads. A cancelled
+// operation loses no item.
 
 #include <array>
 #include <memory>
@@ -96,7 +96,7 @@ task<> selecting(world& w) {
     one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().uniform_below(3)), "q");
     w.add_invariants(*one);
   }
-  // Not by producer in order: its items go through two queues.
+  // The items of a producer need not stay in order, because they use two queues.
   leat::sim::delivery_log book("items", false);
   leat::task_group producers("producers");
   leat::task_group consumers("consumers");

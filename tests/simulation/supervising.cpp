@@ -1,5 +1,5 @@
-// A supervised job, its pipeline and its checkpoints, on a machine and a device that fail: what it
-// has learnt in the end is each element once, as if nothing had happened.
+// A supervised job, its pipeline and its checkpoints, on a machine and a device that fail. In the
+// end it has learnt each element once, as without faults.
 
 #include "simulation/scenarios.hpp"
 #include "train/interrupted_job.hpp"

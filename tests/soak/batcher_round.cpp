@@ -1,4 +1,4 @@
-// Readers, a producer of names and a batcher, put together by hand under a coordinator.
+// Readers, a producer of names and a batcher, created separately under a coordinator.
 
 #include <memory>
 #include <optional>

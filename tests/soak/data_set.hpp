@@ -11,7 +11,7 @@
 
 namespace soak {
 
-/// A file of records `first`, `first + 1`, ...; the text of each follows from its number.
+/// A file of records `first`, `first + 1`, ... The number of a record determines its text.
 struct input_file {
   enum class kind { lines, records };
 
@@ -24,17 +24,17 @@ struct input_file {
 
 [[nodiscard]] std::string text_of(std::uint64_t number);
 
-/// The longest line that the readers of a soak accept, in bytes; a longer one is the damage.
+/// The longest line that the readers of a soak accept, in bytes. A longer line is the damage.
 inline constexpr std::size_t max_line_size = 4096;
 
-/// Writes random files into a directory: lines and TFRecords, some of them damaged.
+/// Writes random files of lines and TFRecords into a directory. Some of them are damaged.
 [[nodiscard]] std::vector<input_file> make_files(const std::string& directory,
                                                  leat::random_engine& random);
 
-/// Writes a file anew, without damage.
+/// Rewrites a file without damage.
 void mend(input_file& f, leat::random_engine& random);
 
-/// Counts each record where it goes into a queue and where it comes out.
+/// Counts each record when it enters and when it leaves a queue.
 /// Thread safety: put() and got() are thread-safe.
 class ledger {
  public:
@@ -43,7 +43,7 @@ class ledger {
         out_(new std::atomic<std::uint32_t>[records]()),
         size_(records) {}
 
-  /// Counts a record by its text. False: there is no such record.
+  /// Counts a record by its text. Returns false if there is no such record.
   [[nodiscard]] bool put(std::string_view text) { return count(in_.get(), text); }
   [[nodiscard]] bool got(std::string_view text) { return count(out_.get(), text); }
 

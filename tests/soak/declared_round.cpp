@@ -1,6 +1,6 @@
-// Declared pipelines over the lines and the TFRecords of a round, side by side. Each is stopped in
-// its midst, by a stop or by an injected error, and goes on from its state in another one with
-// other workers, chunks and budgets: every record comes once an epoch nevertheless.
+// Declared pipelines run concurrently over the lines and the TFRecords of a round. A stop or an
+// injected error ends each before its end. Each resumes from its state with other workers, chunks
+// and budgets. Every record still arrives once in each epoch.
 
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ using texts = std::vector<std::string>;
 
 constexpr int most_legs = 300;  // then an injected error each time has kept it from going on
 
-// What of a declaration has to stay as it is.
+// The settings of a declaration that must not change.
 struct declaration {
   declaration(leat::random_engine& random, std::uint64_t all_epochs)
       : epochs(all_epochs),
@@ -77,7 +77,7 @@ auto declared(world& w, const declaration& d, const std::vector<std::string>& pa
       .map("same", [](texts batch) { return batch; }, {.workers = workers()});
 }
 
-// How far a stream has come.
+// The position of a stream.
 struct progress {
   std::string state;
   texts seen;  // since the state

@@ -1,5 +1,5 @@
-// Runs random pipelines on real threads for as long as it is told, and accounts for every record,
-// byte of memory, descriptor and thread: soak [--seconds N] [--seed N]
+// Runs random pipelines on real threads for a given time, and accounts for every record, byte of
+// memory, descriptor and thread: soak [--seconds N] [--seed N]
 
 #include <algorithm>
 #include <chrono>
@@ -50,7 +50,7 @@ bool has_ring() {
   }
 }
 
-// Several rounds at the same time, each on a thread; a round that hangs ends the process.
+// Several concurrent rounds, each on its own thread. A round that hangs ends the process.
 class generation {
  public:
   void start(const soak::round_options& options) {
@@ -103,8 +103,8 @@ class generation {
   std::vector<std::jthread> threads_;
 };
 
-// The rise of a measure in MiB an hour. False when it is clearly above what is allowed, also if
-// `wander` bytes of it, up or down, mean nothing.
+// Prints the slope of a measure in MiB an hour. Returns false if it is clearly above the limit,
+// even after a tolerance of `wander` bytes in either direction.
 bool report_slope(const char* what, const soak::course& measure, double seconds, double wander) {
   const soak::course::line fit = measure.fit();
   const double hour = 3600;
@@ -115,7 +115,7 @@ bool report_slope(const char* what, const soak::course& measure, double seconds,
   return good;
 }
 
-// Throws when something does not hold; false when memory grows.
+// Throws if a check fails. Returns false if memory grows.
 bool soak_for(double seconds, std::uint64_t seed) {
   const temp_dir directory;
   const bool ring = has_ring();
@@ -173,7 +173,8 @@ bool soak_for(double seconds, std::uint64_t seed) {
   std::printf("descriptors          %zu between all rounds\n", descriptors);
   std::printf("throughput           %+.1f %% from the first quarter to the last\n",
               100 * rate.drift());
-  // What the heap keeps for threads to come changes by some MiB from round to round.
+  // The heap caches memory for later threads, and this amount changes by some MiB from round to
+  // round.
   const bool heap_is_good = report_slope("heap", heap, seconds, 0);
   const bool resident_is_good = report_slope("resident memory", resident, seconds, 4 << 20);
   return heap_is_good && resident_is_good;

@@ -5,7 +5,7 @@
 
 namespace soak {
 
-/// Bytes of memory that the process occupies, and those that its heap has given out.
+/// Bytes of memory that the process occupies, and bytes that its heap has allocated.
 struct memory_use {
   double resident = 0;
   double heap = 0;
@@ -14,26 +14,27 @@ struct memory_use {
 
 [[nodiscard]] std::size_t open_descriptors();
 
-/// True once there are no more than `count` threads: one that was joined may be seen a moment
-/// longer where processors are busy. Waits ten seconds at most.
+/// Returns true when there are at most `count` threads. A joined thread may be visible slightly
+/// longer on busy processors. Waits at most ten seconds.
 [[nodiscard]] bool threads_fall_to(std::size_t count);
 
-/// A measure over the time of a run: the means of a fixed number of stretches of it, so that the
-/// measuring takes no memory of its own, and neighbours, which depend on each other, count once.
+/// A measure over the time of a run, as the means of a fixed number of time intervals. The memory
+/// of a course is therefore constant, and dependent neighbouring values count once.
 class course {
  public:
   explicit course(double seconds) : length_(seconds / static_cast<double>(points_.size())) {}
 
   void add(double seconds, double value) noexcept;
 
-  /// A line by least squares: its slope, and the standard error of that.
+  /// A least-squares line: its slope, and the standard error of the slope.
   struct line {
     double per_second = 0;
     double error = 0;
   };
   [[nodiscard]] line fit() const;
 
-  /// By how much the mean of the last quarter is above that of the first; a share of the first.
+  /// Returns by how much the mean of the last quarter exceeds that of the first, as a share of the
+  /// first.
   [[nodiscard]] double drift() const;
 
  private:

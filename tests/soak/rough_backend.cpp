@@ -26,7 +26,7 @@ std::size_t injuries::count() const {
   return messages_.size();
 }
 
-// The request keeps the size that its submitter asked for, whatever the backend is asked for.
+// The original request keeps the size that its submitter requested. A stand-in may request less.
 struct rough_backend::stand_in : file_request {
   rough_backend* self = nullptr;
   file_request* original = nullptr;
@@ -48,7 +48,7 @@ std::size_t rough_backend::scaled_count(std::size_t size) noexcept {
   return 1 + static_cast<std::size_t>(random_.uniform_below(size - 1));
 }
 
-// 0: none.
+// Returns 0 for no fault.
 std::int64_t rough_backend::fault_for(const file_request& r) {
   const bool moves = r.what == op::read || r.what == op::write;
   if (!moves && r.what != op::sync) return 0;

@@ -13,7 +13,7 @@
 
 namespace soak {
 
-/// How often a request meets with what; shares of 1.
+/// The probability of each fault of a request.
 struct rough_rates {
   double short_transfer = 0.1;
   double interrupted = 0.03;
@@ -23,12 +23,13 @@ struct rough_rates {
   double io_error = 0;
 };
 
-/// What a round's backends have broken for good: the beginnings of the messages that must follow.
+/// The permanent failures that the backends of a round have caused, as the start of the expected
+/// message of each.
 /// Thread safety: thread-safe.
 class injuries {
  public:
   void add(std::string message);
-  /// True when `message` tells of one of them.
+  /// Returns true if `message` reports one of them.
   [[nodiscard]] bool explain(const std::string& message) const;
   [[nodiscard]] std::size_t count() const;
 
@@ -37,9 +38,9 @@ class injuries {
   std::set<std::string> messages_;
 };
 
-/// A real file backend with faults on top: short transfers, EINTR, EAGAIN, ECANCELED and EIO.
+/// A real file backend with additional faults: short transfers, EINTR, EAGAIN, ECANCELED and EIO.
 ///
-/// Lives until the scheduler is gone. Thread safety: thread-bound, as what it decorates.
+/// It outlives its scheduler. Thread safety: thread-bound, like the real backend.
 class rough_backend final : public leat::file_backend {
  public:
   rough_backend(leat::file_backend& real, const rough_rates& rates, std::uint64_t seed,

@@ -35,7 +35,7 @@ void check_records(world& w, std::uint64_t epochs) {
   }
 }
 
-// Writes records in spite of injected errors: an error loses nothing, one tries again.
+// Writes records despite injected errors. An error loses no record, and close() is repeated.
 task<> write_shard(world& w, std::string path, std::uint64_t first, std::uint64_t count) {
   auto writer = co_await leat::tfrecord_writer::open(
       path, {.buffer_size = static_cast<std::size_t>(1 + w.random.uniform_below(5000))});

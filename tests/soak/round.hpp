@@ -7,14 +7,14 @@
 
 namespace soak {
 
-/// One round: a runtime of its own, random files and a random pipeline over them.
+/// Options of a round, which has its own runtime, random files and a random pipeline over them.
 struct round_options {
   std::uint64_t seed = 0;
   leat::file_backend_choice backend = leat::file_backend_choice::threads;
   std::string directory;  ///< for its files; exists and is empty
 };
 
-/// What happened in rounds.
+/// Counts of events in rounds.
 struct counts {
   std::uint64_t records = 0;   ///< that came out, all of them accounted for
   std::uint64_t stopped = 0;   ///< rounds that were stopped
@@ -26,7 +26,7 @@ struct counts {
   counts& operator+=(const counts& other) noexcept;
 };
 
-/// Runs a round on this OS thread and threads of its own. Throws when something does not hold.
+/// Runs a round on this OS thread and on its own threads. Throws if a check fails.
 [[nodiscard]] counts run_round(const round_options& options);
 
 }  // namespace soak

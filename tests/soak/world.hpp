@@ -16,7 +16,7 @@
 
 namespace soak {
 
-/// A round and what its tasks share.
+/// A round and the state that its tasks share.
 class world {
  public:
   explicit world(const round_options& o)
@@ -34,7 +34,7 @@ class world {
     return rt.get_scheduler(static_cast<std::size_t>(random.uniform_below(rt.size())));
   }
 
-  /// Something does not hold. From any thread; the first sentence is told.
+  /// Reports a failed check, from any thread. Only the first sentence is kept.
   void violated(const std::string& sentence) {
     const std::lock_guard lock(mutex_);
     if (violation_.empty()) violation_ = sentence;
@@ -65,7 +65,7 @@ class world {
   std::string violation_;
 };
 
-/// A round over a world's files, put together by hand or declared.
+/// Runs a pipeline over the files of a world: created separately or declared.
 leat::task<> run_batchers(world& w, std::uint64_t epochs);
 leat::task<> run_declared(world& w, std::uint64_t epochs);
 

@@ -1,4 +1,4 @@
-// Reads past the page cache on a simulated device, which refuses what is not aligned.
+// Reads that bypass the page cache of a simulated device, which refuses unaligned reads.
 
 #include <string>
 
@@ -20,7 +20,7 @@ using leat_test::texts;
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-// Lines of very different lengths, so that some span several chunks.
+// Lines of very different lengths. Some of them span several chunks.
 texts random_lines(world& w) {
   texts all(static_cast<std::size_t>(w.random().uniform_below(40)));
   for (std::string& line : all) {
@@ -50,7 +50,7 @@ TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned", "[sim]")
 }
 
 TEST_CASE("read_ahead: reads through the page cache if direct reads are not supported", "[sim]") {
-  // Refused at once, and refused when it reads.
+  // Direct reads are refused when the file is opened, or by the first read.
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{1} << 20}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       world w(seed, {.files = {.faults = passing, .direct_unit = alignment}});

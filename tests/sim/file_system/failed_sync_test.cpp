@@ -1,4 +1,4 @@
-// A sync that fails, and what is on the device then, whatever is tried again.
+// The contents of the device after a failed sync, regardless of later attempts.
 
 #include "leat/sim/file_system/file_system.hpp"
 
@@ -26,9 +26,9 @@ using leat_test::framed;
 
 const std::string long_record(3000, 'r');
 
-// Old sectors and new ones behind a crash, where the first sync has failed.
+// Returns the file after a crash whose first sync has failed. It has old and new sectors.
 std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
-  // The first call opens, the second writes.
+  // The first call opens the file, and the second writes.
   world w(seed, {.files = {.plan = leat::sim::planned_fault{3, leat::sim::fault::io_error}}});
   bool failed = false;
   w.run([&](world&) -> task<> {
@@ -61,7 +61,7 @@ TEST_CASE("file_system: no later sync restores writes that a failed sync lost", 
   CHECK(found.size() == 16);  // each of four sectors, or not
 }
 
-// Closes until that goes well, or three times.
+// Closes until close() succeeds, at most three times.
 template <class Writer>
 task<bool> closed(Writer& writer) {
   for (int i = 0; i < 3; ++i) {
@@ -74,8 +74,8 @@ task<bool> closed(Writer& writer) {
   co_return false;
 }
 
-// What is there behind the end of the machine, for each call that fails with EIO, is complete where
-// `write` says so; gives how often it said that, and that not.
+// For each call that fails with EIO: if `write` reports success, the file is complete after a
+// crash. Returns the number of successes and of failures.
 template <class Write>
 std::pair<int, int> whole_where_closed(Write write, const std::string& expected) {
   int whole = 0;

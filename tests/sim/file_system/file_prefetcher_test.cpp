@@ -1,4 +1,5 @@
-// Whole files on a simulated device: every order of completion, faults, stops, few descriptors.
+// Whole files on a simulated device, with every order of completion, faults, stops and few
+// descriptors.
 
 #include "leat/io/reader/file_prefetcher.hpp"
 
@@ -42,7 +43,7 @@ leat::file_prefetcher_options random_options(world& w) {
           .direct = w.random().uniform_below(2) == 0};
 }
 
-// Reads on from file number `next`; whole, and right.
+// Reads the files from number `next` and checks their contents.
 task<> read_on(file_prefetcher& files, std::size_t& next) {
   loaded_file file;
   while (co_await files.next(file)) {
@@ -109,7 +110,7 @@ TEST_CASE("file_prefetcher: reports unreadable files and reads the others", "[si
   CHECK(read > 3000);
 }
 
-// Reads on from file number `next`, and calls again after each error.
+// Reads the files from number `next`, and repeats the call after each error.
 task<> insist_on_reading(file_prefetcher& files, std::size_t& next, std::size_t& errors) {
   for (bool more = true; more;) {
     try {
@@ -185,7 +186,8 @@ TEST_CASE("file_prefetcher: destruction during reads leaks nothing", "[sim]") {
         for (std::uint64_t i = here.random().uniform_below(5); i > 0; --i)
           co_await files.next(file);
       }
-      // Its descriptors come back: none would be left else.
+      // The loop needs the descriptors of the destroyed prefetcher, because no others are
+      // available.
       for (int i = 0; i < 10; ++i) {
         file_prefetcher files(paths, {.depth = 1});
         loaded_file file;
@@ -197,7 +199,7 @@ TEST_CASE("file_prefetcher: destruction during reads leaks nothing", "[sim]") {
   }
 }
 
-// How many operations it takes to read some files.
+// Returns the number of operations for reading some files.
 std::uint64_t calls_of(std::size_t alignment, bool direct) {
   world w(1, {.files = {.direct_unit = alignment}});
   w.run([direct](world& here) -> task<> {
@@ -210,8 +212,8 @@ std::uint64_t calls_of(std::size_t alignment, bool direct) {
 }
 
 TEST_CASE("file_prefetcher: reads past the page cache if requested and supported", "[sim]") {
-  // Each is opened and closed, and read but the empty one: none out of the page cache, of which a
-  // file is closed without an operation of its own.
+  // Every file is opened and closed, and every file except the empty one is read. Reads from the
+  // page cache are not operations, nor is the close of such a file.
   constexpr std::uint64_t all = 20 + 19 + 20;
   CHECK(calls_of(4096, true) == all);
   CHECK(calls_of(4096, false) < all);

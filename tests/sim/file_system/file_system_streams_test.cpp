@@ -25,7 +25,7 @@ leat::duration some_time(world& w) {
   return std::chrono::microseconds(100 * w.random().uniform_below(60));
 }
 
-// Writes a text piece by piece, with pauses.
+// Writes a text in pieces, with pauses.
 task<> write_pieces(world& w, std::string path, std::string text) {
   for (std::string_view left = text; !left.empty();) {
     const auto size = static_cast<std::size_t>(1 + w.random().uniform_below(40));

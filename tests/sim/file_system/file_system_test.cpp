@@ -53,7 +53,7 @@ TEST_CASE("file_system: readers see equal lines on a faulty device", "[sim]") {
   }
 }
 
-// Reads on where the last reader of the same file was stopped.
+// Reads the rest of a file after an earlier reader was stopped.
 task<> read_on(leat::line_reader& reader, lines& out) {
   leat::line_batch batch;
   while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
@@ -82,7 +82,7 @@ TEST_CASE("file_system: a stop of a reader at any step loses nothing, and the ne
   }
 }
 
-// What is damaged is read once more: it is an error where that was damaged too.
+// A damaged record is read a second time. If both reads are damaged, the reader reports an error.
 TEST_CASE("file_system: TFRecord checksums detect a wrong bit", "[sim]") {
   const lines records = numbered(50);
   std::size_t found = 0;
@@ -142,7 +142,7 @@ TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for 
       reached = w.files().calls() >= n;
       const bool passes = f != fault::io_error && f != fault::no_space;
       if (passes) REQUIRE(ended_well);
-      // Whole or not there at all.
+      // The file is complete or does not exist.
       if (!ended_well && w.files().read_file("/a")) {
         world(9).run([&](world& here) -> task<> {
           here.files().write_file("/a", *w.files().read_file("/a"));
@@ -195,7 +195,7 @@ TEST_CASE("file_system: a file is unchanged or complete after a crash at any poi
   CHECK(outcomes.size() == 2);
 }
 
-// A machine that crashes again and again, until all is written.
+// The machine crashes repeatedly until the file is complete.
 TEST_CASE("file_system: random crashes until a file is complete", "[sim]") {
   const lines old_records = numbered(40);
   const lines new_records = numbered(90);
@@ -232,14 +232,14 @@ TEST_CASE("file_system: random crashes until a file is complete", "[sim]") {
   CHECK(after > leat_test::scaled_count(50));
 }
 
-// What the address sanitizer finds too, where it looks.
+// Writes that the address sanitizer would detect in instrumented code.
 [[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer,
                                                        std::size_t at) {
   auto* const bytes = reinterpret_cast<unsigned char*>(buffer.data());  // std::byte's ^= looks, too
   bytes[at] ^= 1U;
 }
 
-// Reads into a buffer, or writes from it, that somebody else writes to meanwhile.
+// Reads into a buffer, or writes from it, while other code changes the buffer.
 task<> touch_under_way(world& here, leat::file_request::operation what, std::size_t at) {
   const leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
   std::vector<std::byte> buffer(100'003);
@@ -317,7 +317,8 @@ TEST_CASE(
   const lines expected = numbered(100);
   std::size_t errors = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    // The fifth call is a read: the file was opened, asked for its size and begun.
+    // The fifth call is a read, after the file was opened, its size was queried and its first part
+    // was read.
     world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::truncated}}});
     w.files().write_file("/a", joined(expected));
     w.run([&](world& here) -> task<> {

@@ -1,4 +1,4 @@
-// A set of TFRecord files on a file system that fails and crashes.
+// Writes a set of TFRecord files on a file system that fails and crashes.
 
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 
@@ -35,7 +35,7 @@ texts numbered(int count) {
   return all;
 }
 
-// A way to divide 60 records among 4 files.
+// One way to divide 60 records among 4 files.
 struct way {
   std::size_t shard_count;
   compression format;
@@ -50,7 +50,7 @@ leat::sharded_tfrecord_writer_options options_of(const way& how) {
   return o;
 }
 
-// The files that these records come to, by name.
+// Returns the expected files for these records, by name.
 std::map<std::string, std::string> expected_files(const texts& records, const way& how) {
   texts shards[4];
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -63,7 +63,7 @@ std::map<std::string, std::string> expected_files(const texts& records, const wa
   return files;
 }
 
-// The files that have their names; each must be whole.
+// Returns the files that have their final names, and checks that each is complete.
 std::map<std::string, std::string> published(world& w, const way& how) {
   std::map<std::string, std::string> files;
   for (const std::string& path : w.files().files()) {

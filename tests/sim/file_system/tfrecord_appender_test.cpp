@@ -1,4 +1,5 @@
-// Appending to a TFRecord file on a file system that fails and crashes: all or nothing.
+// Appends to a TFRecord file on a file system that fails and crashes. Either all records are
+// appended, or none.
 
 #include "leat/io/writer/tfrecord_appender.hpp"
 
@@ -37,7 +38,7 @@ const texts old_records = numbered("old ", 20);
 const texts new_records = numbered("new ", 40);
 const std::string old_file = framed(old_records);
 const std::string new_file = old_file + framed(new_records);
-// For each point of a crash.
+// The number of seeds for each point of a crash.
 constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
 constexpr leat::tfrecord_appender_options small{.buffer_size = 600};
 
@@ -102,7 +103,7 @@ TEST_CASE("tfrecord_appender: the old file remains after the n-th call fails wit
       }
       reached = w.files().calls() >= n;
       const std::string found = w.files().read_file("/a").value();
-      // When only the sync of the directory fails, the records are there.
+      // If only the sync of the directory fails, the file has the new records.
       REQUIRE((found == old_file || found == new_file));
       REQUIRE((failed || found == new_file));
       REQUIRE(w.files().files() == texts{"/a"});

@@ -1,4 +1,4 @@
-// The writer of TFRecord files on a file system that fails and crashes, in every compression.
+// Writes TFRecord files with each compression on a file system that fails and crashes.
 
 #include "leat/io/writer/tfrecord_writer.hpp"
 
@@ -36,7 +36,7 @@ texts numbered(const std::string& what, int count) {
   return all;
 }
 
-// Small buffers: many writes.
+// Small buffers cause many writes.
 leat::tfrecord_writer_options small(compression c) {
   return {.buffer_size = 600, .compression_type = c, .output_buffer_size = 500};
 }
@@ -57,7 +57,7 @@ task<> write_and_insist(texts records, compression c, int& failures) {
     }
   }
   for (const std::string& r : records) {
-    // The record is taken, whatever becomes of the write.
+    // The writer accepts the record, even if a write fails.
     const std::uint64_t before = writer->records_written();
     try {
       co_await writer->write(leat::as_bytes(r));
@@ -114,7 +114,7 @@ TEST_CASE("tfrecord_writer: the old file remains after the n-th call fails witho
       }
       reached = w.files().calls() >= n;
       const std::string found = w.files().read_file("/a").value();
-      // The sync of the directory comes after the new name.
+      // The directory is synced after the rename, so a failed write may leave the new file.
       REQUIRE((found == "old" || plain_of(c, found) == framed(records)));
       REQUIRE((failed || found != "old"));
       REQUIRE(w.files().files().size() == 1);

@@ -1,7 +1,6 @@
 #pragma once
 
-// EIO at every single operation on files in turn, in a simulated world and in front of both real
-// backends.
+// EIO at every single file operation in turn, in a simulated world and with both real backends.
 
 #include <cerrno>
 #include <cstddef>
@@ -30,21 +29,22 @@ constexpr std::size_t most_errors = 20;  // one is planned: more mean that it re
 
 inline bool is_transient(const std::system_error& e) { return e.code() == std::errc::io_error; }
 
-/// By the names of the files.
+/// Contents by file name.
 using file_contents = std::map<std::string, std::string>;
 
-/// Reads what is in a directory into `out`, and calls again after each EIO. Gives the number of
-/// these.
+/// Reads the files of a directory into `out`, and repeats the call after each EIO. Returns the
+/// number of these errors.
 using faulty_reading = std::function<leat::task<std::size_t>(std::string directory, texts& out)>;
 
-/// What came of a reading with one EIO.
+/// The result of a reading with one EIO.
 struct faulty_outcome {
   texts got = {};
   std::size_t errors = 0;
   std::uint64_t operations = 0;
 };
 
-/// A real backend whose n-th operation that reads fails with EIO; none is answered at once.
+/// A real backend whose n-th read operation fails with EIO. It completes no read operation
+/// immediately.
 class failing_backend final : public leat::file_backend {
  public:
   failing_backend(leat::file_backend& real, std::uint64_t n) : real_(real), fails_(n) {}
@@ -108,7 +108,7 @@ inline void check_simulated(const file_contents& files, const texts& expected,
   });
 }
 
-/// `failing` outlives the scheduler: a file may be closed behind the reading.
+/// `failing` outlives the scheduler, because a file may be closed after the reading.
 inline leat::task<> read_with_fault(const faulty_reading& read, std::string directory,
                                     leat::file_backend_choice choice, std::uint64_t n,
                                     std::optional<failing_backend>& failing, faulty_outcome& o) {
@@ -150,7 +150,7 @@ inline bool has_io_uring() {
   return has;
 }
 
-/// Checks `read` in a simulated world and on both real backends.
+/// Checks `read` in a simulated world and with both real backends.
 inline void check_everywhere(const file_contents& files, const texts& expected,
                              const faulty_reading& read) {
   {

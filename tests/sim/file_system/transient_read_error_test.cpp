@@ -1,5 +1,5 @@
 // EIO at every single operation of a reader in turn, in a simulated world, with worker threads and
-// with io_uring: the next call continues at the same record. identity_reader reads nothing.
+// with io_uring. The next call continues at the failed record. identity_reader reads no files.
 
 #include <algorithm>
 #include <chrono>
@@ -41,7 +41,8 @@ using leat_test::most_errors;
 using leat_test::texts;
 using leat_test::zlib_deflated;
 
-// Reads a whole file into `out`, and calls again after each EIO. Gives the number of these.
+// Reads a whole file into `out`, and repeats the call after each EIO. Returns the number of these
+// errors.
 template <class Reader>
 task<std::size_t> read_all(std::string path, typename Reader::options_type options, texts& out) {
   std::size_t errors = 0;
@@ -162,7 +163,7 @@ leat_test::file_contents files_of(const texts& contents) {
   return files;
 }
 
-// A file with EIO is read again by the next call, or because it is added once more.
+// A file with EIO is read again by the next call, or after it is added once more.
 task<std::size_t> read_whole_files(std::string directory, std::size_t count,
                                    leat::file_prefetcher_options options, texts& out) {
   std::vector<std::string> paths;
@@ -185,7 +186,7 @@ task<std::size_t> read_whole_files(std::string directory, std::size_t count,
 }
 
 TEST_CASE("file_prefetcher: after a transient EIO, a file is read again", "[sim]") {
-  // Empty, small, with memory of its own, in several pieces.
+  // Empty, small, with an allocation of its own, and in several pieces.
   const texts contents = {
       "", "1", std::string(3000, '2'), std::string(200'000, '3'), std::string(1'200'000, '4'), "5"};
   for (const bool in_order : {false, true}) {
@@ -265,7 +266,7 @@ TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the
 
 // ------------------------------------------------------------------------------ queue_reader
 
-// A loop that logs errors and continues, one record or several a call.
+// A loop that logs errors and continues, with one record or several per call.
 template <class Reader>
 task<std::size_t> read_from_queue(std::string path, typename Reader::options_type options,
                                   std::size_t at_a_time, texts& out) {

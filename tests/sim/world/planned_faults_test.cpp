@@ -1,4 +1,4 @@
-// A fault at the n-th call, for every n: it befalls that call, and the schedule says so.
+// A fault at the n-th call, for every n, affects that call, and the schedule reports it.
 
 #include <fcntl.h>
 
@@ -31,7 +31,7 @@ using leat_test::texts;
 using leat_test::write_records;
 using op = file_request::operation;
 
-// What a call asked for, in words of its own: not those by which the file system decides.
+// The properties of a call as the test sees them, independent of the decisions of the file system.
 struct call {
   op what = op::close;
   bool is_stream = false;
@@ -58,7 +58,7 @@ struct call {
   }
 };
 
-// Stands before a world's file system and writes down which call was the n-th.
+// Records every call in front of a world's file system.
 class recorder final : public leat::file_backend {
  public:
   explicit recorder(leat::sim::file_system& files) : files_(files) {}
@@ -126,7 +126,7 @@ texts numbered(int count) {
   return all;
 }
 
-// A file is written, read, and asked for; lines are read beside it.
+// Writes, reads and queries a file, and reads lines concurrently.
 task<> some_of_everything() {
   co_await write_records("/data", numbered(20), 100);
   const texts records = co_await read_records("/data", {.read = {.chunk_size = 100, .depth = 2}});
@@ -171,7 +171,7 @@ TEST_CASE(
   }
 }
 
-// What a reader made of a file to which something happened at one call.
+// The result of a reader whose file had a fault at one call.
 struct reading {
   texts seen;
   bool failed = false;
@@ -199,7 +199,7 @@ reading read_in(world& w, read_into read) {
   return r;
 }
 
-// A file of so many texts, as `read` reads it.
+// Returns the content of a file with these texts in the format of `read`.
 std::string content_for(read_into read, const texts& all) {
   if (read == &read_some_lines) return joined(all);
   world w(1);
@@ -207,7 +207,7 @@ std::string content_for(read_into read, const texts& all) {
   return w.files().read_file("/a").value();
 }
 
-// Asks `check` about the reading, and the world after it, for every n at which `f` has happened.
+// Calls `check` with the reading and its world, for every n at which `f` occurs.
 template <class Check>
 std::size_t for_every_n(fault f, const char* words, read_into read, const std::string& content,
                         Check check) {

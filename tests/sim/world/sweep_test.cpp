@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using leat::task;
 using leat::sim::world;
 
-// A service with a planted bug: the balance is read, and written after a wait.
+// A service with a planted bug: it reads the balance and writes it after a wait.
 struct account {
   int balance = 0;
 };
@@ -37,7 +37,7 @@ task<> two_deposits(world& w) {
   leat::task_group group;
   leat::fifo_queue<int> noise(2, "noise");
   group.spawn(deposit(a, 10), "first");
-  // What has nothing to do with it.
+  // Unrelated tasks.
   group.spawn([](leat::fifo_queue<int>& q) -> task<> {
     for (int i = 0; i < 5; ++i) co_await q.push(i);
   }(noise));
@@ -66,7 +66,8 @@ TEST_CASE("sweep: finds a planted bug and shows its decisions", "[sim]") {
   CHECK(what.find("a deposit was lost") != std::string::npos);
   CHECK(what.find("LEAT_SIM_SEED=" + std::to_string(seed) + " ./service") != std::string::npos);
   CHECK(what.find("second") != std::string::npos);
-  // Two or three choices are enough for it: who goes between the two.
+  // Two or three unusual choices are sufficient: those that select the task between the read and
+  // the write.
   std::size_t unusual = 0;
   for (const std::uint32_t c : script) unusual += c != 0 ? 1 : 0;
   CHECK(unusual <= 5);
@@ -133,7 +134,7 @@ TEST_CASE("sweep: reports a program whose second run diverges, if it checks for 
 }
 
 TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[sim]") {
-  // Any run of two ends with the one or the other; with plain choices alone with "left".
+  // Each run ends with one of two messages. With default choices only, it ends with "left".
   const world::body either = [](world& w) -> task<> {
     if (w.decisions().choose(2, "which") == 1) {
       w.report_violation("right, step " + std::to_string(w.steps()));
@@ -170,7 +171,7 @@ TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
   CHECK(what.find("\n  step 10001, 0 ms") != std::string::npos);
 }
 
-// LEAT_SIM_SEED in its scope.
+// Sets LEAT_SIM_SEED in its scope.
 class wanted_seed {
  public:
   explicit wanted_seed(const char* seed) { ::setenv("LEAT_SIM_SEED", seed, 1); }

@@ -169,7 +169,8 @@ TEST_CASE("world: reports a wait for a budget with enough memory", "[sim]") {
   CHECK(of_budget({.limit = 10, .used = 11, .waiting = 1, .returned = 1}).empty());
 }
 
-// Waits for five items of a queue that gets four, until it is stopped: what it held goes back.
+// Waits for five items of a queue that receives four, until it is stopped. The items that it held
+// return to the queue.
 template <class Queue>
 task<> give_up_a_batch(Queue& q) {
   leat::task_group patient;
@@ -204,7 +205,7 @@ TEST_CASE("world: does not report a queue with an abandoned batch", "[sim]") {
   CHECK(most_held == 4);
 }
 
-// Loses what is given back.
+// Loses the items that are returned to it.
 struct leaky_order : leat::detail::ring_order<int> {
   void put_back(int&&) noexcept {}
 };

@@ -1,4 +1,4 @@
-// What a world tells of its steps.
+// The report of a world on its steps.
 
 #include "leat/sim/world/world.hpp"
 

@@ -29,7 +29,8 @@ task<> note(std::vector<int>& order, int value) {
   co_return;
 }
 
-// Three tasks of three steps each, on the world's threads; the order in which they came.
+// Runs three tasks of three steps each on the threads of the world, and returns the order of the
+// steps.
 std::vector<int> order_of(std::uint64_t seed, std::size_t threads,
                           std::vector<std::string>* lines) {
   std::vector<int> order;
@@ -213,8 +214,8 @@ TEST_CASE("world: run() throws the exception of the body", "[sim]") {
                     Catch::Contains("a.txt"));
 }
 
-// Two threads look whether a queue is empty and, if so, put something in: wrong, since another
-// thread may come in between, where nobody suspends.
+// Two threads check that a queue is empty and then push an item. This is a race, because the other
+// thread may run between the two calls, where no task suspends.
 std::size_t items_of_a_race(std::uint64_t seed, double preemption) {
   std::size_t items = 0;
   world w(seed, {.threads = 2, .preemption = preemption});
@@ -410,7 +411,7 @@ TEST_CASE("world: scoped() checks invariants until the end of its scope", "[sim]
   CHECK(asked == 1);
   CHECK_THROWS_WITH(w.run([&](world&) { return body(true); }), "the body's own");
   CHECK(asked == 2);
-  // What was added before stays.
+  // An invariant that was added before the run remains.
   w.always("none", [] { return false; });
   CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::invariant_violation);
 }
@@ -440,7 +441,7 @@ TEST_CASE("world: reports a coroutine frame that survives the run", "[sim]") {
   CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames still exist"));
 }
 
-// Has the members that add_invariants() requires of a coordinator, and forgets its error.
+// Has the members that add_invariants() requires of a coordinator, and discards its error.
 struct forgetful_coordinator {
   bool stopped = false;
   int raised = 0;
