@@ -1,4 +1,4 @@
-// FIFOQueue as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+// Numbered cases of FIFOQueue, for users who know TensorFlow's queue.
 
 #include <chrono>
 #include <string>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using queue = leat::fifo_queue<int>;
 using list = std::vector<int>;
 
-// From `first` to `last`, both included, in steps.
+// The numbers from `first` to `last`, both included, in steps of `step`.
 list steps(int first, int last, int step) {
   list all;
   for (int i = first; i <= last; i += step) all.push_back(i);
@@ -218,8 +218,8 @@ LEAT_TEST("fifo_queue: a push after a waiting close ends after the push before i
   CHECK(drain(q) == list{2});
 }
 
-// There a close is a wait, which fails when it is overtaken. Here it is a word that is taken at
-// once: who closed has its answer, and the queue is closed as it was told to be. QD8
+// TensorFlow's close waits, and fails if a cancelling close overtakes it. Here, close() returns
+// immediately, and a later close_and_cancel() closes the queue at once. QD8
 LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close [QD8]", "[queue]") {
   queue q(1);
   fill(q, {1});
@@ -448,8 +448,8 @@ LEAT_TEST("fifo_queue: items returned by a batch may exceed the capacity [E57]",
   CHECK(co_await q.pop() == 1);
 }
 
-// The end is no error that could say so: how many there were, three for a batch of four, the queue
-// itself tells. QD9
+// The end of a queue is not an error that could report the number of items. The queue's statistics
+// report it: three for a batch of four. QD9
 LEAT_TEST("fifo_queue: too few items for a batch stay in the queue [E60, E61]", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});

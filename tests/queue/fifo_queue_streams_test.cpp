@@ -1,5 +1,4 @@
-// FIFOQueue as TensorFlow's users know it: the cases of its behaviour in which many items go
-// through, by their numbers.
+// Numbered cases of FIFOQueue with many items, for users who know TensorFlow's queue.
 
 #include <algorithm>
 #include <thread>

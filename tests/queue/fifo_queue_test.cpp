@@ -187,7 +187,7 @@ LEAT_TEST("fifo_queue: can store bool", "[queue]") {
   leat::task_group g;
   g.spawn([](leat::fifo_queue<bool>& all) -> task<> { co_await all.pop_many(4); }(q));
   for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
-  g.request_stop();  // what it holds goes back in order
+  g.request_stop();  // puts its items back in order
   co_await g.join();
   const auto back = co_await q.pop_many(3);
   REQUIRE(back);
@@ -237,7 +237,7 @@ LEAT_TEST("fifo_queue: batches that never wait let other tasks run", "[queue]") 
 
 TEST_CASE("fifo_queue: destroying a coroutine between its pop and its turn ends the process",
           "[queue]") {
-  // A coroutine of another kind; a leat task cannot be destroyed there.
+  // A foreign coroutine, since a leat task cannot be destroyed at this point.
   const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
     co_await q.pop();
   };
@@ -245,7 +245,7 @@ TEST_CASE("fifo_queue: destroying a coroutine between its pop and its turn ends 
     leat::sim::run([](auto body) -> task<> {
       leat::fifo_queue<int> q(1);
       const leat_test::foreign_coroutine f = body(q);
-      co_await q.push(1);  // the pop has its item, and waits for its turn
+      co_await q.push(1);  // the pop has its item and waits for its turn
       f.handle.destroy();
     }(pop));
   });

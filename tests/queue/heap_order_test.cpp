@@ -32,7 +32,7 @@ TEST_CASE("heap_order: matches a stable sort for any mix of pushes and pops", "[
   for (int round = 0; round < 300; ++round) {
     heap h{by_key{}};
     h.reserve(40);
-    std::vector<std::pair<int, int>> model;  // key and number, in the order that is due
+    std::vector<std::pair<int, int>> model;  // key and number, in the expected order
     int next = 0;
     for (int step = 0; step < 200; ++step) {
       if (model.empty() || (model.size() < 40 && random.uniform_below(2) == 0)) {

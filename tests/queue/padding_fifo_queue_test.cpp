@@ -13,8 +13,8 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-// Which elements are let in and what a batch of them is. The ids are those of the case table that
-// was made from TensorFlow's own tests.
+// The elements that the queue accepts, and its batches. The ids refer to a case table derived from
+// TensorFlow's own tests.
 
 namespace padding_fifo_queue_test {
 
@@ -29,7 +29,7 @@ using leat_test::refusal;
 
 using batch = std::optional<tensor_tuple>;
 
-// What a push of an element, or of a batch of them, is refused with.
+// Returns the message with which a push rejects an element or batch.
 std::string refused(padding_fifo_queue& q, tensor_tuple element) {
   return refusal([&] { return q.try_push(std::move(element)); });
 }
@@ -42,7 +42,7 @@ tensor row(Values... values) {
   return tensor::of({1, static_cast<std::int64_t>(sizeof...(values))}, {values...});
 }
 
-// Six elements of growing width.
+// Six elements of increasing width.
 void fill_with_growing(padding_fifo_queue& q) {
   CHECK(q.try_push(tensor_tuple(texts("a"), row(1))));
   CHECK(q.try_push(tensor_tuple(texts("ab"), row(2))));
@@ -95,7 +95,7 @@ LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[qu
 }
 
 TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") {  // G5
-  // A component has one shape or none; to give too few of them cannot be written.
+  // A component has one shape or none, so a list with too few shapes cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
                  "queue 'pad': component 1 has an unknown rank"));
@@ -128,7 +128,7 @@ LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order"
     const batch four = co_await from.pop_many(4);
     none = !four;
   }(q, empty));
-  co_await leat::this_task::yield();  // it waits now
+  co_await leat::this_task::yield();  // the pop waits now
   for (int i = 1; i <= 3; ++i) {
     CHECK(q.try_push(tensor_tuple(tensor::scalar(i), tensor::scalar(0.5F))));
   }
@@ -153,7 +153,7 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[qu
   REQUIRE(ten);
   CHECK((*ten)[0] == leat::stack(std::vector<tensor>(10, element)));
 
-  // Beyond the original.
+  // In addition to TensorFlow's case.
   padding_fifo_queue deep(4, spec_of(dtype::int32, {any, 1, any, 1, 1, any}));
   CHECK(deep.try_push(one(tensor::of({1, 1, 1, 1, 1, 2}, {1, 2}))));
   CHECK(deep.try_push(one(tensor::of({1, 1, 2, 1, 1, 1}, {3, 4}))));
@@ -184,7 +184,7 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queu
   CHECK((*two)[0] == tensor::of({2, 1}, {0, 1}));
 }
 
-// For G15 see queue_registry.
+// queue_registry covers G15.
 TEST_CASE("padding_fifo_queue: can be compared with another spec", "[queue]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));

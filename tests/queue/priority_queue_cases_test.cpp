@@ -1,4 +1,4 @@
-// PriorityQueue as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+// Numbered cases of PriorityQueue, for users who know TensorFlow's queue.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ namespace priority_queue_cases_test {
 using queue = leat::priority_queue<int>;
 using list = std::vector<int>;
 
-// A priority and what it belongs to.
+// A priority and its value.
 using entry = std::pair<int, std::string>;
 struct priority_less {
   bool operator()(const entry& a, const entry& b) const { return a.first < b.first; }
@@ -113,7 +113,7 @@ LEAT_TEST(
   CHECK(q.size() == 3);
   const auto whole = co_await q.pop_many(3);
   CHECK(whole == list{1, 2, 3});
-  for (const std::size_t count : {3U, 4U}) {  // with more than there are: QD2
+  for (const std::size_t count : {3U, 4U}) {  // 4 exceeds the stored items: QD2
     queue rest(10);
     fill(rest, {2, 3, 1});
     rest.close();

@@ -93,7 +93,7 @@ LEAT_TEST("priority_queue: a batch has the smallest of the stored items", "[queu
   co_await settle();
   co_await q.push(9);
   co_await q.push(8);
-  CHECK(q.size() == 2);  // nothing is held for the batch
+  CHECK(q.size() == 2);  // a waiting batch holds no items
   std::vector<int> in = {7, 1, 2};
   co_await q.push_many(in);
   co_await g.join();
@@ -176,7 +176,7 @@ LEAT_TEST("priority_queue: waiting pushes enter in order of arrival, then are so
   const std::vector<int> in = {5, 4, 3, 2, 1};
   g.spawn(push_all(q, in, o));
   co_await settle();
-  CHECK(co_await q.pop() == 4);  // of 5 and 4; then 3 enters
+  CHECK(co_await q.pop() == 4);  // the smaller of 5 and 4; then 3 is added
   CHECK(co_await q.pop() == 3);
   CHECK(co_await q.pop() == 2);
   CHECK(co_await q.pop() == 1);

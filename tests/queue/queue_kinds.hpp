@@ -1,6 +1,6 @@
 #pragma once
 
-// Every kind of queue and every operation, for tests that hold for all of them.
+// Every kind of queue and every operation, for tests that apply to all of them.
 
 #include <atomic>
 #include <cstddef>
@@ -28,8 +28,8 @@ using leat::tensor_tuple;
 // ------------------------------------------------------------------------------------ the queues
 
 constexpr std::size_t capacity = 4;
-constexpr std::size_t run_length = 6;    // more than fits
-constexpr std::size_t batch_length = 3;  // less
+constexpr std::size_t run_length = 6;    // more than the capacity
+constexpr std::size_t batch_length = 3;  // less than the capacity
 
 template <class Queues>
 struct of_numbers {
@@ -57,8 +57,8 @@ struct of_tensors {
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// A verb: the operation, awaited and blocked on, whether it puts in or takes out, and how many
-// items it moves in all. The items stay where they are until the case is over.
+// A verb is an operation in its awaited and its blocking form. It defines whether the operation
+// pushes and the number of items that it moves. The items outlive the operation.
 
 template <class Kind>
 struct with_items {
@@ -161,8 +161,8 @@ struct pop_up_to : takes_a_batch {
 
 // ---------------------------------------------------------------------------------- an operation
 
-// A verb on a queue in which it has to wait: a full one for what puts in, an empty one for what
-// takes out. How it ended; another thread may wait for that.
+// An operation that has to wait for its queue, which is full for a push and empty for a pop. Stores
+// the result, for which another thread may wait.
 template <class Combination>
 struct waiting_operation {
   using kind = typename Combination::kind;
@@ -181,9 +181,9 @@ struct waiting_operation {
     while (q.try_pop()) {
     }
   }
-  // So that it need not wait, unless it is more than fits.
+  // Lets the operation complete without a wait, unless it exceeds the capacity.
   void make_way() { verb::puts_in ? empty() : fill(); }
-  // Lets it move an item.
+  // Lets the operation move one item.
   [[nodiscard]] bool help() {
     return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
   }
@@ -196,7 +196,8 @@ struct waiting_operation {
     moved = count;
     ended = true;
   }
-  // As if it had never begun, apart from the part of a push of many, which was helped so often.
+  // Checks that the operation had no effect, except that a push_many keeps the `helped` items
+  // added.
   void is_undone(leat::errc code, std::size_t helped) const {
     CHECK(ended);
     CHECK(ec == leat::make_error_code(code));
@@ -229,7 +230,7 @@ using fifos = decltype(std::tuple_cat(
 using other_orders = decltype(std::tuple_cat(
     with_every_verb<of_numbers<shuffled>>(), with_every_verb<of_numbers<prioritized>>(),
     with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
-// The verbs are the same code whatever the order, and slow builds take long to compile that.
+// The verbs have the same code for every order, and slow builds take long to compile it.
 using matrix = decltype(std::tuple_cat(
     fifos(), std::conditional_t<leat_test::slow_build, std::tuple<>, other_orders>()));
 

@@ -23,7 +23,7 @@ using leat::queue_list;
 using leat_test::contains;
 using leat_test::refusal;
 
-// The shape that queues of these have in common.
+// Returns the common shape of queues with these shapes.
 partial_shape common(std::vector<partial_shape> shapes) {
   std::vector<std::unique_ptr<padding_fifo_queue>> queues;
   std::vector<padding_fifo_queue*> pointers;

@@ -1,4 +1,4 @@
-// Operations on no items: every form of every queue succeeds immediately, also after a stop.
+// Operations on zero items. Every form succeeds immediately on every queue, also after a stop.
 
 #include <chrono>
 #include <cstddef>
@@ -41,7 +41,7 @@ auto no_items() {
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// Each in every form; true: it succeeded without moving an item.
+// Each verb in every form. A form returns true if it succeeds without moving an item.
 
 struct push_many {
   template <class Kind>
@@ -138,7 +138,7 @@ void bring(typename Kind::queue& q, state s) {
 
 // ------------------------------------------------------------------------------------- the cases
 
-// How many of the awaited forms succeed; each is one statement.
+// Returns the number of awaited forms that succeed. Each form is one statement.
 template <class Combination>
 task<> await_all(typename Combination::kind::queue& q, int& successes) {
   using kind = typename Combination::kind;

@@ -147,7 +147,7 @@ TEST_CASE("queue_registry: a forgotten queue lives as long as its shared pointer
   CHECK(old->try_pop() == 1);
   const std::weak_ptr<fifo_of_int> gone =
       shared.get<fifo_of_int>({.capacity = 1, .name = "nobody's"});
-  CHECK_FALSE(gone.expired());  // the registry holds it
+  CHECK_FALSE(gone.expired());  // the registry owns it
   shared.clear();
   CHECK(gone.expired());
   CHECK(shared.size() == 0);
@@ -278,7 +278,7 @@ TEST_CASE("queue_registry: distinguishes kinds of tensor queues and queues witho
   const element_spec jobs({{.type = dtype::int64, .shape = {}}, {.type = dtype::string}});
   const leat::queue_options q{.capacity = 10, .name = "q"};
   const auto first = shared.get<tensor_priority_queue>(jobs, q);
-  // The shape of a priority may be left out: it is the same.
+  // The spec may omit the shape of a priority. It then denotes the same queue.
   CHECK(first == shared.get<tensor_priority_queue>(
                      element_spec({{.type = dtype::int64}, {.type = dtype::string}}), q));
   CHECK(says(refusal<fifo_of_tensors>(shared, jobs, q),

@@ -7,7 +7,7 @@
 #include "leat/async/task_group.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
-// What queues count, and how they and their waiting operations are described.
+// The statistics of queues, and the descriptions of queues and their waiting operations.
 
 namespace queue_statistics_test {
 
@@ -17,7 +17,7 @@ std::string described(const leat::queue_base& q) {
   return std::move(out).str();
 }
 
-// Ends a waiting operation by a stop of its group and gives what it threw.
+// Stops the group of a waiting operation and returns the message of the exception that it throws.
 template <class Operation>
 task<std::string> cancelled(Operation operation) {
   std::string what;
@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("queue_statistics: do not count items of a waiting batch as p
                    fifo, shuffled) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
-    for (int round = 1; round <= 2; ++round) {  // the second round finds no trace of the first
+    for (int round = 1; round <= 2; ++round) {  // the first round leaves no trace
       outcome o;
       leat::task_group g;
       g.spawn(pop_some(q, 3, false, o));
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("queue_statistics: do not count a waiting close as a push", "
     CHECK(s.waiting_pushes == 1);
     CHECK(s.push_waits == 1);
     CHECK_FALSE(s.closed);
-    CHECK_FALSE(q.close());  // one waits already
+    CHECK_FALSE(q.close());  // the first close still waits
     CHECK(co_await q.pop());
     co_await g.join();
     s = q.statistics();
@@ -262,7 +262,7 @@ LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not parti
     co_await g.join();
     CHECK_FALSE(partial);
     CHECK(code == (fails ? errc::data_loss : errc::cancelled));
-    CHECK(partial_run != fails);  // a failure with nothing in is the cause itself
+    CHECK(partial_run != fails);  // without added items, the failure is the cause itself
   }
 }
 

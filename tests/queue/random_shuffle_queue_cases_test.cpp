@@ -1,4 +1,4 @@
-// RandomShuffleQueue as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+// Numbered cases of RandomShuffleQueue, for users who know TensorFlow's queue.
 
 #include <algorithm>
 #include <map>
@@ -145,7 +145,7 @@ LEAT_TEST("random_shuffle_queue: different seeds produce different orders [F14, 
     fill(q, {1, 2, 3, 4, 5, 1, 2, 3, 4, 5});
     orders.insert((co_await q.pop_many(5)).value());
     CHECK(q.size() == 5);
-    CHECK_FALSE(q.try_pop());  // the minimum
+    CHECK_FALSE(q.try_pop());  // keeps the minimum size
     q.close();
     orders.insert((co_await q.pop_many(5)).value());
   }

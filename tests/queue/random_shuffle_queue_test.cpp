@@ -36,7 +36,7 @@ TEST_CASE("random_shuffle_queue: rejects options without a capacity", "[queue]")
                     Catch::Contains("capacity is 0: use 1 or more"));
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
                     Catch::Contains("must be below the capacity"));
-  leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum
+  leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum size
   CHECK(q.statistics().min_after_dequeue == 0);
   CHECK(q.try_push(1));
   CHECK(q.try_pop() == 1);
@@ -57,8 +57,8 @@ LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open", "[que
   CHECK(done);
 }
 
-// What six items come out as, of which the first is taken alone: by a pop that has waited for it or
-// by one that finds it.
+// Returns the order of five items that are popped after a first one. The pop of the first item
+// waits for it or finds it in the queue.
 task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
   leat::random_shuffle_queue<int> q({.capacity = 10, .seed = 3});
   bool done = false;

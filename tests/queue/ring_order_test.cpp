@@ -58,7 +58,7 @@ TEST_CASE("ring_order: a returned item comes first", "[queue]") {
   const int first = taken(ring);
   ring.put_back(int{first});
   CHECK(taken(ring) == 1);
-  ring.put_back(7);  // also where the ring begins
+  ring.put_back(7);  // also at the beginning of the ring
   ring.put_back(6);
   CHECK(taken(ring) == 6);
   CHECK(taken(ring) == 7);

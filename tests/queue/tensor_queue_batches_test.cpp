@@ -1,5 +1,5 @@
-// Batches of tensors, in the non-blocking and the completion-token form, of queues with and without
-// a weight function.
+// Batches of tensors in the non-blocking and completion-token forms, with and without a weight
+// function.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ task<> settle() {
   for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
 }
 
-// Together they would be padded to [2, 2^40, 2^40].
+// Padded together, they would have the shape [2, 2^40, 2^40].
 constexpr std::int64_t large = std::int64_t{1} << 40;
 tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
 tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
@@ -143,7 +143,7 @@ LEAT_TEST("tensor_queue: try batches never overtake waiting operations", "[queue
   batch three;
   g.spawn([](plain& from, batch& out) -> task<> { out = co_await from.pop_many(3); }(q, three));
   co_await settle();
-  CHECK(q.try_push_many(run_of(0, 2)) == 2);  // held for the batch
+  CHECK(q.try_push_many(run_of(0, 2)) == 2);  // the waiting batch holds them
   CHECK_FALSE(q.try_pop_many(1));
   CHECK_FALSE(q.try_pop_up_to(1));
   CHECK(q.try_push_many(run_of(2, 9)) == 3);
@@ -154,7 +154,7 @@ LEAT_TEST("tensor_queue: try batches never overtake waiting operations", "[queue
   g.spawn([](plain& to, bool& done) -> task<> { done = co_await to.push(one(5)); }(q, in));
   co_await settle();
   CHECK(q.try_push_many(run_of(7, 1)) == 0);
-  CHECK(q.try_pop_up_to(9) == run_of(3, 2));  // the push that waited goes in behind them
+  CHECK(q.try_pop_up_to(9) == run_of(3, 2));  // adds the item of the waiting push after them
   co_await g.join();
   CHECK(in);
   CHECK(q.try_pop() == one(5));
@@ -162,7 +162,7 @@ LEAT_TEST("tensor_queue: try batches never overtake waiting operations", "[queue
 
 // ---- The completion-token form.
 
-// What a handler was given.
+// The arguments of a handler's calls.
 template <class Result>
 struct seen {
   int calls = 0;
@@ -231,7 +231,7 @@ TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches work with use_awaitable", "
   CHECK(q.statistics().weight == 0);
 }
 
-// use_awaitable begins an operation when it is awaited, long after the call.
+// use_awaitable begins an operation when it is awaited, which may be long after the call.
 template <class Queue>
 asio::awaitable<void> await_later(Queue& q, batch& out) {
   auto pop = q.async_pop_many(3, asio::use_awaitable);

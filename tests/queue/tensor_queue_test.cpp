@@ -98,7 +98,7 @@ TEST_CASE("tensor_queue: an unsuitable C++ type does not compile", "[queue]") { 
   STATIC_REQUIRE_FALSE(accepts<typed, std::pair<int, std::string>>);
 }
 
-// ---- Around other orders.
+// ---- With other orders.
 
 LEAT_TEST("tensor_queue: works with a random_shuffle_queue", "[queue]") {
   using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
@@ -113,7 +113,7 @@ LEAT_TEST("tensor_queue: works with a random_shuffle_queue", "[queue]") {
   CHECK(one(int_vector(drawn)) == run_of(0, 100));
 }
 
-// ---- The contract of the core, through this.
+// ---- The contract of all queues, for a tensor_queue.
 
 LEAT_TEST("tensor_queue: a push of many waits for space and stays contiguous", "[queue]") {
   padding_fifo_queue q(2, scalars());
@@ -204,15 +204,15 @@ LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[queue]") {
   CHECK(code == leat::errc::data_loss);
 }
 
-// ---- A batch that is too large to be made.
+// ---- A batch that is too large for memory.
 
 constexpr std::int64_t large = std::int64_t{1} << 40;
 
-// Together they would be padded to [2, 2^40, 2^40].
+// Padded together, they would have the shape [2, 2^40, 2^40].
 tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
 tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
-// First in, first out, without memory when it is told so.
+// First in, first out. A reservation throws std::bad_alloc while `refuse` is set.
 class refusing_order : public leat::detail::ring_order<tensor_tuple> {
  public:
   explicit refusing_order(const bool& refuse) : refuse_(refuse) {}
@@ -276,7 +276,7 @@ LEAT_TEST("tensor_queue: elements that can neither be stacked nor returned fail 
   CHECK(q.is_closed());
 }
 
-// ---- The other forms.
+// ---- The other forms of operations.
 
 TEST_CASE("tensor_queue: has the non-blocking form of each operation", "[queue]") {
   padding_fifo_queue q(1, scalars(), "one");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Elements and batches of tests.
+// Elements and batches for tests.
 
 #include <concepts>
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr std::int64_t any = leat::unknown_dimension;
 inline leat::tensor int_vector(const std::vector<int>& values) {
   return leat::tensor::of<int>({static_cast<std::int64_t>(values.size())}, values);
 }
-// One by one: g++ 12 wants no braced list in a statement that awaits.
+// With single arguments, since g++ 12 rejects a braced list in a statement that awaits.
 template <std::same_as<int>... Values>
 leat::tensor ints(Values... values) {
   return int_vector({values...});
@@ -33,7 +33,7 @@ leat::tensor texts(const Values&... values) {
 inline leat::tensor_tuple one(leat::tensor t) { return leat::tensor_tuple(std::move(t)); }
 inline leat::tensor_tuple one(int value) { return one(leat::tensor::scalar(value)); }
 
-// first, first + 1, ... as a batch of `count` scalars.
+// Returns first, first + 1, ... as a batch of `count` scalars.
 inline leat::tensor_tuple run_of(int first, int count) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i) values.push_back(first + i);

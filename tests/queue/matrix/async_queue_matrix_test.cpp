@@ -39,8 +39,8 @@ constexpr std::size_t capacity = 2;
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// A verb: how to begin it, whether it puts in or takes out, how many items it moves in all, and how
-// many a result tells of.
+// A verb starts an operation. It defines whether the operation pushes, the number of items that it
+// moves, and the number that a result reports.
 
 struct push {
   static constexpr bool puts_in = true;
@@ -99,7 +99,7 @@ struct pop_up_to : takes_a_batch {
 
 // ------------------------------------------------------------------------------------- the tokens
 
-// What a program sees of an operation that has ended.
+// The result of an operation as a program receives it.
 template <class Verb>
 struct seen {
   bool ended = false;
@@ -107,7 +107,7 @@ struct seen {
   typename Verb::result result{};
 };
 
-// A token: begins the operation, and lets see how it ends once the context has run. All can be
+// A token starts the operation and stores its result once the context has run. Every token can be
 // cancelled through `slot`.
 
 struct callback {
@@ -156,14 +156,14 @@ struct with_an_allocator {
             leat_test::counting_allocator<std::byte>(live, total),
             asio::bind_cancellation_slot(
                 slot, asio::bind_executor(io, [inner](std::error_code ec, typename Verb::result r) {
-                  CHECK(live == 0);  // given back before the handler is called
+                  CHECK(live == 0);  // deallocated before the call of the handler
                   CHECK(total > 0);
                   inner(ec, std::move(r));
                 }))));
   }
 };
 
-// The result of a throwing token.
+// Stores the result of a token that throws.
 template <class Verb, class Get>
 void catch_into(seen<Verb>& s, Get&& get) {
   try {
@@ -178,7 +178,7 @@ struct use_future {
   static constexpr bool sees = true;
   template <class Verb>
   static void start(asio::io_context&, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
-    // The token's handler has an executor of its own, in which the promise is kept.
+    // The token's handler has its own executor, which owns the promise.
     auto future = std::make_shared<std::future<typename Verb::result>>(
         Verb::start(q, asio::bind_cancellation_slot(slot, asio::use_future)));
     waiting = [future, &s] { catch_into(s, [&] { return future->get(); }); };
@@ -243,8 +243,7 @@ using matrix = decltype(std::tuple_cat(with_every_token<push>(), with_every_toke
                                        with_every_token<pop>(), with_every_token<pop_many>(),
                                        with_every_token<pop_up_to>()));
 
-// One operation on a queue in which it has to wait: a full one for what puts in, an empty one for
-// what takes out.
+// One operation that has to wait for its queue, which is full for a push and empty for a pop.
 template <class Combination>
 struct run {
   using verb = typename Combination::verb;
@@ -257,10 +256,10 @@ struct run {
 
   void start() {
     token::start(io, q, signal.slot(), s);
-    io.poll();  // an awaitable begins in it
+    io.poll();  // an awaitable begins when the context runs
   }
 
-  // To the end of the operation; with use_future, which is not in the context, too.
+  // Runs the operation to its end, also with use_future, which waits outside the context.
   void finish() {
     io.restart();
     io.run();
@@ -288,7 +287,7 @@ struct run {
 TEMPLATE_LIST_TEST_CASE("queue: every verb with every token completes at once", "[queue]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
-  // There is room, or there are items: for one of the batches of three the others come meanwhile.
+  // A push finds an empty queue and a pop a full one. The third item of a batch follows below.
   if (verb::puts_in) {
     while (r.q.try_pop()) {
     }
@@ -365,14 +364,14 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token can be cancelled hal
   const bool leaves_a_part = std::is_same_v<verb, push_many>;
   r.signal.emit(leaves_a_part ? asio::cancellation_type::partial : asio::cancellation_type::total);
   r.finish();
-  // What takes out has given back; what a push of many has put in stays in, and it says how many.
+  // A pop has put its item back. The item that a push_many added stays, and its result counts it.
   CHECK(r.q.size() == (verb::puts_in ? capacity : half ? 1 : 0));
   if (!TestType::token::sees) return;
   CHECK(r.s.ec == asio::error::operation_aborted);
   CHECK(r.s.ec == leat::errc::cancelled);
   const bool tells = leaves_a_part && !std::is_same_v<typename TestType::token, use_future> &&
                      !std::is_same_v<typename TestType::token, use_awaitable>;
-  CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // what throws an error code has no result
+  CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // no result with a thrown error code
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: a total cancellation never ends a verb partway, with every token",

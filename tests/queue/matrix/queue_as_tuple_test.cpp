@@ -1,4 +1,4 @@
-// Every operation of every queue through as_tuple(): however it ends, it returns a code and a value
+// Every operation of every queue through as_tuple(). It returns a code and a value for each end,
 // and does not throw.
 
 #include <chrono>
@@ -113,7 +113,8 @@ TEMPLATE_LIST_TEST_CASE(
       CHECK(o.ended);
       CHECK(o.ec == leat::make_error_code(errc::cancelled));
       CHECK(o.waiting() == 0);
-      // What takes out has given back; what a push of many has put in stays in, and it says so.
+      // A pop has put its item back. The item that a push_many added stays, and its result counts
+      // it.
       CHECK(o.moved == (half && verb::puts_in ? 1 : 0));
       CHECK(o.q.size() == (verb::puts_in ? capacity : half ? 1 : 0));
     }
@@ -173,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("as_tuple: every verb can be destroyed while it waits", 
   });
 }
 
-// ---- What cannot begin, or cannot end.
+// ---- Operations that cannot begin or cannot complete.
 
 LEAT_TEST("as_tuple: an operation that can never succeed returns a code", "[queue]") {
   leat::priority_queue<int> q(2);
@@ -228,7 +229,7 @@ LEAT_TEST("as_tuple: a queue that failed with another exception type returns its
   CHECK_FALSE(item);
 }
 
-// ---- Together with what else awaits.
+// ---- Combinations with other awaitables.
 
 LEAT_TEST("as_tuple: works with with_timeout and select", "[queue]") {
   leat::fifo_queue<int> a(1);

@@ -1,5 +1,5 @@
-// Every operation of every queue with with_timeout, with_deadline and with_stop. However it ends,
-// no item is lost, and a push of many reports the number of items added.
+// Every operation of every queue with with_timeout, with_deadline and with_stop. No item is lost,
+// and a push of many reports the number of items added, whichever way it ends.
 
 #include <chrono>
 #include <cstddef>
@@ -29,7 +29,7 @@ using queue_kinds::matrix;
 enum class limit { timeout, deadline, stop };
 constexpr limit all_limits[] = {limit::timeout, limit::deadline, limit::stop};
 
-// One operation on a queue in which it has to wait, and how it ended within a limit.
+// One operation that has to wait for its queue, and its result within a limit.
 template <class Combination>
 struct operation : queue_kinds::waiting_operation<Combination> {
   using kind = typename Combination::kind;
@@ -54,7 +54,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
     }
     o.note(ec, verb::template moved<kind>(value));
   }
-  // The same with exceptions.
+  // As above, with exceptions.
   static task<> throwing(operation& o) {
     try {
       const auto value = co_await leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s);
@@ -202,7 +202,7 @@ LEAT_TEST("with_stop: a push_many whose last item enters after the stop is compl
   const std::vector<int> run = {1, 2};
   g.spawn(send(q, run, stop.get_token(), in, ec));
   co_await settle();
-  stop.request_stop();  // the task goes on in its next turn
+  stop.request_stop();  // the task resumes in its next turn
   CHECK(q.try_pop() == 0);
   CHECK(q.try_pop() == 1);
   co_await g.join();
@@ -338,7 +338,7 @@ LEAT_TEST("queue: a cancelled push_many of one item reports zero added items", "
   }
 }
 
-// What select() refuses, when it is compiled.
+// The operations that select() rejects at compile time.
 template <class Operation>
 constexpr bool in_parts = leat::detail::partially_completable<Operation>;
 using queue = leat::fifo_queue<int>;

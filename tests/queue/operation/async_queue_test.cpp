@@ -1,4 +1,4 @@
-// Queues through Asio's completion tokens: on which executor, in whose memory, how cancelled.
+// Queues with Asio's completion tokens: their executors, allocators and cancellation.
 
 #include <algorithm>
 #include <chrono>
@@ -123,7 +123,7 @@ TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", 
   }));
   CHECK(q.try_push(3));
   CHECK_FALSE(called);
-  io.run();  // stays until then: the operation counts as work
+  io.run();  // returns after the operation, which counts as work
   CHECK(called);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("fifo_queue: a cancellation between a pop and its handler returns the 
   CHECK(q.try_push(1));
   CHECK(q.try_push(2));
   q.async_pop(token());
-  CHECK(q.try_push(3));  // there is room already
+  CHECK(q.try_push(3));  // the pop has already made room
   race();
   CHECK(q.size() == 3);
   q.async_pop_many(2, token());

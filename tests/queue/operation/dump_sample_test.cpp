@@ -1,5 +1,5 @@
-// The samples of docs/dump_format.md are what dump() prints, except for numbers that differ in each
-// run.
+// Compares the samples of docs/dump_format.md with the output of dump(). Numbers that differ in
+// each run are excluded.
 
 #include <regex>
 #include <string>
@@ -90,7 +90,7 @@ task<> read_file(fifo_queue<std::string>& lines) {
 }
 task<> run_reader(fifo_queue<std::string>& lines) { co_await read_file(lines); }
 
-// What dump() prints while a reader waits for free capacity.
+// Returns the dump of a reader that waits for free capacity.
 task<std::string> dump_of_reader(leat::dump_format format) {
   fifo_queue<std::string> lines(4, "lines");
   task_group readers("readers");
@@ -103,20 +103,20 @@ task<std::string> dump_of_reader(leat::dump_format format) {
   co_return text;
 }
 
-// With the names that the samples have.
+// Returns the dump with the names of the samples.
 std::string run(leat::dump_format format) {
   std::string text = leat::sync_wait(dump_of_reader(format));
   text = std::regex_replace(text, std::regex("dump_sample_test\\.cpp"), "reader.cpp");
   return std::regex_replace(text, std::regex("dump_sample_test::"), "");
 }
 
-// Without the markers and the indentation.
+// Removes the markers and the indentation.
 std::string contents(std::string_view sample) {
   const std::string text = std::regex_replace(std::string(sample), std::regex(" *//![^\n]*\n"), "");
   return std::regex_replace(text, std::regex("(^|\n)    "), "$1").substr(1);
 }
 
-// Numbers that differ in each run are replaced.
+// Replaces the numbers that differ in each run.
 std::string normalize(const std::string& text) {
   const std::string places = std::regex_replace(text, std::regex("cpp:\\d+"), "cpp:1");
   return std::regex_replace(places, std::regex("\\d+\\.\\d+ s"), "1.000 s");

@@ -1,4 +1,4 @@
-// Queues and a coordinator between an embedded_scheduler and everybody else.
+// Queues and a coordinator between an embedded_scheduler and other threads.
 
 #include <chrono>
 #include <thread>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Operations that wait beside a test, in the order in which they are asked for.
+// Operations that wait beside a test, in the order of their calls.
 
 #include <cstddef>
 #include <deque>
@@ -10,8 +10,8 @@
 #include "leat/async/task_group.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
-/// Starts operations on one queue, each in a task of its own; settle() lets them begin. Close the
-/// queue before join() where some wait for ever.
+/// Starts operations on one queue, each in its own task; settle() lets them begin. Before join(),
+/// close the queue if an operation waits without a limit.
 template <class Queue>
 class actors {
  public:
@@ -43,7 +43,7 @@ class actors {
     return o;
   }
 
-  /// Ends all that wait as cancelled: what the close of a session does.
+  /// Cancels all waiting operations, as closing a session does.
   task<> cancel() {
     group_.request_stop();
     co_await group_.join();
@@ -56,7 +56,7 @@ class actors {
   leat::task_group group_;
 };
 
-/// All that is inside, in order.
+/// Removes and returns all items in order.
 template <class Queue>
 std::vector<int> drain(Queue& q) {
   std::vector<int> items;

@@ -1,5 +1,5 @@
-// The blocking form of every operation of every queue: with a timeout or stop token, and in a
-// coordinator's thread. On real threads.
+// The blocking form of every operation of every queue, on real threads: with a timeout, with a stop
+// token, and in a thread of a coordinator.
 
 #include "leat/queue/blocking_operations.hpp"
 
@@ -27,7 +27,8 @@ using leat::wait_limit;
 using queue_kinds::capacity;
 using queue_kinds::matrix;
 
-// Of what runs in another thread nothing is checked there: Catch is for one thread at a time.
+// Returns the code of a call's failure. Checks in other threads are not allowed, since Catch
+// supports one thread at a time.
 template <class Call>
 std::error_code code_of(Call call) {
   try {
@@ -40,7 +41,7 @@ std::error_code code_of(Call call) {
 
 const auto is_over = [] { return std::chrono::steady_clock::now(); };
 
-// One operation on a queue in which it has to wait, and how it ended.
+// One operation that has to wait for its queue, and its result.
 template <class Combination>
 struct operation : queue_kinds::waiting_operation<Combination> {
   using base = queue_kinds::waiting_operation<Combination>;
@@ -78,7 +79,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   bool told_count = false;
 };
 
-// ---- A stop.
+// ---- Stops.
 
 TEMPLATE_LIST_TEST_CASE("blocking: every verb throws cancelled at once after a stop", "[queue]",
                         matrix) {
@@ -144,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE(
   }
 }
 
-// ---- A time.
+// ---- Timeouts and deadlines.
 
 TEMPLATE_LIST_TEST_CASE("blocking: every verb throws at a deadline that has passed or passes",
                         "[queue]", matrix) {
@@ -168,7 +169,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb succeeds after its deadline if it 
   operation<TestType> o;
   o.make_way();
   o.run(is_over());
-  if (verb::moves > capacity) {  // what there is room for
+  if (verb::moves > capacity) {  // the items that fit
     CHECK(o.ec == leat::make_error_code(errc::deadline_exceeded));
     CHECK(o.moved == capacity);
   } else {
@@ -209,7 +210,7 @@ TEST_CASE("blocking: a limit does not change the results at the end of a queue",
   CHECK_THROWS_WITH(q.wait_pop_up_to(1, 24h), Catch::StartsWith("damaged"));
 }
 
-// ---- What is told.
+// ---- Messages.
 
 template <class Call>
 std::string told(Call call) {
@@ -248,7 +249,7 @@ TEST_CASE("blocking: a push that times out does not move from its item", "[queue
   CHECK(run == std::vector<std::string>{"", item});
 }
 
-// ---- Who waits behind.
+// ---- Operations that wait after another one.
 
 TEST_CASE("blocking: cancelling the first waiter serves the next one", "[queue]") {
   leat::fifo_queue<int> q(4);
@@ -267,7 +268,7 @@ TEST_CASE("blocking: cancelling the first waiter serves the next one", "[queue]"
   CHECK(item == 1);
 }
 
-// ---- Against each other: an item goes to one place, whoever is first.
+// ---- Concurrent operations: each item has one place, whichever operation is first.
 
 TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose it", "[queue]") {
   for (int round = 0; round < 300; ++round) {
@@ -291,7 +292,7 @@ TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose
   }
 }
 
-// ---- A thread of a coordinator.
+// ---- Threads of a coordinator.
 
 TEMPLATE_LIST_TEST_CASE("blocking: a coordinator's stop ends every verb in its threads", "[queue]",
                         matrix) {

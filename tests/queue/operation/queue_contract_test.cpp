@@ -1,4 +1,4 @@
-// The contract that all queues share, as one typed test over them.
+// The contract that all queues share, as one typed test.
 
 #include "leat/queue/basic_queue.hpp"
 
@@ -48,7 +48,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a push to a full queue waits until space is free
     CHECK(q.statistics().waiting_pushes == 1);
     const auto item = co_await q.pop();
     CHECK(item);
-    CHECK(q.size() == 2);  // the state changes at once, the coroutine goes on later
+    CHECK(q.size() == 2);  // the state changes immediately, the coroutine resumes later
     CHECK_FALSE(o.ended);
     co_await settle();
     CHECK(o.accepted);
@@ -218,11 +218,11 @@ TEMPLATE_LIST_TEST_CASE("queue: a pop_many that cannot be filled leaves all item
     g.spawn(push_all(q, numbers(5), filler));
     co_await settle();
     CHECK(filler.pushed == 5);
-    CHECK(q.size() == 0);  // held outside
+    CHECK(q.size() == 0);  // the batch holds them
     q.close();
     co_await g.join();
     CHECK(batch.empty);
-    CHECK(q.size() == 5);  // although the capacity is 2
+    CHECK(q.size() == 5);  // more than the capacity of 2
     const auto rest = co_await q.pop_up_to(9);
     REQUIRE(rest);
     CHECK(sorted(*rest) == numbers(5));
@@ -323,7 +323,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a cancelled operation has no effect and lets lat
     co_await settle();
     co_await q.push(1);
     co_await settle();
-    CHECK_FALSE(served.ended);  // it stands behind one that wants three
+    CHECK_FALSE(served.ended);  // it waits after the batch of three
     first.request_stop();
     co_await first.join();
     co_await second.join();

@@ -11,7 +11,7 @@
 #include "queue/operation/queue_tasks.hpp"
 #include "support/foreign_coroutine.hpp"
 
-// Queues awaited in a coroutine that is none of leat's.
+// Queues that a foreign coroutine awaits.
 
 namespace queue_foreign_test {
 
@@ -114,7 +114,7 @@ LEAT_TEST("queue: a stop token stops a foreign coroutine, which loses no item", 
   co_await settle();
   CHECK(sum == 3);
   source.request_stop();
-  CHECK(q.try_push(4));  // before the coroutine goes on: it has been cancelled and takes nothing
+  CHECK(q.try_push(4));  // before the coroutine resumes: it was cancelled and takes no item
   co_await settle();
   CHECK(cancelled);
   CHECK(sum == 3);

@@ -13,18 +13,18 @@
 #include "leat/queue/completion_tokens.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
-// Room in the storage: an operation asks for it when it begins, so that nothing has to be allocated
-// when others let it go on; and nobody asks for more than can be needed.
+// The memory of a queue's storage. An operation reserves memory when it begins, so that no
+// allocation is needed when another operation completes it. It reserves no more than may be needed.
 
 namespace queue_memory_test {
 
 struct room {
-  std::size_t reserved = 0;  // the most that was asked for
-  bool refuse = false;       // no memory from now on
-  bool overrun = false;      // more was stored than that
+  std::size_t reserved = 0;  // the largest reserved size
+  bool refuse = false;       // rejects further reservations
+  bool overrun = false;      // more items were stored than reserved
 };
 
-// First in, first out, in exactly as much room as was asked for.
+// First in, first out, with exactly the reserved capacity.
 class exact_order {
  public:
   static constexpr bool takes_whole_batches = false;
@@ -59,7 +59,7 @@ struct exact_queue : leat::basic_queue<int, exact_order> {
       : basic_queue({.capacity = capacity, .name = "exact"}, 0, {}, r) {}
 };
 
-constexpr std::size_t large = 1'000'000;  // not allocated at once
+constexpr std::size_t large = 1'000'000;  // not allocated immediately
 
 TEST_CASE("queue: a small queue allocates at construction, a large one as needed", "[queue]") {
   room at_once;
@@ -119,7 +119,7 @@ LEAT_TEST("queue: a waiting batch reserves memory to return its items", "[queue]
   waiting.spawn(pop_some(q, 6, false, batch));
   co_await settle();
   auto five = numbers(5);
-  co_await q.push_many(five);  // all of it goes to the batch
+  co_await q.push_many(five);  // all items go to the batch
   waiting.request_stop();
   leat::task_group g;
   g.spawn(push_all(q, numbers(4), refill));

@@ -1,4 +1,4 @@
-// Pushes of many items that the operation owns.
+// A push of many items that the operation owns.
 
 #include "leat/queue/detail/owned_items.hpp"
 

@@ -1,4 +1,4 @@
-// Queue operations in a select: the winner moves, nothing else does.
+// Queue operations in a select: only the winning operation moves items.
 
 #include "leat/queue/detail/queue_select_branch.hpp"
 
@@ -27,7 +27,7 @@ LEAT_TEST("select: chooses the queue that has an item", "[queue]") {
   CHECK(b.size() == 0);
   co_await a.push(1);
   co_await b.push("more");
-  const auto second = co_await leat::select(a.pop(), b.pop());  // both could: the first in the list
+  const auto second = co_await leat::select(a.pop(), b.pop());  // both are ready: the first wins
   REQUIRE(second.index() == 0);
   CHECK(std::get<0>(second) == 1);
   CHECK(b.size() == 1);
@@ -46,7 +46,7 @@ LEAT_TEST("select: a waiting select takes the first item from one queue only", "
   CHECK(a.statistics().waiting_pops == 1);
   CHECK(b.statistics().waiting_pops == 1);
   CHECK(b.try_push(1));
-  CHECK(a.try_push(2));  // before the task goes on: it has won at b and takes nothing here
+  CHECK(a.try_push(2));  // before the task resumes: it won at b and takes no item from a
   co_await group.join();
   CHECK(index == 1);
   CHECK(a.size() == 1);
@@ -101,7 +101,7 @@ LEAT_TEST("select: a close of a queue wins", "[queue]") {
   group.spawn([](auto& x) -> task<> {
     const auto r = co_await leat::select(leat::sleep_for(1h), x.push(1));
     REQUIRE(r.index() == 1);
-    CHECK(std::get<1>(r));  // a close lets waiting pushes in
+    CHECK(std::get<1>(r));  // a close lets waiting pushes complete
   }(full));
   co_await settle();
   a.close();
@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("with_timeout: a late batch returns its items", "[queue]
   });
 }
 
-// ---- A select or a limit that a function returns owns its operations.
+// ---- A select or a limit owns its operations if a function returns it.
 
 using text_queue = leat::fifo_queue<std::string>;
 
@@ -278,7 +278,7 @@ LEAT_TEST("select: a batch that loses at its last item returns all items to the 
   const bool in = co_await a.push(1);
   CHECK(in);
   CHECK(b.try_push(5));
-  const bool last = co_await a.push(2);  // would complete the batch, which has lost at b
+  const bool last = co_await a.push(2);  // would complete the batch, but b has won
   CHECK(last);
   co_await group.join();
   CHECK(index == 1);

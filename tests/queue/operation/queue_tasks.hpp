@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues to test, and operations on them that run in tasks of their own.
+// Queues under test, and operations on them that run in their own tasks.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct prioritized {
   static queue make(std::size_t capacity) { return queue(capacity, "q"); }
 };
 using all_queues = std::tuple<fifo, shuffled, prioritized>;
-// Those that take items for a batch as they come.
+// The queues in which a waiting batch takes each item as it arrives.
 using holding_queues = std::tuple<fifo, shuffled>;
 
 inline std::vector<int> numbers(int count) {
@@ -53,7 +53,7 @@ std::vector<int> sorted(const Range& range) {
   return copy;
 }
 
-// What became of one operation that runs in a task of its own.
+// The result of one operation that runs in its own task.
 struct outcome {
   bool ended = false;
   bool cancelled = false;
@@ -113,7 +113,7 @@ task<> pop_some(Queue& q, std::size_t count, bool fewer_at_end, outcome& o) {
   o.ended = true;
 }
 
-// Lets every task that can run do so.
+// Lets every task run that can run.
 inline task<> settle() {
   for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
 }

@@ -1,4 +1,4 @@
-// The batch operations that never wait.
+// The batch operations that do not wait.
 
 #include <cstddef>
 #include <functional>
@@ -18,7 +18,7 @@ struct counted_item {
 };
 }  // namespace queue_try_test
 
-// The memory of a batch, and what happens just before it is there.
+// Calls a function just before it allocates the memory of a batch.
 template <>
 struct std::allocator<queue_try_test::counted_item> {
   using value_type = queue_try_test::counted_item;
@@ -41,7 +41,7 @@ TEST_CASE("queue: try_pop_up_to takes items that arrive while it allocates", "[q
   leat::priority_queue<counted_item, smaller> q(4);
   CHECK(q.try_push(counted_item{5}));
   counted_item::before_memory = [&q] { CHECK(q.try_push(counted_item{3})); };
-  const auto both = q.try_pop_up_to(2);  // there was never a moment with 3 alone
+  const auto both = q.try_pop_up_to(2);  // no pop can take 3 alone
   REQUIRE(both);
   REQUIRE(both->size() == 2);
   CHECK(both->at(0).value == 3);
@@ -109,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake waiting operations", 
     g.spawn(push_all(q, numbers(3), push));
     co_await settle();
     CHECK(q.try_push_many(two) == 0);
-    CHECK(q.try_pop_many(2));  // lets two of the three in
+    CHECK(q.try_pop_many(2));  // adds two of the three items
     CHECK(q.try_push_many(two) == 0);
     CHECK(q.try_pop_up_to(5).value().size() == 2);
     co_await g.join();

@@ -1,4 +1,4 @@
-// What a dump tells of waits on queues and owners, and of those that wait for each other.
+// Waits for queues and their owners in a dump, and operations that wait for each other.
 
 #include <regex>
 #include <string>
@@ -30,7 +30,7 @@ using leat_test::dump;
 
 const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
 
-// What a stop ends is no error here.
+// Stops and joins a group, and ignores the failures of its tasks.
 task<void> stop_and_join(task_group& group) {
   group.request_stop();
   try {
@@ -39,7 +39,7 @@ task<void> stop_and_join(task_group& group) {
   }
 }
 
-// Fills faster than it empties: two in, one out.
+// Pushes two items for each item that it pops, so it fills queues faster than it empties them.
 task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
   for (bool open = true; open;) {
     co_await into.push(1);
@@ -109,7 +109,7 @@ LEAT_TEST("dump: reports no cycle if another task has popped from the queue befo
         co_await leat::sleep_for(1h);
       }(q1),
       "c");
-  co_await leat::this_task::yield();  // c waits at q1, and is known there
+  co_await leat::this_task::yield();  // q1 records c as a popping task
   group.spawn(greedy(q1, q2), "a");
   group.spawn(echo(q1, q2), "b");
   co_await leat::sleep_for(1s);
@@ -122,7 +122,7 @@ LEAT_TEST("dump: reports no cycle if another task has popped from the queue befo
 }
 
 LEAT_TEST("dump: reports no cycle if another task has pushed to the queue before", "[queue]") {
-  const bool feeder_first = GENERATE(true, false);  // it waits for room; a waits for it
+  const bool feeder_first = GENERATE(true, false);  // it waits for room, and a for the feeder
   const bool feeder_lives = GENERATE(true, false);
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
   task_group group;
@@ -168,7 +168,7 @@ LEAT_TEST("dump: reports no cycle for a task that is about to resume", "[queue]"
   group.spawn(greedy(q1, q2), "a");
   group.spawn(echo(q1, q2), "b");
   co_await leat::sleep_for(1s);
-  const auto taken = q1.try_pop();  // lets a go on, in its next turn
+  const auto taken = q1.try_pop();  // lets a continue in its next turn
   const std::string text = dump();
   co_await stop_and_join(group);
   INFO(text);
@@ -208,7 +208,7 @@ TEST_CASE("coordinator: a dump reports threads that block on each other", "[queu
   };
   c.start_thread("left", [&](const std::stop_token&) { pop_then_fill(q2, q1); });
   c.start_thread("right", [&](const std::stop_token&) { pop_then_fill(q1, q2); });
-  // Who pops is known of those that waited for it.
+  // A queue records the tasks and threads that wait to pop.
   while (q1.statistics().waiting_pops == 0 || q2.statistics().waiting_pops == 0) {
     std::this_thread::yield();
   }

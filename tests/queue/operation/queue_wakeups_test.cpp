@@ -5,13 +5,13 @@
 #include "leat/sim/virtual_scheduler.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
-// When those are woken that live on another scheduler, and that the lock lets other threads in.
+// The wake-ups of operations on another scheduler, and the access of other threads to the lock.
 
 namespace queue_wakeups_test {
 
 using leat::sim::virtual_scheduler;
 
-// A scheduler that counts how often it is woken from outside.
+// A scheduler that counts its wake-ups from other schedulers.
 class bell final : public leat::scheduler {
  public:
   [[nodiscard]] leat::time_point now() const noexcept override { return {}; }
@@ -32,7 +32,7 @@ class bell final : public leat::scheduler {
   std::size_t rung_ = 0;
 };
 
-// Pops one item after the other and notes after each how often another scheduler was woken.
+// Pops items one by one. After each item, notes the number of wake-ups of another scheduler.
 task<> pop_watching(leat::fifo_queue<int>& q, bell& elsewhere, int count,
                     std::vector<std::size_t>& ready) {
   for (int i = 0; i < count; ++i) {
@@ -59,7 +59,7 @@ TEST_CASE("queue: wakes a push of another scheduler when the queue has drained t
   there.run();
   g.spawn_on(here, pop_watching(q, there, 4, ready));
   here.run_now();
-  // The first pop lets the item in, so the queue is full again; the third leaves two.
+  // The first pop lets the push add its item, so the queue is full again. The third pop leaves two.
   CHECK(ready == std::vector<std::size_t>{0, 0, 1, 1});
   there.run();
   CHECK(pushed.accepted);
@@ -115,7 +115,7 @@ TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[qu
   CHECK(pushed.accepted);
 }
 
-// The first thread that uses a queue has a way of its own into the lock, and must find its way out.
+// The first thread that uses a queue locks it on a path of its own, and must unlock it there.
 TEST_CASE("queue: a second thread can enter after each call of the first", "[queue]") {
   leat::fifo_queue<int> q(4);
   const auto size_elsewhere = [&q] {

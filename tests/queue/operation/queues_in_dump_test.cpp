@@ -1,4 +1,4 @@
-// What a dump tells of queues and of every form of operation that waits on them.
+// The queues in a dump, and every form of operation that waits for them.
 
 #include <atomic>
 #include <optional>
@@ -37,7 +37,7 @@ using leat::task_group;
 using leat_test::contains;
 using leat_test::dump;
 
-// A line of an operation, below its queue.
+// Whether the text has a line of this operation below its queue.
 bool has_operation(const std::string& text, const std::string& queue, const std::string& what) {
   return std::regex_search(
       text, std::regex("(^|\n)queue '" + queue + "' \\([^\n]*\n(  [^\n]*\n)*?  " + what +
@@ -193,7 +193,7 @@ LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
   CHECK_FALSE(contains(reports[0].position, "\nqueue"));
 }
 
-// Queues come and go on two threads, with operations that wait, while a third one dumps.
+// Two threads make and destroy queues with waiting operations while a third thread dumps.
 TEST_CASE("dump: works while queues are created and destroyed", "[queue]") {
   std::atomic<bool> enough{false};
   const auto make_queues = [&enough] {
@@ -217,7 +217,8 @@ TEST_CASE("dump: works while queues are created and destroyed", "[queue]") {
   CHECK(seen);
 }
 
-// Which queues a dump lists, and what simulated threads do meanwhile, depends on the seed only.
+// The queues in a dump and the behaviour of simulated threads during a dump depend only on the
+// seed.
 TEST_CASE("dump: is determined by the seed in a simulation", "[queue]") {
   const auto dumps_of = [](std::uint64_t seed) {
     std::string dumps;

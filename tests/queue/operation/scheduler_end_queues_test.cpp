@@ -1,5 +1,5 @@
-// Queues whose waiting operations belong to an execution context that is destroyed: no item is
-// lost, no handler called, and nobody touches the context afterwards.
+// Queues whose waiting operations belong to a destroyed execution context. No item is lost, no
+// handler is called, and no operation uses the context afterwards.
 
 #include <atomic>
 #include <chrono>
@@ -40,7 +40,7 @@ using queue = leat::fifo_queue<std::unique_ptr<int>>;
 
 std::unique_ptr<int> item(int n) { return std::make_unique<int>(n); }
 
-// All that is in a queue, from the front.
+// Returns all items in a queue, from the front.
 std::vector<int> drain(queue& q) {
   std::vector<int> all;
   while (auto i = q.try_pop()) all.push_back(**i);
@@ -171,7 +171,7 @@ TEST_CASE("queue and context: the frame of a task may contain the queue of a han
       queue q(1);
       q.async_pop(asio::bind_executor(c, [&](std::error_code, auto) { out = true; }));
       q.async_pop(asio::bind_executor(c, [&](std::error_code, auto) { out = true; }));
-      co_await q.push(item(1));  // posted to the context, and not called
+      co_await q.push(item(1));  // posted to the context but not called
       co_await leat::sleep_for(1h);
     }(io, called));
     io.poll_one();
@@ -287,7 +287,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: withdraws a task's push in each of its 
   SECTION("waits") {}
   SECTION("was served") {
     REQUIRE(**t.q.try_pop() == 1);
-    all = {2, 3, 4, 5};  // a push that is done stays done
+    all = {2, 3, 4, 5};  // a completed push keeps its effect
   }
   SECTION("was refused") { t.q.close_and_cancel(); }
   t.end();
@@ -296,7 +296,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: withdraws a task's push in each of its 
 
 TEMPLATE_TEST_CASE("queue and scheduler: withdraws a completed pop that yields to other tasks",
                    "[queue]", asio_loop, embedded_loop) {
-  // The 256th operation that ends at once yields, with its item in hand.
+  // The 256th operation that completes immediately yields while it holds its item.
   leat::fifo_queue<int> q(1000);
   for (int n = 0; n < 1000; ++n) REQUIRE(q.try_push(n));
   leat::task_group group;
@@ -322,7 +322,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: withdraws a completed pop that yields t
     static_cast<leat::embedded_scheduler&>(loop.get_scheduler()).run_ready(1);
   }
   REQUIRE(received.size() == 255);
-  CHECK(q.size() == 744);  // one is in hand
+  CHECK(q.size() == 744);  // the operation holds one
   loop.end();
   CHECK(q.size() == 745);
   CHECK(q.try_pop() == 255);
@@ -330,7 +330,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: withdraws a completed pop that yields t
 }
 
 TEST_CASE("queue and scheduler: items pass on to a live task", "[queue]") {
-  // Both wait for one queue; the first in line has received the item and is destroyed.
+  // Both tasks wait for one queue. The first task has received the item when its context ends.
   queue q(4);
   leat::task_group group;
   int received = 0;

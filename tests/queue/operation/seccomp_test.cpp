@@ -17,7 +17,7 @@ namespace seccomp_test {
 using leat::fifo_queue;
 using leat_test::run_in_child;
 
-// Makes membarrier(2) fail with EPERM from now on; false where no filter can be installed.
+// Makes membarrier(2) fail with EPERM from now on. Returns false if no filter can be installed.
 bool refuse_membarrier() {
   sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
@@ -28,7 +28,8 @@ bool refuse_membarrier() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// The first thread to use a queue owns its lock; a filter that comes later must not matter.
+// The first thread that uses a queue owns its lock. A filter that is installed later must not
+// matter.
 TEST_CASE("fifo_queue: when membarrier is refused after the first use, a second thread enters") {
   const std::string said = run_in_child([]() -> std::string {
     fifo_queue<int> q(4, "q");

@@ -48,7 +48,7 @@ TEST_CASE("memory_budget: counts and reports the weight in its queues", "[queue]
     CHECK(out.str() ==
           "budget 'ram' (13 of 20); queue 'b' (1 of 100, weight 5 of 9), budget 'ram' (13 of 20)");
   }
-  CHECK(ram.used() == 8);  // b is gone with what was in it
+  CHECK(ram.used() == 8);  // the items of b were destroyed with it
   CHECK(a.try_pop() == 8);
   const auto s = ram.statistics();
   CHECK(s.used == 0);
@@ -125,7 +125,7 @@ TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to anot
     CHECK(ram.statistics().waiting == 1);
     CHECK(ram.statistics().awaited == 5);
     CHECK_FALSE(b.try_push(1));
-    CHECK_FALSE(a.try_push(1));  // others wait for the budget: nobody overtakes
+    CHECK_FALSE(a.try_push(1));  // others wait for the budget: no push overtakes
     CHECK(co_await a.pop());
     CHECK(b.size() == 1);
     co_await g.join();
@@ -155,7 +155,7 @@ LEAT_TEST("memory_budget: pushes to all queues continue in the order of arrival"
   }
   CHECK(c.try_pop());
   co_await settle();
-  CHECK(order == "1234");  // the next one is too heavy, and holds up the lighter one behind it
+  CHECK(order == "1234");  // the next is too heavy, and the lighter one waits for it
   CHECK(ram.used() == 10);
   CHECK(a.try_pop() == 2);
   CHECK(a.try_pop() == 3);
@@ -182,7 +182,7 @@ LEAT_TEST("memory_budget: a push that waits for capacity does not block other qu
   co_await settle();
   CHECK(ram.statistics().waiting == 0);
   CHECK(other.try_push(5));
-  CHECK(full.try_pop());  // now only the budget keeps the first out
+  CHECK(full.try_pop());  // now the first waits only for the budget
   co_await settle();
   CHECK_FALSE(first.ended);
   CHECK(ram.used() == 9);
@@ -255,7 +255,7 @@ TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let other
       CHECK_FALSE(light.ended);
       switch (how) {
         case way::stop: first.request_stop(); break;
-        case way::close:  // waits behind the push
+        case way::close:  // waits after the push
           CHECK(a->close());
           CHECK_FALSE(a->is_closed());
           CHECK(a->try_pop() == 6);
@@ -348,7 +348,7 @@ LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits", 
     co_await settle();
   }
   CHECK_FALSE(first.ended);
-  g.spawn(push_one(raw, 5, push));  // needs 3 more than there are: two items
+  g.spawn(push_one(raw, 5, push));  // needs 3 more than is free: two items
   co_await settle();
   CHECK(push.accepted);
   CHECK(first.items.size() == 1);

@@ -1,4 +1,4 @@
-// Capacity by weight: the contract that all queues share.
+// Capacity by weight, as all queues implement it.
 
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/completion_tokens.hpp"
@@ -63,7 +63,7 @@ TEMPLATE_LIST_TEST_CASE("queue: limits items by number and by weight", "[queue]"
   CHECK(q.try_push(1));
   CHECK_FALSE(q.try_push(10));
   CHECK(q.try_push(1));
-  CHECK_FALSE(q.try_push(1));  // room by weight, none by number
+  CHECK_FALSE(q.try_push(1));  // the weight fits, the number does not
   CHECK(q.try_pop());
   CHECK(q.try_push(9));
   CHECK(q.statistics().weight == 10);
@@ -144,7 +144,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a waiting heavy push blocks later lighter ones",
     co_await settle();
     CHECK_FALSE(light.ended);
     CHECK_FALSE(q.try_push(1));
-    first.request_stop();  // the light one moves up as soon as the heavy one is gone
+    first.request_stop();  // the light push moves up when the heavy one has ended
     co_await first.join();
     co_await second.join();
     CHECK(heavy.cancelled);
@@ -324,7 +324,7 @@ LEAT_TEST("queue: a pop lets all waiting pushes enter if only weight is limited"
   for (outcome& o : runs) g.spawn(push_all(q, std::vector<int>(1000, 5), o));
   co_await settle();
   CHECK(q.size() == 1);
-  CHECK(q.try_pop());  // all of them come in, in one go
+  CHECK(q.try_pop());  // makes room for all at once
   co_await g.join();
   CHECK(q.size() == 20'000);
   CHECK(q.statistics().weight == 100'000);
@@ -370,7 +370,7 @@ LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushe
   co_await settle();
   CHECK(push.accepted);
   CHECK(pop.items.size() == 1);
-  CHECK_FALSE(next.ended);  // the push is in: the minimum counts again
+  CHECK_FALSE(next.ended);  // the push has completed, so the minimum applies again
   CHECK(q.size() == 2);
   q.close();
   co_await g.join();

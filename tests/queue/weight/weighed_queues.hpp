@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues that weigh, to test: an item is a number that weighs as much as it says.
+// Queues under test with a weight function. The weight of an item is its value.
 
 #include <cstddef>
 #include <functional>

@@ -1,4 +1,4 @@
-// Queues of tensors that are bounded by what their elements weigh.
+// Queues of tensors whose capacity is the weight of their elements.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ using leat_test::contains;
 using leat_test::refusal;
 using batch = std::optional<tensor_tuple>;
 
-// Of equal ones the first that came.
+// Equal elements leave in the order of their arrival.
 struct all_equal {
   bool operator()(const tensor_tuple&, const tensor_tuple&) const noexcept { return false; }
 };
