@@ -30,7 +30,7 @@ using leat::errc;
 using leat::task;
 using leat_test::foreign_coroutine;
 
-// Runs `body` in a task that is asked to stop before it begins, or while it waits.
+// Runs `body` in a task that is stopped before it begins or during its wait.
 template <class Body>
 task<> stopped(bool before, Body body) {
   leat::task_group group;
@@ -147,7 +147,7 @@ LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[async]"
   CHECK(winner.index() == 1);
 }
 
-// ---- Select and what is short for it.
+// ---- Select and its short forms.
 
 LEAT_TEST("as_tuple: a select returns the winner, the code of its failure, or cancelled",
           "[async]") {
@@ -238,7 +238,7 @@ LEAT_TEST("as_tuple: a stopped task returns cancelled", "[async]") {
   CHECK(ec == errc::cancelled);
 }
 
-// ---- In a coroutine that is none of leat's.
+// ---- Foreign coroutines.
 
 foreign_coroutine nap(std::optional<std::error_code>& ended) {
   const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1s));
@@ -294,7 +294,7 @@ LEAT_TEST("as_tuple: a stop token stops a foreign coroutine", "[async]") {
   f.handle.destroy();
 }
 
-// ---- What it takes.
+// ---- Accepted operations.
 
 template <class T>
 concept can_be_a_tuple = requires(T t) { leat::as_tuple(std::move(t)); };

@@ -9,8 +9,8 @@
 
 namespace leat_test {
 
-/// Something to wait for in tests of the core, which has nothing of its own: wakes every waiter of
-/// one scheduler. A stop ends a wait as cancelled.
+/// An event for tests of the core, which has none of its own. set() wakes every waiter of one
+/// scheduler. A stop cancels a wait.
 class manual_event {
  public:
   class [[nodiscard]] waiter : public leat::wait_operation {

@@ -1,4 +1,4 @@
-// What may pass is tried again: so often, with delays that grow, and no longer.
+// Retries of transient errors: the number of attempts and the growing delays.
 
 #include "leat/async/retry.hpp"
 

@@ -1,4 +1,4 @@
-// What becomes of tasks whose scheduler is destroyed before they have finished.
+// Tasks that have not finished when their scheduler is destroyed.
 
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ using leat::task_group;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
-// Writes its name where it is destroyed.
+// Appends its name to `out` when it is destroyed.
 struct witness {
   witness(std::string& o, char n) noexcept : out(o), name(n) {}
   witness(const witness&) = delete;
@@ -133,7 +133,7 @@ TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that con
   CHECK_FALSE(join_error(group).empty());
 }
 
-// Every kind of wait of the core, each in the states that it has.
+// Every kind of wait of the core, in each of its states.
 template <class Loop>
 struct waiting {
   std::string destroyed;
@@ -246,14 +246,14 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a task in join()", "[async]", asio_l
   if (t.group.stop_requested()) {
     t.loop.end();
     CHECK(t.destroyed == "w");
-    t.group.wait_join();  // as it was asked to
+    t.group.wait_join();  // does not throw after a stop request
   } else {
     t.end();
   }
   t.let_other_end();
 }
 
-// ---------------------------------------------------------------------------- what else may happen
+// --------------------------------------------------------------------------------- further cases
 
 TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destroyed too",
                    "[async]", asio_loop, embedded_loop) {
@@ -274,7 +274,7 @@ TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destr
                  }(group, loop.get_scheduler(), destroyed));
   loop.run_ready();
   loop.end();
-  CHECK(destroyed == "w");  // the parameters of the other were never used
+  CHECK(destroyed == "w");  // the other task never began, so it adds no name
   CHECK(group.live_tasks() == 0);
   CHECK_FALSE(join_error(group).empty());
 }
@@ -289,7 +289,7 @@ TEST_CASE("scheduler end: a task may destroy another io_context", "[async]") {
   task_group destroyers;
   destroyers.spawn_on(loop.get_scheduler(), [](asio_loop& o) -> task<> {
     o.end();
-    co_await leat::this_task::yield();  // the scheduler is still the one that runs
+    co_await leat::this_task::yield();  // the destroying task's scheduler is still the current one
   }(other));
   loop.run_ready();
   CHECK(destroyed == "a");
@@ -410,7 +410,7 @@ TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name"
   CHECK(said.find("sleeper") != said.npos);
 }
 
-#if !LEAT_TSAN  // which defers signals
+#if !LEAT_TSAN  // the thread sanitizer defers signals
 
 TEMPLATE_TEST_CASE("scheduler end: stop_on_signal can be destroyed before or after", "[async]",
                    asio_loop, embedded_loop) {

@@ -16,7 +16,7 @@ namespace scheduler_test {
 using item = leat_test::function_item;
 using leat::time_point;
 
-/// A driver that does nothing by itself: counts what it is asked for.
+/// A driver that runs nothing by itself and counts its requests.
 class manual_scheduler final : public leat::scheduler {
  public:
   [[nodiscard]] time_point now() const noexcept override { return now_; }
@@ -42,7 +42,7 @@ class manual_scheduler final : public leat::scheduler {
   void arm(time_point when) noexcept override { armed.push_back(when); }
 };
 
-/// A number of items that note their index when they run.
+/// Items that record their index when they run.
 struct noting_items {
   explicit noting_items(int count) {
     for (int i = 0; i < count; ++i) items.emplace_back([this, i] { order.push_back(i); });
@@ -95,7 +95,7 @@ TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its
     if (++runs < 3) {
       s.post(*again);
     } else {
-      const auto last = std::move(again->function);  // the function that runs outlives its item
+      const auto last = std::move(again->function);  // the running function outlives its item
       delete again;
     }
   };
@@ -180,7 +180,7 @@ TEST_CASE("scheduler: items from other threads are not lost, duplicated or reord
       --posting;
     });
   }
-  // Runs only when it was woken, as a driver does: a lost wake-up would leave items behind.
+  // Runs only after a wake-up, as a driver does. A lost wake-up would leave items in the queue.
   int wakes = 0;
   for (bool more = false;;) {
     const bool last_look = posting == 0;
@@ -212,7 +212,7 @@ TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake
     while (!began) std::this_thread::yield();
     s.post(second);
   });
-  CHECK(s.run_ready(2, 2'000'000'000));  // ends after two items, not by the spins
+  CHECK(s.run_ready(2, 2'000'000'000));  // ends after two items, not after the spins
   other.join();
   CHECK(ran);
   CHECK(s.wakes == 1);
@@ -332,7 +332,7 @@ TEST_CASE("scheduler: the time is constant within a turn", "[async]") {
   CHECK(stood);
 }
 
-/// A wait on the scheduler that it is told, which only notes that it was woken.
+/// A wait for the given scheduler that only counts its wake-ups.
 struct noting_wait : leat::wait_operation {
   noting_wait(leat::scheduler& s, int& n) noexcept
       : wait_operation(nothing, std::source_location::current()), woken(n) {
@@ -411,7 +411,7 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[async]") {
   s.drain();
   CHECK(first > 0);
   CHECK(first < 10'000);
-  CHECK(second == first);  // each item has a share of its own
+  CHECK(second == first);  // each item has its own budget
 }
 
 TEST_CASE("scheduler: running inside another scheduler ends the process", "[async]") {

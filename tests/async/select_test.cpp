@@ -24,7 +24,7 @@ LEAT_TEST("select: the earliest timer wins and the others are cancelled", "[asyn
       co_await leat::select(leat::sleep_for(3s), leat::sleep_for(1s), leat::sleep_for(2s));
   CHECK(first.index() == 1);
   CHECK(sched.now() - begin == 1s);
-  co_await leat::sleep_for(1h);  // nothing of the old ones comes
+  co_await leat::sleep_for(1h);  // none of the cancelled timers fires
   CHECK(sched.now() - begin == 1h + 1s);
 }
 
@@ -126,7 +126,7 @@ LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation
   co_await group.join();
 }
 
-// ---- A select or a limit that a function returns owns its operations.
+// ---- A select or a limit owns its operations if a function returns it.
 
 auto first_of(leat::duration a, leat::duration b) {
   return leat::select(leat::sleep_for(a), leat::sleep_for(b));

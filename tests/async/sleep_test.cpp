@@ -106,8 +106,8 @@ LEAT_TEST("sleep_for: does not sleep after a stop request", "[async]") {
 }
 
 LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome", "[async]") {
-  // The stopper's alarm was set first, so at the time of both the sleeper's has expired already or
-  // will not expire any more; either way it is resumed once.
+  // The alarm of the stopping task was set first. When it expires, the sleeper's alarm has expired
+  // already or will be cancelled. In both cases the sleeper resumes once.
   int ends = 0;
   const auto sleeper = [](int& n) -> task<void> {
     try {

@@ -1,5 +1,5 @@
-// Stops, ends and wake-ups that meet on several threads. Nothing to see without a sanitizer or a
-// hang; what is checked is that every task ends, once.
+// Concurrent stops, ends and wake-ups on several threads. Each task must end once. Other errors
+// show only as a hang or under a sanitizer.
 
 #include <atomic>
 #include <chrono>
@@ -129,7 +129,7 @@ TEST_CASE("task_group: the first of two errors on two threads wins, the other is
 }
 
 TEST_CASE("runtime: a thread that sleeps is woken by every post", "[async][stress]") {
-  // Without spinning every step goes through falling asleep and being woken.
+  // Without spinning, the scheduler sleeps and is woken in every step.
   for (const int spins : {0, 50}) {
     leat::runtime rt({.threads = 2, .spins_before_sleep = spins});
     const auto step = [](std::atomic<int>& n) -> task<void> {

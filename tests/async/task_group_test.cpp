@@ -38,7 +38,7 @@ task<void> fail_after(leat::duration d, const char* what) {
 task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 task<void> wait_for(manual_event& event) { co_await event.wait(); }
 
-/// What join() throws; empty when it does not.
+/// Returns the message of the exception that join() throws, or an empty string.
 task<std::string> error_of_join(task_group& group) {
   try {
     co_await group.join();
@@ -236,7 +236,7 @@ LEAT_TEST("task_group: a shielded group is not stopped with the task that made i
     task_group inner(leat::shielded);
     s = inner.stop_requested();
     inner.spawn([]() -> task<void> { co_await leat::sleep_for(1s); }());
-    co_await inner.join();  // is not cancelled
+    co_await inner.join();  // is not cancelled by the stop
     s = s || inner.stop_requested();
   }(stopped));
   co_await group.join();
@@ -322,8 +322,8 @@ LEAT_TEST("task_group: a task may end while a stop is being delivered", "[async]
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(wait_for(event));
   co_await leat::this_task::yield();
-  group.request_stop();  // the notice is in the run queue now
-  event.set();           // and so are the tasks
+  group.request_stop();  // adds the notice to the run queue
+  event.set();           // adds the tasks to the run queue
   CHECK(co_await error_of_join(group) == "");
 }
 

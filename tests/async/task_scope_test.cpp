@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using leat::task;
 using leat_test::manual_event;
 
-/// A scope with everything in the open, that notes how its tasks end.
+/// A scope that exposes all its functions and records the errors of its tasks.
 class open_scope final : public leat::task_scope {
  public:
   explicit open_scope(std::string_view name = "", leat::task_context* parent = nullptr)
@@ -55,7 +55,7 @@ class open_scope final : public leat::task_scope {
   void task_failed(std::exception_ptr e) noexcept override { errors.push_back(std::move(e)); }
 };
 
-// `t`, and its end is counted.
+// Runs `t` and increments `ended` when it has ended.
 task<void> counted(task<void> t, std::size_t& ended) {
   struct at_end {
     ~at_end() { ++count; }
@@ -160,7 +160,7 @@ LEAT_TEST("task_scope: a cleared stop can be requested again", "[async]") {
 
 LEAT_TEST("task_scope: a stop can be requested again while the first is being delivered",
           "[async]") {
-  // The notice was put into the run queue a second time, which tore the queue's list.
+  // Regression: a second insertion of the notice corrupted the run queue.
   open_scope scope;
   manual_event event;
   int others = 0;
@@ -196,7 +196,7 @@ LEAT_TEST("task_scope: a stop that is cleared before its delivery cancels no tas
   CHECK(scope.errors.empty());
 }
 
-// ---- A stop of more tasks than are ended at a time.
+// ---- A stop of more tasks than one step ends.
 
 LEAT_TEST("task_scope: a stop of many tasks lets other tasks run in between", "[async]") {
   open_scope scope;
@@ -260,7 +260,7 @@ LEAT_TEST(
       cancelled = true;
     }
     if (!cancelled || s.stop_requested()) co_return;
-    if (++again == 10) s.request_scope_stop();  // the first stop's notice is on its way
+    if (++again == 10) s.request_scope_stop();  // the notice of the first stop is still queued
     co_await e.wait();
   };
   std::size_t ended = 0;
@@ -270,7 +270,7 @@ LEAT_TEST(
   co_await leat::this_task::yield();
   scope.request_scope_stop();
   co_await leat::this_task::yield();
-  scope.reset_stop();  // before those whose waits have ended go on
+  scope.reset_stop();  // before the tasks whose waits have ended resume
   CHECK(co_await scope.until(open_scope::idle));
   CHECK(waited_again == 10);
   CHECK(ended == 1000);
@@ -317,7 +317,7 @@ TEST_CASE("task_scope: a blocking wait on a scheduler thread ends the process", 
 }
 
 TEST_CASE("task_scope: can outlive the schedulers of its tasks", "[async]") {
-  // A stop and a dump went to every scheduler that the scope had ever seen.
+  // Regression: a stop and a dump used every scheduler that the scope had ever used.
   open_scope scope("long-lived");
   manual_event event("mail");
   leat::sim::virtual_scheduler sched;
@@ -339,7 +339,7 @@ TEST_CASE("task_scope: can spawn, stop and report on three threads at once", "[a
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 50; ++round) {
     open_scope scopes[2];
-    std::size_t ended[2] = {};  // each scope has its tasks on one scheduler
+    std::size_t ended[2] = {};  // the tasks of a scope run on one scheduler
     std::thread asker([&] { static_cast<void>(scopes[0].report(100us)); });
     for (std::size_t i = 0; i < 20; ++i) {
       scopes[i % 2].spawn_on(rt.get_scheduler(i % 2), counted(sleep(1h), ended[i % 2]), "",

@@ -207,7 +207,7 @@ LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with
 
 // ------------------------------------------------------------------------------------ stack
 
-/// How far apart the stack pointers of two calls are at most.
+/// Records the distance between the lowest and the highest frame address.
 class stack_use {
  public:
   void look() noexcept {
@@ -281,7 +281,7 @@ LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and resume", "[asyn
 
 // --------------------------------------------------------------------- foreign coroutine types
 
-/// A coroutine type that knows nothing of leat: begins at once, and keeps its result.
+/// A coroutine type that is independent of leat. It starts immediately and keeps its result.
 struct foreign {
   struct promise_type {
     foreign get_return_object() {
@@ -341,7 +341,7 @@ LEAT_TEST("task: can await a foreign awaitable", "[async]") {
   CHECK(co_await at_once() == 9);
 }
 
-/// Resumes whom it suspends on a thread of its own.
+/// Resumes the suspended coroutine on a thread of its own.
 struct on_another_thread {
   std::jthread* thread;
   bool await_ready() const noexcept { return false; }
@@ -367,7 +367,7 @@ TEST_CASE("task: resumes on its own scheduler after a foreign awaitable", "[asyn
 }
 
 LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables", "[async]") {
-  struct resumes_itself {  // within the call
+  struct resumes_itself {  // resumes within the call
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const { h.resume(); }
     int await_resume() const noexcept { return 1; }

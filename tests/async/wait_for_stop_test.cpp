@@ -71,7 +71,7 @@ LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[async]") {
     group.request_stop();
     co_await group.join();
     CHECK(cancelled);
-    source.request_stop();  // to which nobody listens any more
+    source.request_stop();  // no task waits for it any more
   }
 }
 
@@ -84,7 +84,7 @@ LEAT_TEST("wait_for_stop: a foreign coroutine can wait and be destroyed during t
   const auto gone = note_stop(source.get_token(), never);
   gone.handle.destroy();
   source.request_stop();
-  CHECK_FALSE(stopped);  // not inside the request
+  CHECK_FALSE(stopped);  // the wait resumes later, not inside the request
   co_await leat::sleep_for(1ms);
   CHECK(stopped);
   CHECK_FALSE(never);

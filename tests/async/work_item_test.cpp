@@ -40,15 +40,15 @@ TEST_CASE("work_list: append() moves the items of another list to the end", "[as
   std::array<work_item, 4> items;
   work_list one;
   work_list two;
-  one.append(two);  // nothing to nothing
+  one.append(two);  // both are empty
   CHECK(one.empty());
   two.push_back(items[0]);
-  one.append(two);  // to nothing
+  one.append(two);  // only `one` is empty
   CHECK(two.empty());
   two.push_back(items[1]);
   two.push_back(items[2]);
   one.append(two);
-  one.append(two);  // nothing
+  one.append(two);  // only `two` is empty
   one.push_back(items[3]);
   CHECK(drain(one) == std::vector<const work_item*>{&items[0], &items[1], &items[2], &items[3]});
 }

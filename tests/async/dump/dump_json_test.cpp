@@ -76,7 +76,7 @@ json dump() {
   return json::parse(text);
 }
 
-// The element with that name, wherever in the array.
+// Returns the element with that name from an array.
 json named(const json& array, const std::string& name) {
   for (const json& element : array) {
     if (element.at("name") == name) return element;
@@ -123,7 +123,7 @@ LEAT_TEST("dump: JSON lists scopes, tasks, waits and the await chain", "[async]"
   CHECK(wait.at("seconds") == 3.204);
   CHECK(wait.at("at").at("file") == "dump_json_test.cpp");
   CHECK(wait.at("at").at("function") == "dump_json_test::read_file");
-  CHECK(wait.at("object").is_null());  // the event says no more than words
+  CHECK(wait.at("object").is_null());  // the event provides only a description
   REQUIRE(reader.at("awaited_at").size() == 1);
   CHECK(reader.at("awaited_at").at(0).at("function") == "dump_json_test::run_reader");
 }

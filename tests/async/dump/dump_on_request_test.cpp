@@ -41,7 +41,7 @@ class pipe_ends {
     if (ends_[1] >= 0) ::close(ends_[1]);
     ends_[1] = -1;
   }
-  // What was written, to the end.
+  // Returns all text that was written until the end of the pipe.
   std::string read_all() {
     close_writing();
     std::string text;
@@ -108,7 +108,7 @@ TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON
     dump_on_request d(
         {.descriptor = pipe.writing(), .format = leat::dump_format::json, .patience = 1ms});
     d.request();
-  }  // what was asked for before is written
+  }  // the destructor writes the dump that was requested
   go = true;
   group.wait_join();
   const std::string text = pipe.read_all();
@@ -118,7 +118,7 @@ TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON
   CHECK(text.find(R"("schedulers_not_answering":[{)") != text.npos);
 }
 
-// A scheduler that is stuck keeps a dump from ending as long as the test wants.
+// A scheduler that does not answer keeps a dump from ending until the test lets it.
 TEST_CASE("dump_on_request: requests during a dump share the next dump, and none is lost",
           "[async]") {
   leat::runtime rt({.threads = 1});
@@ -131,11 +131,11 @@ TEST_CASE("dump_on_request: requests during a dump share the next dump, and none
   d.request();
   const std::uint64_t before = d.written();
   for (int i = 0; i < 1000; ++i) d.request();
-  CHECK(d.written() == before);  // it still waits for the scheduler
+  CHECK(d.written() == before);  // the dump still waits for the scheduler
   go = true;
   group.wait_join();
   wait_for(d, 1);
-  // The first dump may have begun before the others were asked for, or after.
+  // The first dump may have begun before or after the other requests.
   d.request();
   while (d.written() == 1) std::this_thread::yield();
   CHECK(d.written() <= 3);
@@ -241,7 +241,7 @@ TEST_CASE("dump_on_request: a pipe without a reader does not end the program", "
   ::close(ends[0]);
   dump_on_request d({.descriptor = ends[1]});
   d.request();
-  wait_for(d, 1);  // and no SIGPIPE
+  wait_for(d, 1);  // without SIGPIPE
   d.request();
   wait_for(d, 2);
   ::close(ends[1]);
@@ -285,9 +285,9 @@ TEST_CASE("dump_on_request: rejects an unusable file or signal", "[async]") {
 
 TEST_CASE("dump_on_request: the error for a thread that cannot be started names it and a remedy",
           "[async]") {
-  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  if (LEAT_TSAN) return;  // it ends a child process that starts a thread
   const std::string said = leat_test::run_in_child([]() -> std::string {
-    pthread_attr_t too_large;  // a stack that has no room in any address space
+    pthread_attr_t too_large;  // a stack that is larger than every address space
     ::pthread_attr_init(&too_large);
     ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
     ::pthread_setattr_default_np(&too_large);

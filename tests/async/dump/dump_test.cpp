@@ -176,7 +176,7 @@ TEST_CASE("dump: works on a thread without a scheduler", "[async]") {
         "sleeper " + std::to_string(i));
   }
   std::string text;
-  do {  // until both sleep
+  do {  // until both tasks sleep
     text = dump();
   } while (!matches(text, "sleeper 0: sleep") || !matches(text, "sleeper 1: sleep"));
   group.request_stop();
@@ -208,7 +208,7 @@ TEST_CASE("dump: reports a scheduler that is not running without waiting for it"
   leat::dump(out, 1ms);
   INFO(out.str());
   CHECK(contains(out.str(), "waiter: not known: its scheduler does not answer"));
-  io.run();  // the question comes too late and is thrown away
+  io.run();  // the query is too late, and its answer is discarded
   group.wait_join();
 }
 

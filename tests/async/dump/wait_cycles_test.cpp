@@ -77,9 +77,9 @@ TEST_CASE("find_cycles: a push is not stuck if one of the consumers is not stuck
     return find_cycles({scope(1, {a, b, third})}, false).size();
   };
   CHECK(with(running({1, 3}, "c")) == 0);
-  CHECK(with(pushing({1, 3}, "c", {})) == 0);        // waits, but nobody knows for whom
-  CHECK(with(pushing({1, 3}, "c", {{1, 1}})) == 1);  // as stuck as the others
-  CHECK(with(running({1, 4}, "d")) == 1);            // c has ended: d has nothing to do with it
+  CHECK(with(pushing({1, 3}, "c", {})) == 0);        // waits for an unknown task
+  CHECK(with(pushing({1, 3}, "c", {{1, 1}})) == 1);  // stuck like the others
+  CHECK(with(running({1, 4}, "d")) == 1);            // c has ended, and d is unrelated
 }
 
 TEST_CASE("find_cycles: a wait that code outside tasks may end is not in a cycle", "[async]") {
@@ -92,7 +92,7 @@ TEST_CASE("find_cycles: treats a task of a scope that was not asked as alive", "
   const std::vector<scope_state> scopes{
       scope(1, {pushing({1, 1}, "a", {{1, 2}, {7, 1}}), pushing({1, 2}, "b", {{1, 1}})})};
   CHECK(find_cycles(scopes, true).empty());
-  CHECK(find_cycles(scopes, false).size() == 1);  // all were asked: that scope has gone
+  CHECK(find_cycles(scopes, false).size() == 1);  // all scopes were asked: scope 7 has ended
 }
 
 TEST_CASE("find_cycles: excludes tasks that wait for a cycle, and separates two cycles",

@@ -58,7 +58,7 @@ TEST_CASE("asio_scheduler: returns the context of a scheduler, or null for anoth
 
 TEST_CASE("asio_scheduler: uses the system clock for the time of day", "[async]") {
   asio::io_context io;
-  const auto before = std::chrono::system_clock::now() - 1h;  // somebody may set the clock
+  const auto before = std::chrono::system_clock::now() - 1h;  // the clock may be set meanwhile
   CHECK(get_scheduler(io).wall_time() > before);
   CHECK(get_scheduler(io).wall_time() < before + 2h);
 }
@@ -134,7 +134,7 @@ TEST_CASE("asio_scheduler: if several threads run the context, still one task ru
   asio::io_context io;
   std::atomic<bool> inside{false};
   int overlaps = 0;
-  int steps = 0;  // not atomic: the scheduler is the lock
+  int steps = 0;  // not atomic, since the scheduler serializes the tasks
   leat::task_group group;
   const auto worker = [](std::atomic<bool>& in, int& bad, int& n) -> task<void> {
     for (int i = 0; i < 500; ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("asio_scheduler: if several threads run the context, still one task ru
 }
 
 TEST_CASE("asio_scheduler: no timer is lost when several threads run the context", "[async]") {
-  // A timer that fired on one thread during a turn on the other was never set again.
+  // Regression: a timer that fired on one thread during a turn on the other was never set again.
   asio::io_context io;
   int done = 0;
   leat::task_group group;

@@ -250,7 +250,7 @@ TEST_CASE("async_run: uses the handler's allocator and frees the memory before t
   CHECK(live == 1);
   io.run();
   CHECK(live_in_handler == 0);
-  CHECK(total == 1);  // the operation; the memory of its delivery is in it
+  CHECK(total == 1);  // one allocation for the operation and its delivery
 }
 
 TEST_CASE("async_run: each type of cancellation requests a stop of the task", "[async]") {

@@ -1,4 +1,4 @@
-// How an embedded_scheduler begins and ends, and how it is not to be used.
+// The construction and destruction of an embedded_scheduler, and its misuse.
 
 #include "leat/async/loop/embedded_scheduler.hpp"
 
@@ -52,7 +52,7 @@ TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction 
 }
 
 TEST_CASE("embedded_scheduler: can be destroyed as soon as a posted item has run", "[async]") {
-  // The thread that posted it was still in wake(), with the scheduler gone.
+  // Regression: the posting thread was still in wake() when the scheduler was destroyed.
   for (int round = 0; round < 500; ++round) {
     bool ran = false;
     item last([&] { ran = true; });

@@ -41,7 +41,7 @@ struct counting_items {
   std::deque<item> items;
 };
 
-// An epoll descriptor that watches the scheduler for edges.
+// An epoll descriptor that watches the scheduler with edge triggering.
 class edges {
  public:
   explicit edges(const embedded_scheduler& s) : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
@@ -190,7 +190,7 @@ TEST_CASE("embedded_scheduler: with edge triggering, one call per event is enoug
     s.run_ready(1);
     CHECK(posted.runs == n);
   }
-  while (watched.next()) CHECK_FALSE(s.run_ready(1).more);  // the turn that finds nothing left
+  while (watched.next()) CHECK_FALSE(s.run_ready(1).more);  // the last turn finds no item
   CHECK(s.idle());
   counting_items again(s, 1);
   CHECK(watched.next());
@@ -268,10 +268,10 @@ TEST_CASE("embedded_scheduler: a turn ends at its time limit", "[async]") {
     s.post(items.back());
   }
   CHECK(s.run_ready(100, 1ms).more);
-  CHECK(runs == 4);  // the clock was looked at for the first time
+  CHECK(runs == 4);  // the turn reads the clock after four items
   CHECK(readable(s));
   CHECK(s.run_ready(100, leat::duration::zero()).more);
-  CHECK(runs == 8);  // some, whatever the time
+  CHECK(runs == 8);  // a turn runs four items even without time
   CHECK_FALSE(s.run_ready(100, 1h).more);
   CHECK(runs == 12);
   CHECK_FALSE(readable(s));
@@ -296,7 +296,7 @@ TEST_CASE("embedded_scheduler: a task that never waits does not block the loop",
   loop_until_idle(s);
 }
 
-// ---- What runs in it.
+// ---- Operations on the scheduler.
 
 TEST_CASE("embedded_scheduler: runs tasks and nested groups, and passes on an error", "[async]") {
   embedded_scheduler s;

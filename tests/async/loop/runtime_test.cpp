@@ -46,7 +46,7 @@ TEST_CASE("runtime: starts exactly the requested number of threads", "[async]") 
     CHECK(rt.block_on(give(1)) == 1);
     CHECK(threads_of_process() == before + 3);
   }
-  // A thread that was joined is in /proc for a moment longer.
+  // A joined thread stays in /proc for a moment.
   while (threads_of_process() > before) std::this_thread::yield();
   CHECK(threads_of_process() == before);
 }
@@ -61,13 +61,13 @@ TEST_CASE("runtime: rejects 0 threads", "[async]") {
   }
 }
 
-// What is said of a thread that cannot be started: the second one, where memory for the stack of
-// one is left, else the first.
+// Returns the error for a thread that cannot be started. With `room_for_one`, memory remains for
+// one stack, so the second thread fails. Otherwise the first one fails.
 std::string refusal_of_threads(bool room_for_one) {
   return leat_test::run_in_child([room_for_one]() -> std::string {
     pthread_attr_t stack;
     ::pthread_attr_init(&stack);
-    // Without room_for_one: as large as no address space is.
+    // Without room_for_one, the stack is larger than every address space.
     const std::size_t size = std::size_t{1} << (room_for_one ? 30 : 47);
     ::pthread_attr_setstacksize(&stack, size);
     ::pthread_setattr_default_np(&stack);
@@ -90,10 +90,10 @@ std::string refusal_of_threads(bool room_for_one) {
 
 TEST_CASE("runtime: the error for a thread that cannot be started names it and a remedy",
           "[async]") {
-  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  if (LEAT_TSAN) return;  // it ends a child process that starts a thread
   CHECK_THAT(refusal_of_threads(false),
              Catch::StartsWith("runtime: thread 1 of 2 cannot be started: raise"));
-  if (LEAT_ASAN) return;  // it has memory of its own
+  if (LEAT_ASAN) return;  // the sanitizer needs more address space
   CHECK_THAT(refusal_of_threads(true),
              Catch::StartsWith("runtime: thread 2 of 2 cannot be started: raise"));
 }

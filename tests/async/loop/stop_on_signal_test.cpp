@@ -25,7 +25,7 @@
 #include "support/descriptors.hpp"
 #include "support/error_of.hpp"
 
-// The thread sanitizer delays signals, and takes the child of a fork() in a handler for a handler.
+// The thread sanitizer delays signals, and treats the child of a fork() in a handler as a handler.
 #if !LEAT_TSAN
 
 namespace stop_on_signal_test {
@@ -38,7 +38,7 @@ using leat_test::run_in_child;
 
 task<> sleep_long() { co_await leat::sleep_for(1h); }
 
-// The action of a signal, as it is now.
+// Returns the current action of a signal.
 struct sigaction action_of(int signal) {
   struct sigaction now{};
   ::sigaction(signal, nullptr, &now);
@@ -47,7 +47,7 @@ struct sigaction action_of(int signal) {
 
 void ignore_all(int) {}
 
-// Stops a group by `signal` and tells which signal its guard received.
+// Stops a group by `signal` and stores the number of the signal that its guard received.
 task<> stop_a_group(int signal, std::string& told) {
   task_group group("sleepers");
   const stop_on_signal guard(group, {SIGINT, SIGTERM, SIGHUP});
@@ -137,7 +137,7 @@ TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next
 TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier handler") {
   CHECK(run_in_child([]() -> std::string {
           std::signal(SIGTERM, &ignore_all);
-          std::signal(SIGINT, SIG_DFL);  // Catch has its own
+          std::signal(SIGINT, SIG_DFL);  // replaces Catch's handler
           std::string wrong;
           leat::sync_wait([](std::string& out) -> task<> {
             task_group group("g");
@@ -168,7 +168,7 @@ TEST_CASE("stop_on_signal: a handler that other code installed in the meantime s
 
 TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignored") {
   CHECK(run_in_child([]() -> std::string {
-          std::signal(SIGHUP, SIG_IGN);  // nohup
+          std::signal(SIGHUP, SIG_IGN);  // as nohup does
           std::string told;
           leat::sync_wait([](std::string& out) -> task<> {
             task_group group("g");
