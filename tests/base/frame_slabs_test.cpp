@@ -59,7 +59,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[b
       REQUIRE(at % 16 == 0);
       REQUIRE(reinterpret_cast<std::uintptr_t>(blocks[i + 1]) - at >= stride);
     }
-    CHECK(frame_slabs::count() <= before + 2);  // includes the few bytes of a slab's header
+    CHECK(frame_slabs::count() <= before + 2);  // a slab also contains its header
     CHECK(return_blocks(blocks) == 0);
   }
 }
@@ -158,7 +158,7 @@ TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of it
   over = true;
 }
 
-// The tests below use the lists of threads, which are disabled under a sanitizer.
+// The tests below use the lists of threads, which no sanitizer build uses.
 
 TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
   if (sanitized) return;

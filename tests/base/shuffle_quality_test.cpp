@@ -45,7 +45,7 @@ TEST_CASE("measure_shuffle: matches known figures", "[base]") {
   std::reverse(reverse.begin(), reverse.end());
   CHECK(std::abs(measure_shuffle(reverse).displacement - 1.5) < 0.01);
   CHECK(measure_shuffle(reverse).neighbours == 1);
-  // By hand: each distance is 1 and the mean of all orders is 15 / 12; two of three pairs stay
+  // By hand: each distance is 1 and the mean of all orders is 15 / 12; two of three pairs were
   // neighbours.
   const leat::shuffle_quality small = measure_shuffle(order{1, 0, 3, 2});
   CHECK(std::abs(small.displacement - 0.8) < 1e-12);

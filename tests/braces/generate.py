@@ -16,7 +16,7 @@ from pathlib import Path
 
 import headers
 
-# How a member is written, by its type; short, since a short string points into itself.
+# Sample values of members, by type. The string is short, since a short string points into itself.
 SAMPLES = {
     'std::string': '"s"',
     'std::stop_token': 'f.stop.get_token()',
@@ -56,7 +56,7 @@ class Tests:
         name = re.sub(r'const |&|<.*', '', type_).strip()
         return name if name in self.structs or name == 'options_type' else None
 
-    # What is safe in braces; the compiler decides about the types of the members.
+    # Asserts that the members are safe in braces. The compiler decides about their types.
     def assertions(self):
         wanted = [s for s in self.structs.values() if re.search(r'_(options|policy)$', s.name)]
         wanted += [self.structs[o] for f in self.functions for t, _ in f.parameters
@@ -77,7 +77,7 @@ class Tests:
                 yield (f'static_assert(leat_braces::is_safe<decltype({of}::{name})>,\n'
                        f'              "{s.header}: {s.name}::{name} must be a braced<{type_}>");')
 
-    # (text, whether it sets all) of an options struct in braces.
+    # Yields (text, whether it sets all members) for each form of an options struct in braces.
     def forms(self, name):
         s = self.structs[name]
         needed = self.needed.get(name, '')
@@ -97,7 +97,7 @@ class Tests:
         if count > 1:
             yield '{' + every.replace('"s"', 'f.long_text') + '}', True
 
-    # A value of a member that owns memory, or None of one that does not.
+    # Returns a value of a member that owns memory, or None if the member owns none.
     def value(self, type_, where):
         m = re.fullmatch(r'braced<(.*)>', type_)
         if m:

@@ -155,7 +155,7 @@ TEST_CASE("coordinator: prints ignored stragglers to standard error [A9]", "[coo
   INFO(said);
   const std::size_t told = said.find("t2: join task group 'deaf'");
   REQUIRE(told != said.npos);
-  CHECK(said.find("t1") == said.npos);  // it has ended
+  CHECK(said.find("t1") == said.npos);  // t1 has ended
   CHECK(said.find("returned\n") > told);
 }
 

@@ -18,7 +18,7 @@ import tempfile
 way, form, build, compiler = sys.argv[1:5]
 here = pathlib.Path(__file__).resolve().parent
 project = here.parents[1]
-# Requests that a package must refuse: versions with another ABI, newer ones, forms that are not there.
+# Requests that a package must refuse: another ABI, newer versions and forms that are not installed.
 CMAKE_REFUSALS = '''
 string(REPLACE "." ";" parts "${leat_VERSION}")
 list(GET parts 0 major)
@@ -107,7 +107,7 @@ def check_linked(program):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    # Not the prefix of the configuration: nothing may depend on that.
+    # A prefix other than the configured one, on which nothing may depend.
     root = pathlib.Path(temporary)
     run('meson', 'install', '-C', build, '--no-rebuild', '--tags', 'devel,runtime',
         '--destdir', str(root / 'installed'), stdout=subprocess.DEVNULL)

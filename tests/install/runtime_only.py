@@ -18,7 +18,7 @@ LAYERS = {'base', 'async', 'tensor', 'queue', 'coordination'}
 FACADES = {f'{layer}.hpp' for layer in LAYERS} | {'leat.hpp', 'version.hpp'}
 ABSENT = {'coordination/queue_runner_def.hpp', 'coordination/queue_runner_resolver.hpp'}
 OF_OTHERS = re.compile(r'/(zlib\.h|zconf\.h|isa-l|liburing|protozero|nlohmann)')
-# What each C++ program needs.
+# The libraries that every C++ program needs.
 OF_THE_COMPILER = re.compile(r'lib(stdc\+\+|m|gcc_s|c|pthread|atomic|c\+\+|c\+\+abi|unwind)\.so|ld-linux')
 found = []
 
@@ -47,7 +47,7 @@ def check_package(package):
 with tempfile.TemporaryDirectory() as temporary:
     root = pathlib.Path(temporary)
     build = root / 'build'
-    # No package can be found by its name.
+    # No package is found by name.
     environment = {**os.environ, 'CXX': ' '.join(compiler), 'PKG_CONFIG_LIBDIR': str(root), 'PKG_CONFIG_PATH': ''}
     subprocess.run(['meson', 'setup', build, project, '-Druntime_only=true', '-Dtests=disabled', '--optimization=0',
                     '-Dcpp_args=-g0', '--unity=on', '--unity-size=20'], check=True, env=environment,

@@ -21,7 +21,7 @@ class program {
 struct test {
   enum class search {
     random,   ///< as many random schedules as asked for
-    bounded,  ///< first all schedules with at most two pre-emptions of a thread, then random ones
+    bounded,  ///< all schedules with at most two pre-emptions of a thread, then random ones
   };
   using maker = std::unique_ptr<program> (*)();
 

@@ -208,7 +208,7 @@ TEST_CASE("dump: reports a scheduler that is not running without waiting for it"
   leat::dump(out, 1ms);
   INFO(out.str());
   CHECK(contains(out.str(), "waiter: not known: its scheduler does not answer"));
-  io.run();  // the query is too late, and its answer is discarded
+  io.run();  // the query is too late and is discarded
   group.wait_join();
 }
 
