@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which lines of a parser the corpus of its fuzz target runs, without any mutation.
+"""Reports the lines of a parser that the corpus of its fuzz target runs, without mutation.
 
     corpora.py ROOT BUILD [TARGET...] [--missing] [--lines PERCENT]
 
-Runs BUILD/tests/replay_TARGET, built with clang's coverage, over tests/fuzz/corpus/TARGET and prints
-the share of the lines of each source that the target is about. Fails where one target is below the
-goal. The failing of a LEAT_ASSERT is not counted: it ends the process, with the profile.
+Runs BUILD/tests/replay_TARGET (built with coverage by clang) over tests/fuzz/corpus/TARGET. Prints
+the share of the covered lines in each source of the target. Fails if a target is below the goal.
+A failing LEAT_ASSERT is not counted, because it ends the process and loses the profile.
 """
 
 import argparse
@@ -82,7 +82,7 @@ TARGETS = {
 
 
 def lines_of_functions(source, names):
-    """The lines of the functions with these names that begin at the margin."""
+    """Returns the lines of the functions with these names that start in the first column."""
     inside, left_out = set(), False
     head = re.compile(rf'(?:\S.*[ &*])?(?:\w+::)*(?:{"|".join(names)})\(') if names else None
     for number, line in enumerate(source.split('\n'), 1):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Which lines and branches of the library the tests have run.
+"""Reports the lines and branches of the library that the tests have run.
 
     report.py ROOT BUILD PROGRAM... [--missing] [--lines PERCENT] [--branches PERCENT]
 
 Merges the profiles in BUILD/profiles and prints the shares for each file of lib/ and include/, the
-worst first. Fails when the whole is below either goal.
+lowest first. Fails if the total is below either goal.
 
-A branch is one outcome of a condition that stands in the source: that it holds, or that it does
-not. What the compiler adds, such as the ways out of a coroutine and out of every call that might
-throw, is not counted. A template counts once, with all its instantiations together. The failing of
-a LEAT_ASSERT is not counted either: it ends the process, with the profile.
+A branch is one outcome of a condition in the source: true or false. Branches that the compiler
+adds are not counted, such as the exits of a coroutine and of calls that may throw. A template
+counts once for all its instantiations. A failing LEAT_ASSERT is not counted, because it ends the
+process and loses the profile.
 """
 
 import argparse
@@ -32,9 +32,10 @@ def llvm(tool, *arguments):
 
 
 def lines_of(segments):
-    """Line -> whether it was run, for lines with code; as llvm-cov show counts them, apart from gaps.
+    """Line -> whether it was run, for lines with code; counts as llvm-cov show does, except gaps.
 
-    A segment is where the count changes: [line, column, count, has_count, begins_region, is_gap].
+    A segment starts where the count changes: [line, column, count, has_count, begins_region,
+    is_gap].
     """
     by_line = collections.defaultdict(list)
     for segment in segments:
@@ -55,7 +56,7 @@ def lines_of(segments):
 
 
 def asserted(source):
-    """The lines of all LEAT_ASSERT statements."""
+    """Returns the lines of all LEAT_ASSERT statements."""
     inside = set()
     for match in re.finditer(r'LEAT_ASSERT\(.*?\);', source, re.S):
         first = source.count('\n', 0, match.start()) + 1
@@ -64,7 +65,7 @@ def asserted(source):
 
 
 def branches_of(branches, source):
-    """(line, column, outcome) -> whether it was taken. Constants are no conditions."""
+    """(line, column, outcome) -> whether it was taken. Constants are not conditions."""
     taken = collections.Counter()
     no_choice = asserted(source)
     lines = source.split('\n')

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Mutants are run in portions, and what hangs is told from what only takes long: mutants of a script.
+"""Tests that mutants run in portions, and that a hang is distinguished from a slow run. The mutants
+are those of a script.
 
-Number 1 fails, 2 survives, 3 computes for ever, 4 waits for ever, in a child; the others survive.
+Number 1 fails, 2 survives, 3 computes indefinitely, 4 waits indefinitely in a child, and the others
+survive.
 """
 
 import contextlib
@@ -34,7 +36,7 @@ def check(what, wanted, found):
 
 
 def judged(done, equivalent=()):
-    """What is said of four mutants, and the status."""
+    """Returns the report on four mutants, and the status."""
     mutants = [sites.Mutant('lib/x.cpp', 10 * n, 'f', f'a{n}', f'b{n}', n) for n in (1, 2, 3, 4)]
     verdict = mutate.Verdict(mutants, {mutants[n - 1].key for n in equivalent}, done)
     words = io.StringIO()
@@ -58,7 +60,7 @@ def check_verdict():
 
 
 def check_command(folder):
-    """The whole command but for what it builds: five mutants of the library, which all survive."""
+    """Runs the complete command except for the build: five mutants of the library, which all survive."""
     build = folder / 'mutation'
     (build / 'build').mkdir(parents=True)
     script = build / 'build' / 'program'

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Changes the library in small ways and asks whether the tests notice.
+"""Makes small changes to the library and checks that the tests detect them.
 
     mutate.py ROOT BUILD [COUNT] [--seed N] [--minutes N] [--anew] [--list]
 
-The sources below SOURCES are copied to BUILD with every mutant compiled in (sites.py says which);
-the environment variable LEAT_MUTANT chooses one at run time. So there is one build, with clang and
-the address sanitizer, and then COUNT (default 200) short runs: the cases of queue and coordination, those of
-async and base and the simulated scenarios that RUNS names. A mutant is killed when a run fails or hangs.
-Which ones are tried is a matter of the seed; a COUNT of `all` tries every one.
+The script copies the sources below SOURCES to BUILD and compiles every mutant in (see sites.py).
+The environment variable LEAT_MUTANT selects one at run time. There is therefore one build, with
+clang and the address sanitizer, followed by COUNT (default: 200) short runs. They run the test
+cases of queue, coordination, async and base and the simulated scenarios in RUNS. A mutant is killed
+if a run fails or hangs. The seed determines the selected mutants; a COUNT of `all` selects all.
 
-All of it runs at the lowest priority, and can be interrupted: what came of a mutant is kept in
-BUILD/results, and is not found out again as long as the tree is the same. --minutes N ends a run
-after so long, and the same command goes on with it; --anew forgets.
+All processes run at the lowest priority and can be interrupted. BUILD/results keeps the result of
+each mutant as long as the tree is unchanged. --minutes N ends a run after that time, and another
+run of this command continues it. --anew discards the results.
 
-A mutant that no test can tell from the library, since it changes memory or speed only, stands in
-equivalent.txt with the reason. It is tried all the same and counted apart: one that is killed, or
-no longer there, is an error of that file.
+equivalent.txt lists mutants that no test can distinguish from the library, because only memory or
+speed changes, each with the reason. They run too and are counted separately. It is an error of that
+file if one of them is killed or no longer exists.
 
-Fails when less than 90 % of the others are killed; ends with 3 when some are left to be tried.
+Fails if less than 90 % of the others are killed. Ends with 3 if mutants remain to be tried.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def fail(sentence):
 
 
 def find_sites(root):
-    """All sites of each source, and all mutants, numbered from 1."""
+    """Returns all sites of each source, and all mutants, numbered from 1."""
     found, mutants = {}, []
     for source in SOURCES:
         path = root / source
@@ -102,7 +102,7 @@ def find_sites(root):
 # ------------------------------------------------------------------------------------------- build
 
 def copy_tree(root, tree):
-    """Copies what is to be built; what has not changed keeps its time."""
+    """Copies the sources of the build. Unchanged files keep their modification time."""
     for name in COPIED:
         for source in [root / name] if (root / name).is_file() else (root / name).rglob('*'):
             if source.is_file() and '__pycache__' not in source.parts:
@@ -132,7 +132,7 @@ def configure(tree, build):
 
 
 def build_all(root, build, found, mutants):
-    """Builds with every mutant that compiles; gives the numbers of those."""
+    """Builds with every mutant that compiles. Returns the numbers of these mutants."""
     tree = build / 'tree'
     copy_tree(root, tree)
     write(tree / 'include' / 'mutant.hpp', SELECTION.encode())
@@ -166,7 +166,7 @@ def build_all(root, build, found, mutants):
 # ---------------------------------------------------------------------------------------- what came
 
 def read_equivalent(path):
-    """Mutant key -> reason. A reason is a comment; what it holds for follows it."""
+    """Mutant key -> reason. A reason is a comment before its mutants."""
     reasons, reason, fresh = {}, '', True
     for line in path.read_text().splitlines():
         if line.startswith('#'):
@@ -185,7 +185,7 @@ def show(mutant):
 
 
 class Verdict:
-    """What the results of the chosen mutants come to."""
+    """The summary of the results of the selected mutants."""
 
     def __init__(self, chosen, equivalent, done):
         self.killed, self.survived, self.equivalent, self.left, self.wrong = [], [], [], [], []

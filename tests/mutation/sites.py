@@ -1,8 +1,8 @@
-"""Finds in a C++ source the places where it can be changed, and compiles all changes in at once.
+"""Finds the places in a C++ source that can be changed, and compiles all changes in.
 
-No compiler's parser: the sources are in one form (clang-format), and that is relied upon. A binary
-operator stands between blanks, a template's angle brackets do not. What is not understood is left
-alone; what does not compile is found by compiling it.
+This is not a compiler's parser: it relies on the format of the sources (clang-format). A binary
+operator has spaces around it, and the angle brackets of a template do not. Unknown constructs stay
+unchanged, and the compiler rejects mutants that do not compile.
 """
 
 import dataclasses
@@ -46,7 +46,7 @@ class Mutant:
 
 @dataclasses.dataclass
 class Site:
-    """A span of the source with all its mutants, and how a choice is written there."""
+    """A span of the source with all its mutants, and the notation of a selection there."""
     start: int
     end: int
     kind: str  # statement, condition, value or step
@@ -74,7 +74,7 @@ class Finder:
         return i < len(self.tokens) and self.tokens[i].text == text
 
     def text(self, first, last, changes=None):
-        """The tokens [first, last) on one line; `changes`: what stands there instead."""
+        """Returns the tokens [first, last) on one line, with the replacements in `changes`."""
         out = []
         for i in range(first, last):
             if i > first and self.tokens[i - 1].end != self.tokens[i].start:
@@ -83,7 +83,7 @@ class Finder:
         return ''.join(out).strip()
 
     def closing(self, i):
-        """The index of the bracket that closes the one at i."""
+        """Returns the index of the bracket that closes the one at i."""
         expected = []
         while True:
             text = self.tokens[i].text
@@ -105,7 +105,7 @@ class Finder:
     # ---- Scopes
 
     def scope(self, i, end):
-        """Declarations, of a namespace or a class, between two indices."""
+        """Handles the declarations of a namespace or a class between two indices."""
         head = i
         while i < end:
             text = self.tokens[i].text
@@ -122,7 +122,7 @@ class Finder:
             i += 1
 
     def braces(self, head, i):
-        """What stands in braces after a head; gives the index of the closing brace."""
+        """Handles the braces after a head. Returns the index of the closing brace."""
         words = [t.text for t in self.tokens[head:i]]
         end = self.closing(i)
         before = self.before_parameters(head, i)
@@ -161,7 +161,7 @@ class Finder:
         return i
 
     def member(self, first, last):
-        """A member with a default: `bool x = false;`."""
+        """Handles a member with a default: `bool x = false;`."""
         words = [t.text for t in self.tokens[first:last]]
         if len(words) > 3 and words[-2] == '=' and not {'constexpr', 'using', 'virtual'} & set(words):
             self.function = words[-3] if words[-3] != ')' else words[1]
@@ -174,7 +174,7 @@ class Finder:
             i = self.statement(i)
 
     def statement(self, i):
-        """Handles the statement at i; gives the index after it."""
+        """Handles the statement at i. Returns the index after it."""
         text = self.tokens[i].text
         if text == '{':
             end = self.closing(i)
@@ -220,7 +220,7 @@ class Finder:
             self.add('step', ends[1] + 1, last, self.changed(ends[1] + 1, last))
 
     def lambdas(self, first, last):
-        """Handles the bodies of lambdas; True if there are any, or other braces."""
+        """Handles the bodies of lambdas. Returns True if there are any, or other braces."""
         found, i = False, first
         while i < last:
             if self.tokens[i].text == '{':
@@ -279,7 +279,7 @@ class Finder:
                  self.changed(first, last) + [f'!({self.text(first, last)})'])
 
     def changed(self, first, last):
-        """The expression in [first, last), each time with one thing changed."""
+        """Returns the expression in [first, last), each time with one change."""
         out = []
         for i in range(first, last):
             text = self.tokens[i].text
@@ -336,7 +336,7 @@ FORMS = {  # how a choice begins, one alternative of it, and how it ends
 
 
 def instrumented(source, sites, wanted):
-    """The source with the wanted mutants in it, and which mutant stands in which line."""
+    """Returns the source with the wanted mutants, and the mutant in each line."""
     parts, at = ['#include "mutant.hpp"\n'], 0
     line_of = {}
     for site in sorted(sites, key=lambda s: s.start):

@@ -1,8 +1,7 @@
-"""Runs the tests with one mutant after the other, and keeps what came of each, so that a run that was
-interrupted goes on where it was.
+"""Runs the tests with each mutant in turn, and keeps the results, so an interrupted run can continue.
 
-What hangs is told by the processor time that a run takes, and by a run none of whose threads has
-anything to do: neither depends on who else is on the machine.
+A hang is detected by the processor time of a run, or because no thread of it has anything to do.
+Neither depends on the load of the machine.
 """
 
 import concurrent.futures
@@ -23,7 +22,7 @@ IDLE = 60  # seconds without anything to do that are a hang
 
 
 def digest(root, names, but):
-    """Of all files below these names; `but`: what makes no difference."""
+    """Returns the digest of all files below these names, except those in `but`."""
     hashed = hashlib.sha256()
     for name in names:
         for path in [root / name] if (root / name).is_file() else sorted((root / name).rglob('*')):
@@ -34,8 +33,8 @@ def digest(root, names, but):
 
 
 class Record:
-    """What came of the mutants of one tree, in a file: a line when each is done. Of another tree
-    nothing is kept."""
+    """The results of the mutants of one tree in a file, with one line for each finished mutant.
+    Results of another tree are discarded."""
 
     def __init__(self, path, tree, anew=False):
         self.path, self.done = path, {}
@@ -60,7 +59,7 @@ class Record:
 # -------------------------------------------------------------------------------- one run of a test
 
 def family(pid):
-    """A process and its children: the state of each of their threads, and the ticks of all."""
+    """Returns the states of all threads of a process and its children, and the sum of their ticks."""
     states, ticks = [], 0
     try:
         for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
@@ -77,7 +76,7 @@ def family(pid):
 
 
 def run_command(command, folder, environment, limit=None):
-    """Gives its status, None for a hang, and what it said. `limit`: seconds of processor time."""
+    """Returns the status (None for a hang) and the output. `limit`: seconds of processor time."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=output, start_new_session=True)
@@ -120,14 +119,14 @@ def reason(output, status):
 
 @dataclasses.dataclass
 class Trials:
-    """`runs`: commands, in `folder`; `environment` besides LEAT_MUTANT."""
+    """`runs`: commands, in `folder`; `environment`: variables in addition to LEAT_MUTANT."""
     folder: pathlib.Path
     runs: list
     environment: dict
     limits: list = dataclasses.field(default_factory=list)
 
     def killed_by(self, number):
-        """What killed the mutant, or nothing."""
+        """Returns the run that killed the mutant and its reason, or an empty string."""
         environment = dict(self.environment, LEAT_MUTANT=str(number))
         for i, command in enumerate(self.runs):
             name = ' '.join(c for c in command[:1] + command[3:]).replace('tests/', '')
@@ -140,7 +139,8 @@ class Trials:
         return ''
 
     def measure(self):
-        """Without a mutant; what failed, or nothing. Sets the limits: five times as much."""
+        """Runs without a mutant and returns the failed run, or an empty string. Sets each limit to about
+        five times the measured time."""
         limits, runs = [], self.runs
         for command in runs:
             before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
@@ -154,8 +154,8 @@ class Trials:
         return ''
 
     def try_all(self, numbers, record, told, jobs, seconds=None):
-        """Tries those that the record does not have yet. After so many seconds none is begun; one
-        that was is ended."""
+        """Tries the mutants that the record lacks. Starts none after `seconds`, and waits for those that
+        run."""
         end = time.monotonic() + seconds if seconds is not None else None
         stopped, lock = threading.Event(), threading.Lock()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""csv_decoder beside Python's csv: what Python writes is read the same, and what is read of any
-text is what Python reads."""
+"""Compares csv_decoder with Python's csv: it reads the text that Python writes, and reads any text as
+Python does."""
 
 import collections
 import csv
@@ -22,7 +22,7 @@ def field(rng):
 
 
 def piece(rng):
-    """A field as somebody may write it: rightly quoted, or as it comes."""
+    """A field, correctly quoted or raw."""
     text = field(rng)
     return '"' + text.replace('"', '""') + '"' if rng.random() < 0.6 else text
 
@@ -34,7 +34,7 @@ def written(row, delimiter, quoting):
 
 
 def read(text, delimiter):
-    """What Python reads of one record; None when it is none, or more than one."""
+    """Returns the fields that Python reads from one record; None unless there is exactly one record."""
     try:
         rows = list(csv.reader(io.StringIO(text, newline=''), delimiter=delimiter, strict=True))
     except csv.Error:
@@ -43,7 +43,7 @@ def read(text, delimiter):
 
 
 def cases(rng):
-    """Records: delimiter, text, the fields; none where any outcome but another reading is right."""
+    """Yields delimiter, text and fields; None as fields if a refusal is correct too."""
     count = 10000 * TIMES
     for _ in range(count):
         delimiter = rng.choice(',;\t')

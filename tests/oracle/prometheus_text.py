@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what prometheus_text() writes as Prometheus does: the text format 0.0.4, line by line."""
+"""Parses the output of prometheus_text() as Prometheus does: the text format 0.0.4, line by line."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ def fail(number, line, why):
 
 
 def unescaped(text, at, number, line):
-    """The value of a label that begins behind its quote, and where it ends."""
+    """Returns the value of a label that starts after its quote, and its end."""
     value = ''
     while text[at] != '"':
         if text[at] == '\\':
@@ -31,7 +31,7 @@ def unescaped(text, at, number, line):
 
 
 def sample(number, line):
-    """Name, labels and value of a line."""
+    """Returns the name, the labels and the value of a line."""
     match = NAME.match(line) or fail(number, line, 'no name')
     labels = {}
     at = match.end()
@@ -51,7 +51,7 @@ def sample(number, line):
 
 
 def parse(text):
-    """Families in order: name to type and samples."""
+    """Returns the families in their order: name to type and samples."""
     if not text.endswith('\n'):
         sys.exit('no line end at the end')
     families = {}

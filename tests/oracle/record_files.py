@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""TFRecord files in every compression between leat and Python, whose zlib, gzip and struct know
-nothing of it: what each writes the other reads.
+"""Exchanges TFRecord files in every compression between leat and Python. Python uses only zlib, gzip
+and struct. Each reads the files of the other.
 
     record_files.py RECORD_FILES
 """
@@ -20,7 +20,7 @@ program = sys.argv[1]
 
 
 def members(plain):
-    """In pieces, each a member of its own, with zeros behind the last."""
+    """Compresses pieces as separate members, and appends zeros to the last one."""
     cuts = sorted(chance.randrange(len(plain) + 1) for _ in range(3))
     pieces = [plain[a:b] for a, b in zip([0, *cuts], [*cuts, len(plain)])]
     return b''.join(map(gzip.compress, pieces)) + bytes(chance.randrange(600))

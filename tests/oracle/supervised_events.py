@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The event files of a supervised program, as others read them: the framing is taken off by Python,
-and protobuf's own compiler decodes what is in it.
+"""Reads the event files of a supervised program with other readers: Python removes the framing, and
+protobuf's own compiler decodes the events.
 
     supervised_events.py SUPERVISED_EVENTS PROTOC
 """
@@ -20,7 +20,7 @@ messages = pathlib.Path(__file__).resolve().parent
 
 
 def message_of(lines):
-    """Of protobuf's text, in order; a field that it does not know has a number for a name."""
+    """Parses protobuf's text in order. An unknown field has its number as its name."""
     fields = []
     for line in lines:
         line = line.strip()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exported tensors and batches as another language finds them: DLPack and the Arrow C data interface,
-read by what their specifications say, and DLPack by numpy too, where it is installed."""
+"""Reads exported tensors and batches from another language: DLPack and the Arrow C data interface, by
+their specifications, and DLPack also with numpy, if it is installed."""
 
 import ctypes
 import struct
@@ -79,7 +79,7 @@ def check_dlpack(lib):
 
 
 class Exporter:
-    """What numpy.from_dlpack() takes."""
+    """An argument of numpy.from_dlpack()."""
 
     def __init__(self, lib, index):
         self.lib, self.index = lib, index
@@ -147,7 +147,7 @@ def children_of(schema, array):
 
 
 def read(schema, array):
-    """The values of an array as Python has them."""
+    """Returns the values of an array as Python objects."""
     format, n = schema.format.decode(), array.length
     assert array.null_count == 0 and array.offset == 0 and not array.dictionary
     assert not array.buffers[0]  # no validity bitmap

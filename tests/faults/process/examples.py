@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every example program while its n-th allocation fails, or its n-th system call on a file.
+"""Runs every example program with its n-th allocation, or its n-th system call on a file, failing.
 
     examples.py BUILD_FOLDER [--stacks] [PLACES [KIND [PROGRAM...]]]
 
-PLACES: how many n are tried for each program and fault; all where there are fewer. --stacks: of each
-call stack the first one as well. KIND: allocation or call; else both. Each run has to end by itself
-within a minute, well or with a status, never by a signal. Status 70: an error that main() does not
-catch. A program that Meson has among the examples is in commands().
+PLACES: the largest number of values of n for each program and fault. --stacks: also the first one
+of each call stack. KIND: allocation or call (default: both). Each run must end by itself within a
+minute, normally or with a status, never with a signal. Status 70: main() does not catch an error.
+Every program that Meson lists as an example is in commands().
 """
 
 import collections
@@ -49,7 +49,7 @@ ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('batch_server', 'al
 
 
 def built():
-    """The example programs of this build, by the names that Meson has for them."""
+    """Returns the example programs of this build, by their Meson names."""
     targets = json.loads((build / 'meson-info' / 'intro-targets.json').read_text())
     return {t['name'] for t in targets if t['type'] == 'executable' and
             pathlib.Path(t['defined_in']).parent.name == 'examples'}
@@ -88,7 +88,7 @@ def commands(folder):
 
 
 def be_client(port):
-    """Takes batches until nobody listens there; who is let go of comes back."""
+    """Receives batches until the server stops listening, and reconnects after a disconnect."""
     while True:
         try:
             with socket.create_connection(('127.0.0.1', port), timeout=patience) as client:
@@ -102,7 +102,7 @@ def be_client(port):
 
 
 def run_to_end(name, command, environment):
-    """The status and standard error; a server gets a client as soon as it has told its port."""
+    """Returns the status and standard error. A server gets a client after it has printed its port."""
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors='replace')
     first = process.stdout.readline() if name in SERVERS else ''

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a program again and again, each time with every second call of io_uring_enter failing with an
-error that means "once more".
+"""Runs a program repeatedly, with an error that means "retry" in every second call of
+io_uring_enter.
 
     interrupted.py PROGRAM [ARGUMENTS]
 
-Ends with 77 where there is no strace, or it may not trace.
+Ends with 77 if there is no strace, or if strace may not trace.
 """
 
 import os

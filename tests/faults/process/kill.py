@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills a job with SIGKILL at random times and starts it again until it is done, over and over.
+"""Kills a job with SIGKILL at random times and restarts it until it is done, repeatedly.
 
     kill.py COPY_RECORDS [KILLS [SEED]]
 
-After each kill: every file under its final name is whole; what the log acknowledges is there, and
-holds the records of the input from the first on, each once; whatever else lies around is named
-.partial. After the last start: all records, nothing else.
+After each kill, every file with a final name is complete. Every acknowledged file exists, and these
+files contain the first records of the input, each once. All other files are named .partial. After
+the last start the output has all records, and there are no other files.
 """
 
 import pathlib
@@ -28,7 +28,7 @@ def fail(what):
 
 
 def check(out, records, whole_files, done):
-    """The acknowledged files hold the first records; gives their number."""
+    """Checks that the acknowledged files contain the first records. Returns their number."""
     log = (out / 'log').read_text() if (out / 'log').exists() else ''
     acknowledged = [line.split() for line in log.splitlines(keepends=True) if line.endswith('\n')]
     at = 0

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills ranks that learn in step with SIGKILL at random times, one or all of them, and starts all
-again until they are done; the next number of ranks goes on in the midst of it.
+"""Kills ranks that learn in step with SIGKILL at random times, one or all of them, and restarts all
+until they are done. In the middle, another number of ranks continues.
 
     kill_ranks.py LEARN_IN_STEP [KILLS [SEED]]
 
-However often they were killed: in the end all have learnt every line once in each epoch, as a
-single rank that runs through has.
+After any number of kills, all ranks have learnt every line once in each epoch, as a single
+uninterrupted rank does.
 """
 
 import pathlib
@@ -35,7 +35,7 @@ def make_lines(folder):
 
 
 class run:
-    """All ranks, from a start to the end or to a kill."""
+    """All ranks, from a start to their end or a kill."""
 
     def __init__(self, lines, logdir, ranks, before=0):
         self.begun_at = set()
@@ -51,8 +51,8 @@ class run:
             process.kill()
 
     def relay(self, most):
-        """Steps until an end: what was learnt in the end; None: a rank has died before. Behind
-        `most` steps all are killed."""
+        """Relays steps to the end and returns the learnt lines, or None if a rank has died before.
+        Kills all ranks after `most` steps."""
         learnt = set()
         for process in self.processes:
             line = process.stdout.readline()

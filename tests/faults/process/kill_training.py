@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Kills a job that learns with SIGKILL, at random times and at each of its crash points, and starts
-it again until it is done, over and over.
+"""Kills a training job with SIGKILL, at random times and at each of its crash points, and restarts it
+until it is done, repeatedly.
 
     kill_training.py TRAIN_CPP CRASH_SHIM [KILLS [SEED]]
 
-However often it was killed: what it has learnt in the end, and its weights to the last bit, are
-those of a job that ran through, and every record was learnt once in each epoch. The event files
-contain each point of the loss curve. It prints how often it was killed at each crash point; of 500 kills and more none may be missing.
+After any number of kills, the learnt records and all bits of the weights equal those of an
+uninterrupted job, and every record was learnt once in each epoch. The event files contain each
+point of the loss curve. The program prints the number of kills at each crash point. With 500 kills
+or more, each crash point must have at least one.
 """
 
 import os
@@ -63,14 +64,14 @@ def result_of(output):
 
 
 class job:
-    """One that is started again and again, in a directory of its own."""
+    """A job that is restarted repeatedly, in its own directory."""
 
     def __init__(self, shards, folder):
         self.shards, self.folder = shards, folder
         self.begun_from = []
 
     def start(self, kill_after=None, crash=None):
-        """Its output when it ended by itself; None: it was killed."""
+        """Returns the output of a job that ended by itself, or None if it was killed."""
         # The job saves a checkpoint each millisecond. A step takes as long, so checkpoints have
         # time to finish.
         command = [program, self.shards, self.folder / 'run', str(epochs), '1', '1000']
@@ -108,7 +109,7 @@ def check(output, expected, records):
 
 
 def whole_records(plain):
-    """The records of an event file up to one that is cut off."""
+    """Yields the records of an event file up to a truncated one."""
     while len(plain) >= 16:
         size, = struct.unpack_from('<Q', plain)
         if len(plain) < 16 + size:
@@ -129,7 +130,7 @@ def varint(plain, at):
 
 
 def loss_steps(record):
-    """The step of an event with a value of 'loss'; empty for another event."""
+    """Returns the step of an event with a value of 'loss' in a set, or an empty set for another event."""
     step, has_loss, at = 0, False, 0
     while at < len(record):
         key, at = varint(record, at)
@@ -157,7 +158,7 @@ def check_curve(folder, output):
 
 
 def kill_at_random_times(killed, took):
-    """Gives the output in the end, and the number of kills."""
+    """Returns the final output and the number of kills."""
     for kills in range(12):
         output = killed.start(kill_after=chance.uniform(0.001, took))
         if output is not None:
@@ -166,7 +167,7 @@ def kill_at_random_times(killed, took):
 
 
 def kill_at_crash_points(struck, hits):
-    """Those first that were hit least; the same."""
+    """Like kill_at_random_times(), but at crash points, those with the fewest kills first."""
     for kills in range(6):
         fewest = min(hits.values())
         label = chance.choice([each for each, count in hits.items() if count <= fewest + 1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs under the limits of a small container: few descriptors, little memory, small files; or,
-skipped where nothing may be mounted, a full disk.
+"""Runs programs with the limits of a small container: few descriptors, little memory and small files.
+With --disk the disk is full; this test is skipped if mounts are not permitted.
 
     limits.py READ_LINES TFRECORD
     limits.py --disk TFRECORD
@@ -27,8 +27,8 @@ def require(holds, what, result):
 
 
 def on_small_disk(command, folder):
-    """Runs it with a disk of 64 KiB mounted at `folder`; its output ends with what is left there.
-    None where nobody may mount."""
+    """Runs a command with a disk of 64 KiB mounted at `folder`. The output ends with the remaining
+    files. Returns None if mounts are not permitted."""
     script = ('mount -t tmpfs -o size=64k none "$0" || exit 77; "$@"; status=$?; '
               'echo "left: $(ls -A "$0")"; exit $status')
     result = subprocess.run(

@@ -3,7 +3,7 @@
 
     process_exit.py PROCESS_EXIT [RUNS]
 
-Each run must end with the exit status that the program asked for and print what it should.
+Each run must end with the exit status of the program and print the expected line.
 """
 
 import subprocess

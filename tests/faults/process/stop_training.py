@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stops a job that learns with SIGTERM at random times and starts it again until it is finished.
+"""Stops a training job with SIGTERM at random times and restarts it until it is finished.
 
     stop_training.py TRAIN_CPP [STOPS [SEED]]
 
-Every stopped job exits with 0 after it has saved the step that it reports, and the next one begins
-at that step: no step is done twice. A signal that arrives before the job handles signals terminates
-it. Some jobs get a second signal, which terminates them at once, unless they have finished before.
-The result is that of a job that was never stopped.
+Every stopped job exits with 0 after it has saved the step that it reports. The next job starts at
+that step, so no step is repeated. A signal that arrives before the job handles signals terminates
+it. Some jobs get a second signal, which terminates them immediately, unless they have finished
+before. The result equals that of a job that was never stopped.
 """
 
 import pathlib
@@ -40,10 +40,10 @@ def make_shards(folder):
 
 
 def run(shards, logdir, stop_after=None, twice=False, terminated=False):
-    """Returns the exit status and the output. A checkpoint takes place at the end only, or often.
+    """Returns the exit status and the output. Saves checkpoints only at the end, or often.
 
-    terminated: a second signal ended an earlier job, maybe before it listed its first checkpoint;
-    the next ones report such a checkpoint.
+    terminated: a second signal ended an earlier job, possibly before it listed its first
+    checkpoint. Later jobs report such a checkpoint.
     """
     between = chance.choice(['600000', '3'])
     command = [program, shards, logdir, str(epochs), between, '2000']

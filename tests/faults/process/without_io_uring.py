@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a program, and what it starts, as in a container that refuses io_uring.
+"""Runs a program and its children as in a container that refuses io_uring.
 
     without_io_uring.py [enter:]EPERM|ENOSYS PROGRAM [ARGUMENTS]
 
-enter: a ring may be made, and not be used. Ends with 77 where the filter itself is refused. LEAT_IO is taken away: the program has to find out.
+enter: the program can create a ring, but not use it. Ends with 77 if the kernel refuses the filter.
+LEAT_IO is removed, so the program has to detect the refusal.
 """
 
 import ctypes
