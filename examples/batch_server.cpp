@@ -29,7 +29,7 @@ struct server {
   bool complete = false, failed = false;  // how the pipeline has ended
 
   // Stops the server once all records are delivered, or once they cannot be: the pipeline has
-  // failed, or the last client has left after SIGTERM.
+  // failed, or no client is left after SIGTERM.
   void settle(bool error = false) {
     const bool all = complete && made == delivered;
     failed = failed || error || (!all && clients == 0 && !acceptor.is_open());

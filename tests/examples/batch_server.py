@@ -92,8 +92,8 @@ def require_once(clients, count):
             sorted(seen.items())[:20], sum(seen.values()), count)
 
 
-# A client that does not read, one that answers nonsense, one that leaves with a batch: the others
-# get all the same.
+# One client does not read, one answers nonsense, and one leaves with a batch: the other clients
+# still receive every record.
 server = Server('2000')
 deaf, mad = holds_a_batch(server), holds_a_batch(server, b'what is this?\n')
 clients = [Client(server), Client(server), Client(server), Client(server, most=5)]
@@ -103,7 +103,7 @@ require(len(clients[3].numbers) <= 40, 'a client got more than it asked for')
 deaf.close()
 mad.close()
 
-# SIGTERM: nobody new, and what is in the pipeline is delivered.
+# After SIGTERM, no new client is accepted, and the records in the pipeline are delivered.
 server = Server()
 many = threading.Event()
 deaf = holds_a_batch(server)
@@ -116,7 +116,7 @@ require(status == 0 and made == delivered > 500, 'not drained', status, made, de
 require_once(clients, made)
 deaf.close()
 
-# Nobody takes anything: the generator waits, and what is left is told.
+# If no client takes a batch, the generator waits and the exit status reports undelivered records.
 server = Server()
 deaf = [holds_a_batch(server) for _ in range(3)]
 for client in deaf:
@@ -127,7 +127,7 @@ status, made, delivered = server.end()
 require(status == 1 and delivered == 0, 'undelivered numbers are not told', status, delivered)
 require(made <= 8 * (4 + 3 + 1), 'the generator did not wait', made)
 
-# Nobody has ever come.
+# No client has ever connected.
 server = Server('100')
 server.terminate()
 require(server.end()[0] == 1, 'undelivered numbers are not told')

@@ -96,11 +96,11 @@ with tempfile.TemporaryDirectory() as temporary:
     require(restarted.number(r'^(\d+) steps') == step + -(-new_records // batch_size),
             'the steps are not those of the new input', step, summary)
 
-    # The weights are those of the checkpoint: the result depends on them, and on nothing else.
+    # The job has restored the weights of the checkpoint: the result depends only on them.
     require(Job('--restart-input', new, folder / 'again').summary() == summary,
             'the same restart has another result', summary)
     fresh = Job(new, folder / 'fresh').summary()
     require(fresh.split()[-1] != summary.split()[-1], 'the weights were not kept', fresh, summary)
 
-    # From now on the job continues without the option.
+    # The job now continues without the option.
     require(Job(new, run).summary() == summary, 'the restarted job does not continue', summary)

@@ -34,7 +34,7 @@ def main():
 
     again, once_more = run(command[1]), run(command[1])
     require(again.stdout == found.stdout, 'another failure or schedule', found.stdout, again.stdout)
-    # The whole schedule, as it was before what does not matter was left out.
+    # The complete schedule, before irrelevant decisions were removed.
     require(re.match(r'step 1, 0 ms, thread 0: body begins\n', again.stderr), 'no whole schedule',
             again.stderr)
     require(again.stderr == once_more.stderr, 'the schedule is another each time', again.stderr,
@@ -44,7 +44,7 @@ def main():
                            check=False)
     require(wrong.returncode == 1 and "'seven'" in wrong.stderr, 'a wrong seed', wrong.stderr)
 
-    # A seed alone, of the program as it should be.
+    # A single seed of the correct program.
     seed = command[1].split()[0]
     right = run(f'{seed} {shlex.quote(program)}')
     require(right.stdout == '1 seeds: nothing found\n', 'another seed, or more', right.stdout)

@@ -20,7 +20,7 @@ patience = 60
 
 TEXTS = {'Apache-2.0': 11358, 'GPL-1': 12632, 'GPL-2': 18092, 'GPL-3': 35149}
 FOLDER = pathlib.Path('/usr/share/common-licenses')
-# Numbers that differ from run to run.
+# Numbers that differ between runs.
 VARIES = re.compile(r'(?<=starts after )\d+|(?<=stopped after )\d+|\d+(?= words until)')
 LESSONS = ['1_queue', '2_readers', '3_pipeline', '4_stop', '5_resume', '6_simulation']
 
@@ -173,7 +173,7 @@ def main():
     for lesson in sys.argv[3:] or LESSONS:
         text = (root / 'docs' / 'tutorial' / f'{lesson}.md').read_text()
         check_code(lesson, text)
-        # A signal at a point in time may come too early, where the machine is busy.
+        # On a busy machine, a signal that is sent at a fixed time may arrive too early.
         for _ in range(4 if 'timeout --' in text else 1):
             with tempfile.TemporaryDirectory() as temporary:
                 folder = folder_of_programs(temporary)

@@ -1,4 +1,4 @@
-// Pipelines that are destroyed while they run: the loop around next() threw, or was left early.
+// Pipelines that are destroyed while they run: the loop around next() throws, or ends early.
 
 #include <atomic>
 #include <chrono>
@@ -99,7 +99,7 @@ TEST_CASE("pipeline: stops when a loop over it exits with break", "[pipeline]") 
 TEST_CASE("pipeline: outside sync_wait(), stops when the task ends", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
-  // Often: the notice of the stop may still be on its way when the tasks have ended.
+  // Many times, because the stop notice may still be in transit when the tasks have ended.
   for (int round = 0; round < 100; ++round) {
     auto p = leat::read_files<leat::line_reader>(
                  {.files = one_file(dir), .num_epochs = std::nullopt, .readers = 1},

@@ -49,7 +49,7 @@ inline std::vector<tensor> sparse_vector(const numbers& at, const numbers& value
           vector_of(values), vector_of({size})};
 }
 
-// Gives make(first), make(first + 1), ... below the limit; lets others run before each.
+// Returns make(first), make(first + 1), ... below the limit. Lets other tasks run before each one.
 template <class Make>
 struct counter {
   std::int64_t limit;
@@ -88,7 +88,7 @@ task<batches> batches_of(Batcher& b) {
   co_return all;
 }
 
-// The values of a column of numbers, batch by batch and all in one.
+// The values of a column of numbers, by batch and in total.
 inline std::vector<numbers> columns_of(const batches& all, std::size_t column = 0) {
   std::vector<numbers> out;
   for (const column_batch& b : all) {

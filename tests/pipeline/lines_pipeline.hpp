@@ -21,7 +21,7 @@ inline auto lines_of(leat::file_source<leat::line_reader> source,
       .map("text", text_of);
 }
 
-/// All that a pipeline gives.
+/// Returns all elements of a pipeline.
 template <class Pipeline>
 leat::task<texts> read_all(Pipeline& p) {
   texts all;

@@ -1,4 +1,4 @@
-// Pipelines: what is refused, what comes out, and in which order.
+// Pipelines: rejected options, the elements, and their order.
 
 #include "leat/pipeline/pipeline.hpp"
 
@@ -37,7 +37,7 @@ using leat_test::read_all;
 using leat_test::text_of;
 using leat_test::texts;
 
-// Files a, b, c ... of so many lines each: "a0", "a1" ...
+// Files a, b, c ... with the given numbers of lines: "a0", "a1" ...
 texts make_files(const temp_dir& dir, const std::vector<int>& sizes) {
   texts all;
   for (std::size_t f = 0; f < sizes.size(); ++f) {
@@ -66,7 +66,7 @@ TEST_CASE("pipeline: interleaved files take turns of a block", "[pipeline]") {
   const texts files = make_files(dir, {5, 2, 4, 1});
   CHECK(read({.files = files, .interleave = 2, .block_length = 2}) ==
         texts{"a0", "a1", "b0", "b1", "a2", "a3", "c0", "c1", "a4", "d0", "c2", "c3"});
-  // However the readers give them.
+  // The chunk size of the readers does not change the order.
   for (const std::size_t chunk : std::vector<std::size_t>{1, 2, 3, 4, 7}) {
     CHECK(read({.files = files,
                 .interleave = 3,
@@ -138,7 +138,7 @@ TEST_CASE("pipeline: excludes index files that a pattern matches", "[pipeline]")
   const temp_dir dir;
   for (const char* name : {"train-0", "train-1"}) dir.write(name, leat_test::framed({"a", "b"}));
   const auto text = [](leat::byte_view record) { return std::string(leat::as_text(record)); };
-  for (int i = 0; i < 2; ++i) {  // the first makes the indexes
+  for (int i = 0; i < 2; ++i) {  // the first run creates the indexes
     auto p = leat::read_indexed({dir / "train-*"}, {.num_epochs = 1, .shuffle = false})
                  .map("text", text);
     CHECK(leat::sync_wait(read_all(p)) == texts{"a", "b", "a", "b"});
@@ -150,7 +150,7 @@ TEST_CASE("pipeline: excludes index files that a pattern matches", "[pipeline]")
 TEST_CASE("pipeline: ends if repeated epochs have no records", "[pipeline]") {
   const temp_dir dir;
   CHECK(read({.files = make_files(dir, {0, 0}), .num_epochs = std::nullopt}).empty());
-  // Of two ranks the one that begins with the empty file has the other one later.
+  // Of two ranks, the one that begins with the empty file reads the other file later.
   const texts files = make_files(dir, {0, 1});
   std::size_t records = 0;
   for (const std::uint64_t rank : std::vector<std::uint64_t>{0, 1}) {
@@ -263,7 +263,7 @@ TEST_CASE("pipeline: a shuffle returns each element once, from a full buffer", "
     texts all = leat::sync_wait(read_all(p));
     const texts in_order = read({.files = files});
     CHECK((all == in_order) == (capacity == 1));
-    // What comes out at place i has gone in before place i + capacity.
+    // The element at output position i was at an input position before i + capacity.
     for (std::size_t i = 0; i < all.size(); ++i) {
       CHECK(static_cast<std::size_t>(std::stoi(all[i].substr(1))) < i + capacity);
     }

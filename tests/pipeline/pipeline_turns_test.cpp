@@ -1,4 +1,4 @@
-// What a pipeline leaves to others when it never has to wait for its input.
+// The turns of other tasks while a pipeline never waits for its input.
 
 #include <chrono>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace pipeline_turns_test {
 
 using leat::task;
 
-// One file, all of it in the page cache: to read it takes longer than the turn of a task.
+// One file that is completely in the page cache. Reading it takes longer than a task's turn.
 constexpr std::uint64_t lines = leat_test::scaled_count(2'000'000);
 
 void write_lines(const temp_dir& dir) {

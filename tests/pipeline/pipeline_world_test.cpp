@@ -1,4 +1,4 @@
-// Pipelines in simulated worlds: the order, stops at any time, who is waited for.
+// Pipelines in simulated worlds: the order, stops at any time, and the tasks that are awaited.
 
 #include <algorithm>
 #include <chrono>
@@ -124,7 +124,7 @@ TEST_CASE("pipeline: after its patience, names a producer that was never started
       error, "stage 'numbers' receives no input; call start(coordinator) of producer 'numbers'"));
 }
 
-// What next() says when it fails with deadline_exceeded.
+// Returns the message of the deadline_exceeded of next().
 template <class Pipeline>
 task<std::string> starvation_of(Pipeline& p) {
   std::string said;
@@ -174,7 +174,7 @@ TEST_CASE("pipeline: without patience, names a producer that was never started a
 }
 
 TEST_CASE("pipeline: a producer that starts during the wait causes no error", "[pipeline]") {
-  // The last of these moments is that of the time limit.
+  // The last of these times is the time limit.
   for (const int after : {1, 59, 60}) {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
       CAPTURE(after, seed);
@@ -281,7 +281,7 @@ TEST_CASE("pipeline: inputs that produce no element yet do not exhaust its patie
   CHECK(contains(error, " in this time, but stage 'hundreds' produced none"));
 }
 
-// The whole way, in a world that reads short, late and in another order each time.
+// The complete path, in a world with short reads, delays and a different order for each seed.
 task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
   std::vector<leat::scheduler*> threads;
   for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
@@ -331,7 +331,7 @@ TEST_CASE("pipeline: order is equal in every simulated world", "[pipeline]") {
   CHECK(expected.size() == 120);
 }
 
-// A consumer that takes its time, which is virtual.
+// A slow consumer, in virtual time.
 task<std::string> verdict_of(leat::duration consuming) {
   auto p = leat::read_files<line_reader>({.files = {"/data/*"}})
                .map("text", text_of)

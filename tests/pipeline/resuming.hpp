@@ -30,7 +30,7 @@ std::string joined_by_commas(const Range& all) {
   return text;
 }
 
-/// Files of lines "0" ... in all, of very different sizes, and some without.
+/// Files of very different sizes, some of them empty, that together have the lines "0", "1", ...
 inline void write_line_files(const temp_dir& dir, int lines) {
   int next = 0;
   for (int file = 0; next < lines; ++file) {
@@ -41,7 +41,7 @@ inline void write_line_files(const temp_dir& dir, int lines) {
   }
 }
 
-/// The same as TFRecord files.
+/// Writes the same records to TFRecord files.
 inline leat::task<> write_record_files(const temp_dir& dir, int records,
                                        leat::compression compression = leat::compression::none) {
   int next = 0;
@@ -57,7 +57,8 @@ inline leat::task<> write_record_files(const temp_dir& dir, int records,
   }
 }
 
-/// Up to `count` elements, and the state behind each one; the first is that before all.
+/// Returns up to `count` elements, and the states: the first before all elements, then one after
+/// each.
 template <class Pipeline>
 leat::task<std::pair<texts, texts>> read_and_save(Pipeline& p, std::size_t count = SIZE_MAX) {
   texts all;
@@ -86,17 +87,16 @@ leat::task<texts> go_on(Pipeline& p, std::string state, std::size_t count = SIZE
   co_return all;
 }
 
-/// Checks, for every k, that the stream of make() that is restored behind k elements is the rest of
-/// that which was not interrupted; also where it is saved and restored again and again. All of the
-/// rest is read now and then, else `some` of it: so much that no buffer of the tests has what it
-/// had.
+/// Checks for every k that a pipeline from make() that is restored after k elements continues the
+/// uninterrupted stream, also if it is saved and restored repeatedly. Reads the complete rest for
+/// some k, and otherwise `some` elements of it, enough to replace the contents of every buffer.
 template <class Make>
 void check_resuming(Make make, std::size_t some = 150) {
   auto whole = make();
   const auto [all, states] = leat::sync_wait(read_and_save(whole));
   REQUIRE(all.size() >= 50);
   {
-    auto p = make();  // to save is to change nothing
+    auto p = make();  // a save changes nothing
     REQUIRE(leat::sync_wait(read_all(p)) == all);
   }
   const std::size_t step = slow_build || is_repeated_run() ? 37 : 1;

@@ -1,4 +1,5 @@
-// Several pipelines at once, as training and evaluation are, with a coordinator in common or not.
+// Several concurrent pipelines, such as training and evaluation, with or without a common
+// coordinator.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +28,7 @@ struct numbers_from {
   }
 };
 
-// The numbers below `limit` in each epoch, in batches of eight; and what came of them.
+// A pipeline of the numbers below `limit` in each epoch, in batches of eight, and its results.
 struct number_pipeline {
   number_pipeline(std::int64_t limit, std::int64_t epochs, std::string name)
       : producer(limit, {.num_epochs = epochs, .seed = 5, .capacity = 4}),
@@ -40,7 +41,7 @@ struct number_pipeline {
     batcher.start(coord);
   }
 
-  // False at the end.
+  // Returns false at the end.
   task<bool> take_batch() {
     const std::optional<column_batch> batch = co_await batcher.next();
     if (!batch) co_return false;
@@ -60,8 +61,7 @@ void check_each_came(const number_pipeline& p, std::int64_t limit, int times) {
   CHECK(counted(p.seen) == expected);
 }
 
-// A batch of the one, then one of the other, until the evaluation ends, which is long before the
-// training does.
+// Alternates between batches of both until the evaluation ends, long before the training.
 task<> take_turns(number_pipeline& training, number_pipeline& evaluation) {
   for (bool more = true; more;) {
     more = co_await evaluation.take_batch();

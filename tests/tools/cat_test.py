@@ -50,7 +50,7 @@ class Cat(ToolTest):
         for name in 'a1', 'a2':
             self.write(name, records_file(name))
             self.leat('index', name)
-        for files in ['a*'], ['a1', 'a1.index', 'a2', 'a2.index']:  # the second as of a shell
+        for files in ['a*'], ['a1', 'a1.index', 'a2', 'a2.index']:  # the second as expanded by a shell
             self.assertEqual(self.leat('cat', *files), 'a1\na2\n')
         self.leat('cat', 'a1.index', status=1)
         self.assertEqual(self.leat('cat', 'a1', 'b', 'b.index', status=3), 'a1\n')
@@ -355,7 +355,7 @@ class Ends(ToolTest):
             cat = subprocess.Popen([LEAT, 'cat', '-'], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE)
             cat.stdin.write(records_file(*records))
-            cat.stdin.flush()  # all of it is taken, and the end does not come
+            cat.stdin.flush()  # the command reads all of it, and the input stays open
             first = cat.stdout.readline()
             cat.send_signal(number)
             text = (first + cat.stdout.read()).decode()
@@ -368,7 +368,7 @@ class Ends(ToolTest):
         path = self.write('large', records_file(*('x' * 1000 for _ in range(2000))))
         cat = subprocess.Popen([LEAT, 'cat', path], stdout=subprocess.PIPE)
         before = held = 0
-        while held == 0 or held != before:  # until it cannot write any more
+        while held == 0 or held != before:  # until it cannot write more
             before, held = held, self.bytes_in(cat.stdout)
             time.sleep(0.05)
         cat.send_signal(signal.SIGTERM)

@@ -9,7 +9,7 @@ import random
 
 from support import ToolTest, example, main, records_file
 
-# A campaign sets these.
+# A campaign sets these variables.
 SEED = int(os.environ.get('LEAT_SEED', 0))
 TIMES = int(os.environ.get('LEAT_TIMES', 1))
 ALPHABET = ['a', 'b', '1', ' ', '"', '""', ',', ';', '\t', '\n', '\r\n', 'ä', "'", '.']

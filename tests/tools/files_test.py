@@ -36,7 +36,7 @@ class Count(ToolTest):
         self.leat('index', 'a')
         self.assertEqual(self.leat_json('count', 'a')[0]['source'], 'index')
         self.assertEqual(self.leat_json('count', '--no-index', 'a')[0]['source'], 'headers')
-        self.write('a', records_file('x', 'y', 'z'))  # the index is an old one now
+        self.write('a', records_file('x', 'y', 'z'))  # the index is outdated now
         self.assertEqual(self.leat('count', 'a').split(), ['3', 'a'])
 
     def test_damaged_and_missing_files_do_not_stop_the_count(self):
@@ -173,7 +173,7 @@ class Verify(ToolTest):
                                   preexec_fn=lambda: signal.signal(number, before))
         verify.stdin.write(records_file('first'))
         verify.stdin.flush()
-        # It watches for signals when it has more threads.
+        # With several threads, the command watches for signals.
         while len(os.listdir(f'/proc/{verify.pid}/task')) < 3:
             time.sleep(0.001)
         verify.send_signal(number)

@@ -85,7 +85,7 @@ class Report(ToolTest):
     def page(self, *arguments, **options):
         text = self.leat('report', *arguments, **options)
         self.assertTrue(text.startswith('<!DOCTYPE html>'))
-        # Sound as XML too: nothing in it depends on a lenient reader.
+        # The page is also well-formed XML, so it does not depend on a lenient parser.
         xml.etree.ElementTree.fromstring(text.split('\n', 1)[1])
         return Page(text)
 
@@ -118,7 +118,7 @@ class Report(ToolTest):
         self.run_of('logs', scalar('loss', 1, 1))
         text = self.leat('report', 'logs')
         self.assertIn('prefers-color-scheme: dark', text)
-        # One script, in the page itself, and it reaches for nothing outside of the page.
+        # The page contains its only script, which loads nothing from outside of the page.
         before, script, after = SCRIPT.split(text)
         self.assertTrue(script.startswith('//<![CDATA[\n') and script.endswith('\n//]]>'), script)
         self.assertEqual(script.count(']]>'), 1)
@@ -268,7 +268,7 @@ class Report(ToolTest):
         self.assertIn(('p', note), page.texts)
         heights = [float(p.split(',')[1]) for p in page.of('polyline')[0]['points'].split()]
         self.assertGreater(max(heights) - sorted(heights)[5], 100)
-        # Triangles at the edges have the values.
+        # Triangles at the edges have the clipped values.
         marks = page.of('path', 'mark')
         self.assertEqual([m['class'] for m in marks], ['mark c0', 'mark c0'])
         self.assertEqual([re.search(r',(\d+)l-5,(-?8)', m['d']).groups() for m in marks],
@@ -310,7 +310,7 @@ class Report(ToolTest):
         self.assertLess(max(steps) - min(steps), 0.2)
         self.assertEqual(len([t for t in page.texts if t[1] == 'value (log)']), 1)
         self.assertIn(('text', '0.01'), page.texts)
-        # Only where it can be logarithmic, the script is told of that axis.
+        # The page offers the logarithmic axis only for charts that can have it.
         self.assertEqual(['data-log' in svg for svg in page.of('svg')], [True, False])
         self.run_of('close', *[scalar('v', s, 100 + s) for s in range(5)])
         self.assertIn(('text', '102'), self.page('close', '--log-scale').texts)
@@ -446,7 +446,7 @@ setTimeout(() => {
         self.assertEqual(found['marks'], ['step 70: 1e+06'])
         [place] = found['place']
         step = int(place.removeprefix('step '))
-        self.assertIn(step, range(5, 10))  # both runs are there, and only one has odd steps
+        self.assertIn(step, range(5, 10))  # both runs are present, and only one has odd steps
         self.assertIn(f'{2.0 ** -step:.6g}', found['step'])
         self.assertEqual('at step 8' in found['step'] or 'at step 6' in found['step'], step % 2 == 1)
         self.assertTrue({'a', '<b>'} <= set(found['step']), found['step'])
@@ -474,7 +474,7 @@ setTimeout(() => {
         self.assertIn('checksum', self.errors)
         self.assertIn('1 damaged', ' '.join(text for _, text in page.texts))
         self.assertEqual(len(page.of('polyline')), 1)
-        # A last record that is not whole is not written yet.
+        # An incomplete last record counts as not yet written.
         self.write('logs/events.out.tfevents.1500000000.host.1.0',
                    records_file(VERSION, scalar('v', 1, 1), scalar('v', 2, 2))[:-3])
         run, = self.leat_json('report', 'logs')

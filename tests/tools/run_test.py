@@ -219,7 +219,7 @@ class Stages(RunTest):
             self.write('a.csv', content)
             self.assertEqual(self.run_it(text.replace('lines = 1', 'lines = 2'), '-o', '-'),
                              'name,age,weight\nAda,36,0.1\nGrace,-1,2\n')
-        # Given as a text, also of what can be read only once.
+        # Given as text, also for input that can be read only once.
         text = PEOPLE.replace('columns = [', 'header = "weight;name;id;age"\ndelimiter = ";"\ncolumns = [')
         text = text.replace('skip_header_lines = 1\n', '')
         self.assertEqual(self.run_it(text, '-', '-o', '-', input=b'1;Ada;;36\n'),

@@ -1,4 +1,4 @@
-// Loaded before a program (LD_PRELOAD): the system refuses to start its n-th thread, n being
+// Loaded before a program (LD_PRELOAD): the start of its n-th thread fails, where n is
 // LEAT_REFUSED_THREAD.
 
 #include <atomic>

@@ -6,7 +6,7 @@
 
 namespace leat_test {
 
-/// Runs a program in a simulated world; in the end it has closed its files.
+/// Runs a program in a simulated world, and checks that it has closed its files.
 inline void in_world(const leat::sim::world::body& body) {
   leat::sim::world w(1);
   w.run(body);

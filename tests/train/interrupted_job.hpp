@@ -1,6 +1,6 @@
 #pragma once
 
-// A supervised job on a machine that ends at any time and is started again, until the job is done.
+// A supervised job on a machine that stops at any time and is restarted until the job is done.
 
 #include <algorithm>
 #include <chrono>
@@ -25,15 +25,17 @@
 
 namespace leat_test {
 
-/// The job, and what must hold however often its machine stops: what it has learnt in the end is
-/// what one has that is never stopped, each element once; nothing that was saved is lost; it never
-/// begins anew over a checkpoint; and it comes to its end. The world is told what does not.
+/// The job and its invariants, which hold however often its machine stops. At the end it has learnt
+/// each element once, like a job that is never stopped. It loses nothing that was saved, it never
+/// starts from the beginning if there is a checkpoint, and it ends. It reports violations to the
+/// world.
 class interrupted_job {
  public:
   explicit interrupted_job(leat::sim::world& w, planted wrong = planted::nothing)
       : w_(w), wrong_(wrong), shape_(w.random()) {}
 
-  /// To its end, and once more behind the last end of the machine: nothing is left to be done.
+  /// Runs the job to its end, and once more after a last stop of the machine, which leaves nothing
+  /// to do.
   leat::task<> run() {
     write_input();
     co_await read_through();
@@ -48,15 +50,15 @@ class interrupted_job {
       w_.files().crash();
       w_.files().restart();
     }
-    co_await leat::sleep_for(std::chrono::hours(1));  // what nobody waits for any more
+    co_await leat::sleep_for(std::chrono::hours(1));  // for operations that no task awaits
     expect(w_.files().open_files() == 0, "files are left open");
   }
 
   [[nodiscard]] int starts() const noexcept { return starts_; }
-  /// Of these those behind the end of the machine, and those that went on from a checkpoint.
+  /// The starts after a stop of the machine, and the starts that continued from a checkpoint.
   [[nodiscard]] int crashes() const noexcept { return crashes_; }
   [[nodiscard]] int resumed() const noexcept { return resumed_; }
-  /// How often a worker has read what the chief has saved.
+  /// The number of times that a worker has restored a checkpoint of the chief.
   [[nodiscard]] int read_by_worker() const noexcept { return read_by_worker_; }
 
  private:
@@ -80,7 +82,7 @@ class interrupted_job {
     }
   }
 
-  // What a job learns that is never stopped: all lines, each once an epoch.
+  // Reads the text that an uninterrupted job learns: all lines, each once per epoch.
   task read_through() {
     for (bool whole = false; !whole;) {
       expected_.clear();
@@ -103,7 +105,7 @@ class interrupted_job {
     expect(found == lines_, "what is read is not each line once an epoch");
   }
 
-  // The processes, from a start to the end of the chief or of the machine.
+  // Runs the processes from a start until the chief ends or the machine stops.
   task start() {
     w_.set_identity({"sim", static_cast<int>(1 + w_.random().uniform_below(2))});
     was_asked_ = false;
@@ -119,21 +121,21 @@ class interrupted_job {
     w_.files().restart();
   }
 
-  // What happens to them, sooner or later.
+  // Interrupts the processes after some time.
   task end(leat::task_group& all) {
     const std::uint32_t how = w_.decisions().choose(4, "what ends the job");
-    if (how == 0 || how == 3) co_return;  // nothing but a fault, or what fail() does
+    if (how == 0 || how == 3) co_return;  // only a fault, or the error of fail()
     try {
       co_await leat::sleep_for(some_time());
     } catch (const leat::failure&) {
-      co_return;  // all has ended
+      co_return;  // the processes have ended
     }
     was_asked_ = how == 1;
     if (how == 1) all.request_stop();
     if (how == 2) w_.files().crash();
   }
 
-  // More at each start.
+  // The limit doubles with each start.
   leat::duration some_time() {
     return std::chrono::microseconds(w_.random().uniform_below(20'000ULL << std::min(starts_, 10)));
   }
@@ -151,7 +153,7 @@ class interrupted_job {
     o.saver.max_to_keep = shape_.keep;
     o.saver.on_skipped = [this, &p](const std::string& path, const std::exception_ptr& error) {
       ++p.refused;
-      // Or it is deleted already, and still listed.
+      // A listed checkpoint may also have been deleted.
       const bool is_there = w_.files().read_file(path).has_value();
       expect(is_of_device(error) || !is_there, path + " is damaged");
     };
@@ -190,12 +192,12 @@ class interrupted_job {
       is_done_ = p->learnt == expected_;
       expect(is_done_, "it ends before its end");
     } catch (const std::system_error& e) {
-      // A job that is stopped finishes its step and saves its state.
+      // A stopped job finishes its step and saves its state.
       const bool stopped = was_asked_ && e.code() == leat::errc::cancelled;
       if (stopped && p->has_begun) is_saved(*p);
     }
-    if (!p->has_begun && !sv.restored_from().empty()) go_back(*p);  // it is saved as the last one
-    static_cast<void>(sv.coord().secondary_errors());  // or they are told on standard error
+    if (!p->has_begun && !sv.restored_from().empty()) go_back(*p);  // the end of the run saves it
+    static_cast<void>(sv.coord().secondary_errors());               // otherwise they are printed
     all.request_stop();
   }
 
@@ -212,14 +214,14 @@ class interrupted_job {
     expect(p.learnt.size() >= saved_, "what was saved is lost");
   }
 
-  // The device could not read the last one.
+  // The device could not read the last checkpoint, so the job continues from an earlier one.
   void go_back(const job_process& p) {
     if (p.refused == 0 || p.learnt.size() >= saved_) return;
     saved_ = p.learnt.size();
     ++times_back_;
   }
 
-  // What was learnt is what is learnt without any stop, so far.
+  // Checks that the learnt text is a prefix of the text of an uninterrupted job.
   void check(const job_process& p) {
     const bool whole = p.learnt.empty() || p.learnt.ends_with('\n');
     expect(whole && expected_.starts_with(p.learnt), "something else is learnt, or is twice");
@@ -276,7 +278,7 @@ class interrupted_job {
     }
   }
 
-  // Wrong: nothing tells the supervisor when a step is in progress.
+  // A planted bug: the supervisor does not know when a step is in progress.
   task learn_in_halves(job_process& p) {
     for (bool more = true; more;) {
       const auto element = co_await p.input.next();
@@ -285,7 +287,7 @@ class interrupted_job {
     }
   }
 
-  // A save that fails is tried again, later, or ends the job.
+  // A failed save is retried later, or ends the job.
   task save_sometimes(job_process& p, leat::supervisor& sv) {
     const std::uint64_t how = w_.random().uniform_below(12);
     if (how > 1) co_return;
@@ -300,7 +302,7 @@ class interrupted_job {
 
   void is_saved(const job_process& p) { saved_ = std::max(saved_, p.learnt.size()); }
 
-  // Looks again and again what there is.
+  // Restores the latest checkpoint again and again.
   task run_worker() {
     for (bool stopped = false; !stopped;) {
       const auto p = std::make_unique<job_process>(shape_, w_, wrong_);
@@ -331,7 +333,7 @@ class interrupted_job {
   const job_shape shape_;
   std::vector<std::string> lines_;  // of all epochs
   std::string expected_;
-  std::size_t saved_ = 0;  // so much of it must never be lost again
+  std::size_t saved_ = 0;  // length of the learnt text that must not be lost
   bool is_done_ = false;
   bool was_asked_ = false;  // to stop
   int starts_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A process of a job that learns lines: its input, what it has learnt, and what is saved of it.
+// A process of a job that learns lines: its input, its learnt text, and its saved state.
 
 #include <chrono>
 #include <cstddef>
@@ -19,13 +19,13 @@
 
 namespace leat_test {
 
-/// What is wrong with a job, so that it can be seen that it is found out.
+/// Bugs that can be planted in a job, to check that the invariants detect them.
 enum class planted : std::uint8_t {
   nothing,
-  no_sync,      ///< checkpoints are not brought to the device
-  no_input,     ///< where the input stands is not saved
-  half_steps,   ///< a step is saved in its midst
-  other_place,  ///< each start has a directory of its own, and begins anew
+  no_sync,      ///< checkpoints are not synced to the device
+  no_input,     ///< the position of the input is not saved
+  half_steps,   ///< the state is saved in the middle of a step
+  other_place,  ///< each start uses a new directory, and starts from the beginning
 };
 
 /// How a job is declared: the same at each start.
@@ -52,15 +52,15 @@ struct job_shape {
   std::size_t capacity;
   std::size_t batch;
   std::size_t keep;         // checkpoints
-  leat::duration interval;  // between those by the clock; 0: none
-  bool has_steps;           // or each checkpoint takes the place of the one before
-  bool in_steps;            // it waits in the midst of a step
+  leat::duration interval;  // between periodic checkpoints; 0: none
+  bool has_steps;           // otherwise each checkpoint replaces the previous one
+  bool in_steps;            // it waits in the middle of a step
   bool events;
-  bool worker;  // another process reads what the chief has saved
+  bool worker;  // another process restores the checkpoints of the chief
 };
 
-/// Its input, with workers, readers, chunks and prefetches that are others each time. Elements are
-/// some lines with a ',' behind each.
+/// Returns the input, with random numbers of workers, readers, chunks and prefetched blocks. An
+/// element is some lines, each followed by ','.
 inline auto elements_of(const job_shape& s, leat::sim::world& w) {
   leat::random_engine random(w.random()());
   std::vector<leat::scheduler*> threads;
@@ -91,7 +91,7 @@ inline auto elements_of(const job_shape& s, leat::sim::world& w) {
 using job_input =
     decltype(elements_of(std::declval<const job_shape&>(), std::declval<leat::sim::world&>()));
 
-/// What a process of the job has in its memory.
+/// The state of a process of the job.
 struct job_process {
   job_process(const job_shape& s, leat::sim::world& w, planted wrong)
       : input(elements_of(s, w)), state("interrupted job") {
@@ -108,7 +108,7 @@ struct job_process {
     learnt += '\n';
   }
 
-  /// They fill some sectors, and each element changes all of these.
+  /// The weights occupy several sectors, and each element changes all of these.
   static void learn_weights(std::vector<std::uint64_t>& weights, std::string_view element,
                             std::int64_t step) {
     weights.resize(150);
@@ -121,7 +121,7 @@ struct job_process {
 
   job_input input;
   std::int64_t step = 0;
-  std::string learnt;  // elements, each a line
+  std::string learnt;  // elements, one per line
   std::vector<std::uint64_t> weights;
   leat::checkpoint_registry state;
   bool has_begun = false;

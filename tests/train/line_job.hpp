@@ -36,7 +36,7 @@ inline std::string all_learnt() {
   return text;
 }
 
-// Learns half of an element before it waits, and half afterwards.
+// Learns half of an element before a wait, and half after it.
 struct line_job {
   line_job() : batches(numbered_lines()), state("job") {
     state.add("global_step", step);

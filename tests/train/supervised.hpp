@@ -25,7 +25,7 @@ namespace leat_test {
 
 using words = std::vector<std::string>;
 
-/// What it learns, and what the supervisor says.
+/// The state of a program, and the warnings of its supervisor.
 struct learner {
   learner() : state("learner") {
     state.add("global_step", step);
@@ -50,7 +50,7 @@ struct learner {
   words warnings;
 };
 
-/// The events under a directory, in words.
+/// Returns the events in a directory as text.
 inline words events_in_words(leat::sim::world& w, const std::string& directory = "/run") {
   words all;
   for (const std::string& path : w.files().files()) {
@@ -66,7 +66,7 @@ inline bool has_file(leat::sim::world& w, std::string_view path) {
   return std::ranges::find(all, path) != all.end();
 }
 
-/// What a task throws, in words; empty: nothing.
+/// Returns the message of the exception of a task, or an empty string if it throws none.
 inline leat::task<std::string> thrown_by(leat::task<> t) {
   std::string what;
   try {

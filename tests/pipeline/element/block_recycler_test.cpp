@@ -1,4 +1,4 @@
-// Consumed blocks, whose memory the next blocks reuse.
+// Consumed blocks, the memory of which the next blocks reuse.
 
 #include "leat/pipeline/element/detail/block_recycler.hpp"
 

@@ -109,7 +109,7 @@ task<> write_records(std::string path) {
   co_await writer.close();
 }
 
-// 2000 records of 2 kB, in a budget for some 900 of them beside their reader.
+// 2000 records of 2 kB, with a budget for about 900 of them and their reader.
 auto large_records(const temp_dir& dir, std::optional<std::size_t> budget = 3 * mebibyte) {
   leat::file_source<leat::tfrecord_reader> source;
   source.files = {dir / "a"};
@@ -127,7 +127,7 @@ task<> read_all(Pipeline& p) {
   }
 }
 
-// What a pipeline ends with; and it has noticed before it has read all.
+// Returns the message of the error with which a pipeline ends, before it has read all records.
 template <class Pipeline>
 std::string end_of(Pipeline p) {
   std::string what = refusal([&] { leat::sync_wait(read_all(p)); }, errc::resource_exhausted);

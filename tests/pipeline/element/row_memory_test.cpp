@@ -23,7 +23,7 @@ void put(row_bytes& row, std::string_view text, row_memory* memory = nullptr) {
   row.assign(text.data(), text.size(), memory);
 }
 
-// The i-th of many rows, of some 4 KiB.
+// The i-th of many rows, of about 4 KiB.
 std::string text_at(std::size_t i) {
   return std::string(i * 257 % 8192, static_cast<char>('a' + i % 26));
 }

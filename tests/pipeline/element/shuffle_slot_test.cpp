@@ -27,7 +27,7 @@ TEST_CASE("shuffle: a slot releases the memory of a single large row", "[pipelin
   CHECK(place.bytes.capacity() < 1'000);
 }
 
-// Smaller than a word, with a destructor of its own; words that are no addresses.
+// A type smaller than a word with a destructor, and types with words that are not addresses.
 struct flag {
   ~flag() {}
   bool set = true;

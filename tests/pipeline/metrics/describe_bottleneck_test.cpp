@@ -29,7 +29,7 @@ using leat::sim::world;
 using leat_test::contains;
 using numbers = leat::fifo_queue<int>;
 
-// How long each stage takes for a record.
+// The time of each stage per record.
 struct pace {
   leat::duration reader;
   leat::duration decoder;
@@ -181,7 +181,7 @@ LEAT_TEST("describe_bottleneck: reports all stages or some stages as busy", "[pi
 
 LEAT_TEST("describe_bottleneck: a stage that ended long ago does not limit the others",
           "[pipeline]") {
-  const pace p{1ms, 1ms, 10ms, 200, 1, 1000};  // all fits into the queues
+  const pace p{1ms, 1ms, 10ms, 200, 1, 1000};  // the queues have capacity for everything
   const std::string text = co_await verdict_on(p);
   CHECK(text == "The bottleneck is 'consumer': its tasks were busy 100 % of the time.");
 }
@@ -200,7 +200,7 @@ TEST_CASE("describe_bottleneck: result is equal under any schedule", "[pipeline]
   }
 }
 
-// ----------------------------------------------------------------- while it runs, or does not
+// ----------------------------------------------------------------- running and ended pipelines
 
 LEAT_TEST("describe_bottleneck: names the stage that blocks a stuck pipeline", "[pipeline]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -278,7 +278,7 @@ TEST_CASE("describe_bottleneck: names the stage with nearly all of the work on a
     s->add_task();
   }
   for (int i = 0; i < 3; ++i) decoder.add_task();
-  reader.add_output_wait(4s);  // of 10: not so long that it would tell
+  reader.add_output_wait(4s);  // of 10 s: too short to be conclusive
   reader.add_input_wait(4s);
   decoder.add_input_wait(30s);
   decoder.add_output_wait(3s);
@@ -289,7 +289,7 @@ TEST_CASE("describe_bottleneck: names the stage with nearly all of the work on a
         "waited for a thread; more threads let them work at the same time.");
 }
 
-// Computes, and does not only wait.
+// Uses the processor instead of waiting.
 struct slowly {
   leat::duration time;
 
@@ -324,8 +324,8 @@ TEST_CASE("describe_bottleneck: names a function that computes, with any number 
   leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
   leat::pipeline_options options;
   if (threads > 0) options.workers = leat::schedulers_of(rt);
-  // Where other programs keep the processors busy, a thread that is woken starts late, and a
-  // function that is short beside that is no bottleneck. A longer one must be.
+  // If other programs keep the processors busy, a woken thread starts late, and a function that is
+  // shorter than this delay is not the bottleneck. A longer function must be.
   std::string text;
   for (leat::duration time = 200us; time < 20ms; time *= 2) {
     text = leat::sync_wait(
@@ -336,7 +336,7 @@ TEST_CASE("describe_bottleneck: names a function that computes, with any number 
   CHECK(contains(text, "The bottleneck is 'parse'"));
 }
 
-// The consumer lets others run meanwhile: what they do then is not its own work.
+// The consumer lets other tasks run meanwhile. Their work does not count as its own.
 TEST_CASE("describe_bottleneck: names a function that takes longer than a loop iteration",
           "[pipeline]") {
   const std::size_t workers = GENERATE(1U, 2U);

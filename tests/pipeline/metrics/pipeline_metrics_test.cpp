@@ -1,4 +1,4 @@
-// What the stages of a pipeline measure: those that run where they are asked, too.
+// The metrics of the stages of a pipeline, including stages without tasks of their own.
 
 #include <map>
 #include <string>
@@ -66,7 +66,7 @@ TEST_CASE("pipeline: a stage counts the bytes of elements of known size", "[pipe
     const std::string text = leat::prometheus_text(p.stages(), {});
     CHECK(contains(text, "leat_stage_bytes_total{stage=\"batch\"} 300\n"));
     CHECK_FALSE(contains(text, "leat_stage_bytes_total{stage=\"length\"}"));
-    // Those that work where they are asked never wait for room.
+    // Stages that run in the task of the next stage never wait for free capacity.
     CHECK(contains(text, "leat_stage_room_wait_seconds_total{stage=\"prefetch\"}"));
     CHECK(contains(text, "leat_stage_room_wait_seconds_total{stage=\"pass\"}"));
     for (const char* const name : {"files", "shuffle", "batch", "length", "consumer"}) {
@@ -87,7 +87,7 @@ TEST_CASE("pipeline: stages that hold elements report their fill level", "[pipel
     const auto first = co_await p.next();
     CHECK(first->size() == 8);
     const auto all = by_name(p.stages());
-    // The stages before run on until no more fits.
+    // The earlier stages continue until their queues are full.
     while (all.at("prefetch")->held() < 4) co_await leat::this_task::yield();
     CHECK(stage_fullness(*all.at("prefetch")) ==
           leat::fullness{"prefetch/fraction_of_4_full", 1.0F});

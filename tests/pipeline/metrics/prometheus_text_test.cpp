@@ -1,4 +1,4 @@
-// The whole text is read by a program of another language: tests/oracle/prometheus_text.py.
+// An independent program parses the complete text: tests/oracle/prometheus_text.py.
 
 #include "leat/pipeline/metrics/prometheus_text.hpp"
 

@@ -13,7 +13,7 @@ using leat::stage_wait_timer;
 using leat::stage_work_timer;
 using leat::task;
 
-// Waits for an item, in vain once the queue is closed.
+// Waits for an item, or for the queue to be closed.
 task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const stage_work_timer here(stage, sched);
@@ -38,7 +38,7 @@ LEAT_TEST("stage_metrics: counts records, bytes and waiting times", "[pipeline]"
     co_await leat::sleep_for(2s);
     input.stop();
     co_await leat::sleep_for(1s);
-    input.stop();  // once is enough
+    input.stop();  // a second call has no effect
     const stage_wait_timer room(stage, sched, stage_wait_timer::for_output);
     co_await leat::sleep_for(3s);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pipelines of several ranks, and what those of another number have left to read.
+// Pipelines of several ranks, and the rest that another number of ranks reads.
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +41,7 @@ inline texts sorted(texts all) {
   return all;
 }
 
-/// What is in all elements, batches or not, in order.
+/// Returns the parts of all elements, sorted. An element may be a batch.
 inline texts contents(const texts& all) { return sorted(parts_of(joined_by_commas(all))); }
 
 template <class Pipeline>
@@ -56,8 +56,8 @@ texts go_on_with(Pipeline p, const texts& states, std::size_t count = SIZE_MAX,
   return leat::sync_wait(body());
 }
 
-/// Each number of ranks in turn reads some elements, of each rank so many more, and is saved; the
-/// last reads the rest. Each element comes as often as one rank that reads all has it.
+/// Each number of ranks in turn reads some elements, more with each rank, and is saved; the last
+/// one reads the rest. Each element occurs as often as in the stream of a single rank.
 template <class Make>
 void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, Make make) {
   const texts all = go_on_with(make(0, 1), {});
@@ -71,16 +71,16 @@ void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, M
       const texts part = go_on_with(make(rank, worlds[i]), states, count, &after[rank]);
       seen.insert(seen.end(), part.begin(), part.end());
     }
-    std::reverse(after.begin(), after.end());  // in whatever order
+    std::reverse(after.begin(), after.end());  // in any order
     states = std::move(after);
   }
   INFO("of " << worlds.size() << " numbers of ranks from " << worlds.front() << " on, " << some);
   CHECK((contents(seen) == contents(all)));
 }
 
-/// The same behind every k: ranks are saved behind k elements, others somewhere else, and another
-/// number of ranks reads the rest, or some of it before yet another number does. A slow build
-/// tries a few of them.
+/// Like check_dealing(), for every k: even ranks are saved after k elements, and the others
+/// elsewhere. Another number of ranks reads the rest, or a part of it before a third number reads
+/// the rest. A slow build tries a few k.
 template <class Make>
 void check_dealing_everywhere(Make make) {
   using numbers = std::vector<std::uint64_t>;

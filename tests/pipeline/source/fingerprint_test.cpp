@@ -1,5 +1,5 @@
 // The same seed gives the same order with every compiler, optimisation, backend and number of
-// threads: the fingerprints of some orders, as they were when they were written down.
+// threads: the recorded fingerprints of some orders.
 
 #include <algorithm>
 #include <string>
@@ -69,7 +69,7 @@ TEST_CASE("fingerprint: order of a shuffle queue", "[pipeline]") {
   CHECK(f.value() == 0x89fc3f97);
 }
 
-// One reader: the order is that of the names, then that of the draws.
+// With one reader, the order depends only on the order of the names and on the draws.
 task<> run_pipeline(std::vector<std::string> paths, leat::scheduler& reading, fingerprint& f) {
   leat::coordinator coord;
   leat::string_input_producer names(std::move(paths), {.num_epochs = 3, .seed = 5});

@@ -1,4 +1,4 @@
-// Records that are read again where they stand, many of them close together or few far apart.
+// Records that are read again at their positions, many close together or few far apart.
 
 #include "leat/pipeline/source/detail/position_reader.hpp"
 
@@ -105,7 +105,7 @@ TEST_CASE("position_reader: reads the requested records, however far apart", "[p
     world w(seed,
             {.files = {.faults = {.short_transfer = 0.1, .interrupted = 0.02, .again = 0.02}}});
     leat::random_engine random(seed);
-    // From records of a few bytes to some that are longer than a piece.
+    // Sizes from a few bytes to more than a piece.
     const std::size_t most = std::size_t{20} << (seed % 10);
     const records r = records_of(random, 2000, most);
     w.run([&](world&) { return write(r); });
@@ -130,10 +130,10 @@ TEST_CASE("position_reader: reads few other bytes between distant records", "[pi
   check_chosen(w, r, chosen);
   CHECK(w.files().calls() - before < 3 * chosen.size());
 
-  // With chunks that large the file would have to be read through.
+  // With chunks of this size, the complete file would have to be read.
   int reports = 0;
   std::string bytes = w.files().read_file("/data").value();
-  for (std::size_t i = 50; i < r.all.size(); i += 100) {  // damage in the midst of what is left out
+  for (std::size_t i = 50; i < r.all.size(); i += 100) {  // damage between the requested records
     bytes[static_cast<std::size_t>(r.places[i].offset) + 13] ^= 1;
   }
   w.files().write_file("/data", bytes);

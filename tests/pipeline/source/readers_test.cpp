@@ -1,5 +1,5 @@
-// Files that tasks read ahead: the stream, its states, its reports and its errors are those of
-// files that are read where their records are asked for.
+// Files that tasks read ahead: the stream, its states, its reports and its errors equal those of
+// files that the requesting task reads.
 
 #include <chrono>
 #include <cstdint>

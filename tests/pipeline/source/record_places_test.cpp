@@ -44,7 +44,7 @@ const leat::csv_decoder& decoder() {
 
 leat::tensor_tuple columns(const owned_line_batch& rows) { return decoder().decode(rows.views()); }
 
-// The sentence of the error with which a pipeline ends.
+// Returns the message of the error with which a pipeline ends.
 template <class Pipeline>
 std::string error_of(Pipeline p, std::string state = {}) {
   const auto read = [&]() -> task<> {
@@ -62,7 +62,7 @@ std::string error_of(Pipeline p, std::string state = {}) {
   return {};
 }
 
-// Two files of 20 lines, the 13th of b with a word for a number.
+// Two files of 20 lines. The 13th line of b has a word instead of a number.
 texts write_lines(const temp_dir& dir) {
   std::string good;
   std::string bad;
@@ -117,7 +117,7 @@ TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeli
         path + ":3 at offset 8, byte 5: number of fields is 3, must be 2");
 }
 
-// `count` Examples of which the last one has no label.
+// Writes `count` Examples, the last one without a label.
 task<std::string> write_examples(const temp_dir& dir, int count) {
   auto writer = co_await leat::tfrecord_writer::open(dir / "a.tfrecord");
   for (int i = 0; i < count; ++i) {
@@ -181,7 +181,7 @@ TEST_CASE("pipeline: an error names a record only if the record is known", "[pip
   };
   const std::string second = path + ":2 at offset 4";
   const std::string batch = " in the batch that begins with " + path + ":1 at offset 0";
-  // The decoder's call was of one line, or of some.
+  // The decoder was called for one line, or for several.
   CHECK(error([](const owned_line_batch& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           return static_cast<int>(one.decode_one(rows[1]).byte_size());
@@ -196,7 +196,7 @@ TEST_CASE("pipeline: an error names a record only if the record is known", "[pip
   CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(1, ": bad").with_record_count(rows.size());
         }) == second + ": bad");
-  // An error that has its position already, or of another type, is unchanged.
+  // An error that already has a position, or is of another type, is unchanged.
   CHECK(error([](const owned_line_batch& rows) -> int {
           throw leat::decode_error(0, ": bad").at(leat::format_line_position(rows.position(1)));
         }) == second + ": bad");

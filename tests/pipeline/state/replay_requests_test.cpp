@@ -18,7 +18,7 @@ using leat::detail::origin;
 using leat::detail::replay_requests;
 using origins = std::vector<origin>;
 
-// Some of them several times, of values of any width.
+// Some origins several times, with values of any width.
 origins some_held(leat::random_engine& random, std::size_t count) {
   const std::uint64_t files = 1 + random.uniform_below(5000);
   const std::uint64_t size = std::uint64_t{1} << random.uniform_below(64);

@@ -1,4 +1,5 @@
-// Pipelines of whatever stages, saved anywhere: they go on as they were, or as any number of ranks.
+// Pipelines with random stages, saved at random positions: they continue as they were, or with any
+// number of ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,7 @@ using leat_test::text_of_record;
 using leat_test::texts;
 using lines = leat::pipeline<texts>;
 
-// Some come twice.
+// Some elements occur twice.
 texts lines_and_more(const texts& batch) {
   texts all;
   for (const std::string& text : batch) {
@@ -38,7 +39,7 @@ texts lines_and_more(const texts& batch) {
   return all;
 }
 
-// Ten files of 62 records, one of none.
+// Writes ten files with 62 records in total. One file is empty.
 leat::task<> write_files(const temp_dir& dir, leat::compression compression) {
   int next = 10;
   for (int file = 0; const int records : {7, 3, 0, 11, 1, 9, 5, 16, 8, 2}) {
@@ -100,7 +101,7 @@ lines with(lines p, const stage& s, const std::string& id) {
       .flat_map("lines" + id, lines_and_more);
 }
 
-// What is declared.
+// The declaration of a random pipeline.
 struct declaration {
   declaration(const inputs& from, leat::random_engine& random) : in(from) {
     source = random.uniform_below(4);

@@ -1,5 +1,5 @@
-// Pipelines that are saved in the midst of what flat_map() makes of a batch: that batch is put
-// together again, here or as another rank, and what was had of it does not come again.
+// Pipelines that are saved between two results of flat_map() for a batch. The batch is rebuilt, in
+// this rank or in another, and the results that were received are not repeated.
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ using leat_test::same;
 using leat_test::texts;
 using stages = std::vector<leat::detail::stage_state>;
 
-// Whoever goes on, as one or as another number of ranks.
+// Checks that the pipeline continues, as one rank and as other numbers of ranks.
 template <class Make>
 void check_both(Make make) {
   check_resuming([&] { return make(0, 1); });
@@ -190,7 +190,7 @@ TEST_CASE("resume: a rebuilt batch has the same rows and positions", "[pipeline]
   });
 }
 
-// Neither copied nor made of nothing.
+// A type without copy and default constructors.
 struct only_text {
   explicit only_text(std::string t) : text(std::make_unique<std::string>(std::move(t))) {}
   std::unique_ptr<std::string> text;
@@ -233,7 +233,7 @@ TEST_CASE("resume: a state contains only the batches that stages need", "[pipeli
     };
     CHECK(leat::sync_wait(saved_again()) == states[k]);
   }
-  // Of several ranks one gets those that it goes on with.
+  // Of the batches of several ranks, a rank holds only those that it needs.
   texts of_ranks(3);
   for (std::uint64_t r = 0; r < 3; ++r) go_on_with(declare(lines, r, 3), {}, 5 + r, &of_ranks[r]);
   std::size_t held = 0;
@@ -261,7 +261,7 @@ TEST_CASE("resume: the rest of a batch continues on its rank, or on all ranks wi
   leat::sync_wait(other.stop());
   const texts rest = go_on_with(declare(lines), states);
   CHECK(rest.size() == 60 - 12);
-  const texts first(rest.begin(), rest.begin() + 4);  // what is left of both batches comes first
+  const texts first(rest.begin(), rest.begin() + 4);  // the rest of both batches comes first
   auto whole = declare(lines, 0, 2);
   const texts of_first = leat::sync_wait(read_and_save(whole)).first;
   CHECK(texts(first.begin(), first.begin() + 2) ==
@@ -391,7 +391,7 @@ TEST_CASE("resume: rejects a state of an earlier version without the elements of
   stages all =
       leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
   std::string bytes = leat::detail::stages_to_bytes(all);
-  // The field stood behind the name, in the message of the last stage.
+  // The field followed the name in the message of the last stage.
   const std::string last = std::string("\x12\x11\x0a\x08") + "flat_map\x12\x05lines";
   const std::size_t at = bytes.rfind(last);
   REQUIRE(at != std::string::npos);

@@ -1,5 +1,5 @@
-// Pipelines of several ranks whose stages hold elements, or are in the midst of some: another
-// number of ranks goes on, and has what is left of them all, each element once.
+// Pipelines of several ranks whose stages hold elements, or have delivered some results of an
+// element. Another number of ranks continues with the rest of all of them, each element once.
 
 #include <cstddef>
 #include <cstdint>
@@ -167,7 +167,7 @@ TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
   }
 }
 
-// Gives its characters until it throws.
+// A range of the characters of a text, which may throw.
 struct half_parts {
   struct iterator {
     using value_type = std::string;

@@ -112,7 +112,7 @@ TEST_CASE("resume: ranks of read_indexed() with unequal numbers of records, in s
   const few_records records(62);
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     check_resuming([&] { return records.read(rank, 3, 3).map("text", text_of_record); });
-    check_resuming([&] {  // between the two of a record, the last one of a rank too
+    check_resuming([&] {  // also between the two results of a record
       return records.read(rank, 3, 3).flat_map("twice", [](leat::byte_view r) {
         return texts(2, text_of_record(r));
       });
@@ -120,7 +120,7 @@ TEST_CASE("resume: ranks of read_indexed() with unequal numbers of records, in s
   }
 }
 
-// Of records by records, or by files: as they are, and in a buffer and batches.
+// Divided by records or by files, without further stages, and with a shuffle buffer and batches.
 template <class Records>
 void check_dealing_of(const Records& records) {
   for (const std::uint64_t num_epochs : {1U, 3U}) {
@@ -165,7 +165,7 @@ TEST_CASE("resume: a rank that has not started keeps its whole share", "[pipelin
   CHECK(contents(seen) == contents(go_on_with(make(0, 1), {})));
 }
 
-// Of 62 records some are damaged and left out.
+// Some of the 62 records are corrupt and skipped.
 TEST_CASE("resume: a skipped corrupt record does not shift later positions", "[pipeline]") {
   const few_records records(62);
   {
@@ -190,7 +190,7 @@ TEST_CASE("resume: a skipped corrupt record does not shift later positions", "[p
   check_dealing_everywhere(make);
 }
 
-// By files, of which each rank has some of its own.
+// By files: each rank has its own files.
 struct owned_files {
   owned_files() {
     const auto write = [this]() -> leat::task<> {

@@ -1,5 +1,5 @@
-// Pipelines that are restored from states with a right checksum that nobody has saved: what cannot
-// be is refused, by the name of its stage, before anything is read or kept for it.
+// Pipelines that are restored from crafted states with a valid checksum. Impossible states are
+// rejected with the name of the stage, before anything is read or allocated for them.
 
 #include <cstdint>
 #include <functional>
@@ -33,7 +33,7 @@ stages stages_of(const std::string& state) {
   return leat::detail::stages_from_bytes(state, "test");
 }
 
-// Three files of lines, again and again.
+// Three files of lines, in many epochs.
 struct few_lines {
   few_lines() {
     dir.write("a", "1\n2\n3\n");
@@ -51,7 +51,7 @@ struct few_lines {
   temp_dir dir;
 };
 
-// What a changed state is refused with, by restore() or the first next().
+// Returns the message with which restore() or the first next() rejects a changed state.
 template <class Pipeline>
 std::string refused(Pipeline p, const std::string& state,
                     const std::function<void(stages&)>& change,
@@ -186,10 +186,10 @@ TEST_CASE("resume: rejects states of a later version", "[pipeline]") {
   CHECK(contains(refusal("\x08\x02" + content.substr(2)), version));
   CHECK(contains(refusal(content + "\x18\x01"), fields));
   CHECK(contains(refusal(content.substr(0, 2) + "\x12\x02\x78\x01"), fields));
-  CHECK(contains(refusal("\x08\x02\x18\x01"), version));  // what they mean is another matter then
+  CHECK(contains(refusal("\x08\x02\x18\x01"), version));  // fields of a later version
 }
 
-// The same message, written otherwise.
+// The same message in another encoding.
 TEST_CASE("resume: rejects bytes in a form that a pipeline does not write", "[pipeline]") {
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
@@ -233,7 +233,7 @@ TEST_CASE("resume: rejects an indexed reader with an epoch number that is too la
     CHECK(
         contains(refused(declared(0, 1), state, in_epoch(epoch)), "number of epochs is too large"));
   }
-  // Of ranks in the last epoch that can be counted, the parts would have been those of all epochs.
+  // For ranks in the last epoch that can be counted, the parts would have covered all epochs.
   std::vector<std::string> states;
   for (const std::uint64_t rank : {0U, 1U}) {
     stages all = stages_of(state_behind(declared(rank, 2), 1 + 2 * rank));

@@ -1,4 +1,4 @@
-// Pipelines of several ranks that are saved: another number of ranks goes on, or is refused.
+// Saved pipelines of several ranks: another number of ranks continues, or is rejected.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ using leat_test::text_of_record;
 using leat_test::texts;
 using leat_test::write_record_files;
 
-// Of which ranks read 10 batches each, then others go on.
+// `before` ranks read 10 batches each; then `behind` ranks continue.
 template <class Make>
 void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   auto alone = make(0, 1);
@@ -218,7 +218,7 @@ TEST_CASE("resume: a file that another rank started continues after its header",
   CHECK(go_on_with(lines(0, 3), states) == texts{"a3"});
   CHECK(go_on_with(lines(1, 3), states) == texts{"d2", "d3"});
   CHECK(go_on_with(lines(2, 3), states) == texts{"c1", "c2", "c3"});
-  // Who has got nothing of this epoch has its share of the next.
+  // A rank without a share of this epoch has its share of the next one.
   const auto again = [&](std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs) {
     return lines_of({.files = {dir / "?"},
                      .num_epochs = epochs,
@@ -268,7 +268,7 @@ TEST_CASE("resume: rejects states that do not cover all ranks", "[pipeline]") {
   CHECK(contains(error_of(single.restore(states[1]), errc::failed_precondition),
                  "stage 'files': state belongs to rank 1 of 2, but this is rank 0 of 3: call "
                  "restore_ranks() with the states of all 2 ranks"));
-  // It is as it was declared then, and can be restored.
+  // After the error, the pipeline is as it was declared, and can be read.
   CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
 }
 

@@ -1,4 +1,4 @@
-// Pipelines that are saved and restored: what is refused, and what ends say.
+// Saved and restored pipelines: rejected states, and the errors at the end.
 
 #include <cstdint>
 #include <filesystem>
@@ -60,7 +60,7 @@ struct saved_pipeline {
     CHECK(all.size() == 6);
   }
 
-  // What the state after two elements is refused with.
+  // Returns the message with which the state after two elements is rejected.
   template <class Pipeline>
   std::string refused(Pipeline p, errc expected = errc::invalid_argument) {
     return refused_state(std::move(p), states[2], expected);
@@ -94,7 +94,8 @@ TEST_CASE("resume: rejects a different pipeline and names the difference", "[pip
   CHECK(contains(s.refused(lines_of({.files = {s.dir / "*"}})), "stages are"));
 }
 
-// What the state of a pipeline behind its first element is refused with in another one.
+// Returns the message with which a pipeline rejects the state of another one after its first
+// element.
 template <class Declare, class Options>
 std::string refused_with(Declare declare, const Options& then, const Options& now) {
   auto p = declare(then);
@@ -219,7 +220,8 @@ TEST_CASE("resume: rejects different files by name", "[pipeline]") {
 TEST_CASE("resume: a rejected state leaves the pipeline as declared", "[pipeline]") {
   saved_pipeline s;
   const std::string changed = temp_dir::read(s.dir / "b");
-  // The file that is read last is gone when all others are open, and the buffer is to be filled.
+  // The file that is read last has changed, so the restore fails when it fills the buffer, with all
+  // other files open.
   auto p = declared(s.dir);
   const auto read = [&]() -> task<texts> {
     s.dir.write("b", "11\n12\n13\n1\n");
@@ -372,7 +374,7 @@ TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
   auto p = declare(std::nullopt);
   const auto [all, states] = leat::sync_wait(read_and_save(p));
   REQUIRE(all.size() == 120);
-  for (const std::size_t k : {0U, 1U, 50U, 60U, 119U, 120U}) {  // the first: of what has not begun
+  for (const std::size_t k : {0U, 1U, 50U, 60U, 119U, 120U}) {  // 0: before the start
     INFO(k);
     auto rest = declare(std::nullopt);
     CHECK(leat::sync_wait(go_on(rest, states[k])) ==
@@ -388,7 +390,7 @@ TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
   }
 }
 
-// Whatever is in a state whose checksum is right: it is refused, or read to an end.
+// Any content with a valid checksum is rejected, or read to the end.
 TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
   using stages = std::vector<leat::detail::stage_state>;
   saved_pipeline s;
@@ -407,7 +409,7 @@ TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
       [](stages& all) { all.clear(); },
       [](stages& all) { all.pop_back(); },
       [](stages& all) { all.push_back(all.back()); },
-      [](stages& all) {  // whose list reads like that of all five
+      [](stages& all) {  // with a list that reads like the list of all five
         all[0].name = "files', map 'text', shuffle 'shuffle', batch 'batch', map 'join";
         all.resize(1);
       },

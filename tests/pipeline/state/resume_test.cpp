@@ -1,5 +1,4 @@
-// Pipelines that are saved and restored: the stream goes on as if nothing had happened, from every
-// element on.
+// Saved and restored pipelines: from every element on, the stream continues without a difference.
 
 #include <algorithm>
 #include <cstdint>
@@ -169,7 +168,7 @@ TEST_CASE("resume: a global shuffle", "[pipeline]") {
   });
   check_resuming(
       [&] { return read().shuffle({.capacity = 25, .seed = 6}).map("text", text_of_record); });
-  check_resuming([&] {  // what the buffer had is read again a few bytes at a time
+  check_resuming([&] {  // the elements of the buffer are read again a few bytes at a time
     leat::indexed_reader_options few{.num_epochs = 2, .seed = 5, .batch_size = 16};
     few.file.max_selection_size = 50;
     return leat::read_indexed({dir / "records???"}, few)
@@ -178,7 +177,7 @@ TEST_CASE("resume: a global shuffle", "[pipeline]") {
   });
 }
 
-// What came before the end or an error, the states, and what the error said.
+// The elements before the end or an error, the states, and the message of the error.
 struct damaged_stream {
   texts all;
   texts states;
@@ -216,7 +215,7 @@ TEST_CASE("resume: limits of corruption count earlier skipped records", "[pipeli
   dir.write("b", damaged_lines(90, 30));  // less than the limit
   leat::line_reader_options reader{.max_line_size = 8, .read = {.chunk_size = 100}};
   reader.corruption = {.policy = leat::corruption_policy::skip_record, .max_reports = 20};
-  // How much of the line was in memory by then depends on where the reader began.
+  // The size of the part of the line in memory depends on the position where the reader began.
   const auto said = [](std::string error) {
     const std::size_t at = error.find(" bytes or more");
     if (at == std::string::npos) return error;

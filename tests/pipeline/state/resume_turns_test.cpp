@@ -1,4 +1,4 @@
-// Pipelines that are restored: others have their turns meanwhile, and a stop ends it.
+// A restore lets other tasks run meanwhile, and a stop ends it.
 
 #include <algorithm>
 #include <cstddef>
@@ -64,7 +64,7 @@ void check_turns(Make make) {
   const std::string state = states[100];
   const texts expected(all.begin() + 100, all.end());
 
-  // Others run.
+  // Other tasks run.
   const auto restored = [&](auto& p) -> task<> {
     bool done = false;
     leat::task_group others("others");
@@ -80,7 +80,7 @@ void check_turns(Make make) {
   CHECK(c.most <= share);
   leat::sync_wait(second.stop());
 
-  // A stop ends it.
+  // A stop ends the restore.
   auto third = make(c);
   const auto stopped = [&]() -> task<> {
     leat::task_group group("restoring");

@@ -32,7 +32,7 @@ checkpoint_state state_of(const std::string& newest, const names& all) {
   return s;
 }
 
-// What a state file holds after an update.
+// Returns the contents of the state file after an update.
 std::string stored(const std::string& directory, const checkpoint_state& state,
                    bool relative = false) {
   world w(1);

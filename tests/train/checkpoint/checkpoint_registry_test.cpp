@@ -41,7 +41,7 @@ static_assert(leat::checkpointable<with_task>);
 static_assert(!leat::checkpointable<with_half>);
 static_assert(!leat::checkpointable<std::string>);
 
-// Type, element size and bytes of what was added last.
+// Type, element size and size in bytes of the last added entry.
 struct seen {
   std::string type;
   std::size_t element_size;

@@ -17,7 +17,7 @@ names listed(const checkpoint_rotation& r) {
   return all;
 }
 
-// Saves, and gives what is deleted.
+// Adds a checkpoint and returns the names to delete.
 names save(checkpoint_rotation& r, const std::string& name, double now) {
   r.add(name, now);
   names deleted;
@@ -59,7 +59,7 @@ TEST_CASE("checkpoint_rotation: the newest changes after its deletion, or by nam
   CHECK(listed(r) == names{"s2", "s1"});
   CHECK(r.state().model_checkpoint_path == "s1");
   CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{101, 101});
-  // One that was not listed is the newest, and is never deleted.
+  // A checkpoint that was not listed becomes the newest and is never deleted.
   r.make_newest("kept", 105);
   CHECK(r.state().all_model_checkpoint_paths == names{"s2", "s1", "kept"});
   CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{101, 101, 105});

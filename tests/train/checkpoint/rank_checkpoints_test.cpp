@@ -1,4 +1,4 @@
-// What several ranks have saved of one step.
+// Checkpoints of one step that several ranks have saved.
 
 #include "leat/train/checkpoint/rank_checkpoints.hpp"
 
@@ -77,7 +77,7 @@ TEST_CASE("rank checkpoints: a job killed during its first save starts from the 
     CHECK(!co_await find());
     program p;
     CHECK(co_await restored("/1", p) == "");
-    CHECK(here.files().files().empty());  // nor is there a list of it
+    CHECK(here.files().files().empty());  // no state file is left either
     REQUIRE(p.warnings.size() == 1);
     CHECK(contains(p.warnings[0], "/1/model.ckpt-10: checkpoint deleted, because not all ranks"));
   });
@@ -106,14 +106,14 @@ TEST_CASE("saver: a rank restores the common step and deletes newer checkpoints"
   in_world([](world& here) -> task<> {
     co_await save_of("/0", 10, 20, 30);
     co_await save_of("/1", 10, 20);
-    for (const std::string directory : {"/1", "/0", "/1"}) {  // in any order, and again
+    for (const std::string directory : {"/1", "/0", "/1"}) {  // in any order, and twice
       program p;
       CHECK(co_await restored(directory, p) == directory + "/model.ckpt-20");
       CHECK(p.m.is(20));
     }
     CHECK(checkpoints_in(here) ==
           names{"/0/model.ckpt-10", "/0/model.ckpt-20", "/1/model.ckpt-10", "/1/model.ckpt-20"});
-    // What was deleted is not listed either.
+    // Deleted checkpoints are not listed either.
     program p;
     saver s = co_await saver::open("/0", p.what, in_step(p));
     co_await s.restore_latest();
@@ -127,7 +127,8 @@ TEST_CASE("saver: a rank that cannot restore the common step deletes nothing", "
   in_world([](world&) -> task<> {
     co_await save_of("/0", 10, 20);
     co_await save_of("/1", 10, 20);
-    // Another program: to take the step before would part it from the other rank.
+    // Another program. If it restored the previous step, it would differ from the step of the other
+    // rank.
     leat::checkpoint_registry what("another");
     int x = 0;
     what.add("x", x);

@@ -1,5 +1,5 @@
-// Ranks that go on from a step that all have: what one of them may do meanwhile, and what is left
-// behind it.
+// Ranks that continue from their common step: changes by other ranks meanwhile, and checkpoints
+// after that step.
 
 #include <chrono>
 #include <cstdint>
@@ -46,7 +46,7 @@ void damage(world& w, const std::string& path) {
   w.files().write_file(path, bytes);
 }
 
-// Rank 0 has saved one more than rank 1.
+// Rank 0 has saved one checkpoint more than rank 1.
 task<> one_ahead() {
   co_await save_of("/0", 10, 20, 30);
   co_await save_of("/1", 10, 20);
@@ -132,7 +132,7 @@ TEST_CASE("session_manager: a wait for a checkpoint rejects rank_directories", "
   });
 }
 
-// The old process of rank 1 saves when the new one of rank 0 has looked.
+// The old process of rank 1 saves after the new process of rank 0 has read the directories.
 TEST_CASE("saver: a rank that rolls back finds checkpoints that an old process saved meanwhile",
           "[train]") {
   in_world([](world& here) -> task<> {
@@ -175,7 +175,7 @@ TEST_CASE("saver: a crash does not restore checkpoints that a rank rolled back",
     world w(seed);
     w.run([&](world& here) -> task<> {
       co_await one_ahead();
-      if (seed % 2 == 1) {  // a process was killed that had come so far, and nothing is synced
+      if (seed % 2 == 1) {  // a process was killed at this point, before a sync
         here.files().write_file("/0/checkpoint", "model_checkpoint_path: \"model.ckpt-20\"\n");
         co_await leat::remove_file("/0/model.ckpt-30");
       }
@@ -190,7 +190,7 @@ TEST_CASE("saver: a crash does not restore checkpoints that a rank rolled back",
   }
 }
 
-// All start at once: each may delete what another is about to read.
+// All ranks start at the same time: each may delete a checkpoint that another is about to read.
 TEST_CASE("saver: ranks that roll back concurrently agree on a step", "[train]") {
   for (std::uint64_t seed = 0; seed < (slow_build ? 60 : 200); ++seed) {
     world w(seed);
@@ -226,7 +226,7 @@ TEST_CASE("saver: a rank lists the step that it rolled back to", "[train]") {
     std::string path;
     co_await restore("/0", strict, std::move(o), path);
     CHECK(path == "/0/model.ckpt-20");
-    // What it saves then is adopted though a kill left it out of the list.
+    // Its next checkpoint is adopted although a kill prevented its listing.
     const std::string list = here.files().read_file("/0/checkpoint").value();
     program next;
     saver s = co_await saver::open("/0", next.what, in_step(next));
@@ -263,7 +263,7 @@ TEST_CASE("saver: a strict rank fails if the newest common step is corrupt", "[t
     o.strict = true;
     std::string path;
     co_await restore("/1", p, o, path);
-    CHECK(path == "/1/model.ckpt-20");  // that not all have 30 is no damage
+    CHECK(path == "/1/model.ckpt-20");  // a missing step 30 is not corruption
     damage(here, "/0/model.ckpt-20");
     const outcome refused = co_await outcome_of(restore("/1", p, o, path));
     CHECK(refused.code == errc::data_loss);

@@ -1,4 +1,5 @@
-// Checkpoints of a program that has changed since: what saver_options permit, and what is refused.
+// Checkpoints of a program that has changed since: differences that saver_options permit, and
+// differences that are rejected.
 
 #include <cstdint>
 #include <string>
@@ -39,7 +40,7 @@ task<> save_a_and_b() {
   co_await s.save(1);
 }
 
-// Restores into what the program registers now.
+// Restores into the entries that the program registers now.
 struct later_program {
   std::int64_t a = 10;
   std::int64_t b = 20;
@@ -196,7 +197,7 @@ lines second_input() {
       .map("same", [](std::string text) { return text; });
 }
 
-// Takes so many lines; gives the last one.
+// Takes `count` lines and returns the last one.
 task<std::string> learn_lines(learner& l, lines input, leat::supervisor_options o, int count) {
   l.state.add("input", input);
   supervisor sv(std::move(o));
@@ -239,7 +240,7 @@ TEST_CASE("supervisor: keeps the weights and restarts the input after a stage wa
       return o;
     };
     {
-      learner l;  // no step: it is saved all the same, for the next start without the option
+      learner l;  // makes no step, but saves for the next start without the option
       CHECK(co_await learn_lines(l, second_input(), restarting(l), 0) == "");
       CHECK(l.step == 4);
     }

@@ -1,4 +1,4 @@
-// Savers in the files of the system, on the backend that LEAT_IO names.
+// Savers with real files, on the backend that LEAT_IO selects.
 
 #include <string>
 #include <vector>

@@ -22,7 +22,7 @@ using leat::saver_options;
 using leat::task;
 using leat::sim::world;
 
-// Restores itself as it is told to.
+// An object whose restore() calls a function of the test first.
 struct object {
   std::string save() const { return value; }
   void restore(std::string_view bytes) {
@@ -33,7 +33,7 @@ struct object {
   std::function<void(std::string_view)> check = {};
 };
 
-// Its checkpoints 1 and 2, the newer of which it does not take.
+// A program with an object that rejects the newer of its checkpoints 1 and 2.
 struct program_of_object {
   program_of_object() { what.add("object", thing); }
 
@@ -139,7 +139,7 @@ TEST_CASE("saver: does not use an earlier checkpoint if an intact one cannot be 
       CHECK(restored == directory + "/model.ckpt-1");
       CHECK(p.refused == names{directory + "/model.ckpt-2"});
 
-      // Nor behind one that is damaged.
+      // Nor does it skip checkpoint 2 after it has skipped a corrupt checkpoint 3.
       co_await s.save(3);
       w.files().write_file(directory + "/model.ckpt-3", "");
       const outcome behind = co_await outcome_of(restore_latest(s));

@@ -1,4 +1,4 @@
-// What savers read back, and what they refuse.
+// Checkpoints that savers restore, and checkpoints that they reject.
 
 #include "leat/train/checkpoint/saver.hpp"
 
@@ -130,7 +130,7 @@ TEST_CASE("saver: a failed restore reports the reason and changes nothing [74]",
     o = co_await refused(foreign, ignoring);
     CHECK(o.code == errc::failed_precondition);
     CHECK(contains(o.text, "checkpoint belongs to 'model', but this program is 'another model'"));
-    // Who has only renamed the registry, and did what the message says first, continues.
+    // A program whose registry was only renamed continues after following the first advice.
     CHECK(contains(o.text,
                    "if it is the same program, restore the old identity with "
                    "checkpoint_registry(\"model\"), otherwise use a different directory"));
@@ -227,7 +227,7 @@ TEST_CASE("saver: with a corrupt state file, restores the highest intact step", 
     saver strictly = co_await saver::open("/d", p.what, strict);
     const outcome o = co_await outcome_of(restore_latest(strictly));
     CHECK(o.code == errc::invalid_argument);
-    // A new saver deletes what it has found in its turn; what is none is left alone.
+    // A new saver later deletes the checkpoints that it has found, and leaves other files alone.
     saver_options two = p.options();
     two.max_to_keep = 2;
     saver next = co_await saver::open("/d", p.what, two);
@@ -241,7 +241,7 @@ TEST_CASE("saver: with a corrupt state file, restores the highest intact step", 
 
 // ---- Objects.
 
-// Says no to bytes that it did not write, or when it is told to.
+// Rejects bytes that it did not write, and all bytes if `refuses` is set.
 struct object {
   explicit object(std::string v) : value(std::move(v)) {}
   std::string save() const { return "<" + value + ">"; }
@@ -255,7 +255,7 @@ struct object {
   bool refuses = false;
 };
 
-// The same, in its own time.
+// The same, with a restore() that takes a second.
 struct slow_object : object {
   using object::object;
   task<void> restore(std::string bytes) {
@@ -365,7 +365,7 @@ TEST_CASE("saver: skips a checkpoint that an object rejects", "[train]") {
   });
 }
 
-// Two checkpoints, and then the n-th call fails: what is restored, and what is told.
+// The outcome of a restore whose n-th call fails, in a directory with two checkpoints.
 struct after_error {
   std::string restored;
   std::string error;
@@ -381,7 +381,7 @@ after_error restore_with_error(std::uint64_t n, std::uint64_t before, bool stric
     options.strict = strict;
     saver s = co_await saver::open("/d", p.what, std::move(options));
     co_await save_all(s, p, 1, 2);
-    if (!listed) {  // as behind a crash
+    if (!listed) {  // as after a crash
       here.files().write_file("/d/checkpoint", "model_checkpoint_path: 'model.ckpt-1'\n");
       const std::string newest = here.files().read_file("/d/model.ckpt-2").value();
       here.files().write_file("/d/model.ckpt-2", newest);
@@ -421,11 +421,11 @@ TEST_CASE("saver: skips a checkpoint with a read error and calls on_skipped", "[
         passed_over += strict && of_checkpoint ? 1 : 0;
       }
     }
-    CHECK(passed_over >= 3);  // it is opened, and its table and its values are read
+    CHECK(passed_over >= 3);  // the open, and the reads of the table and of the values
   }
 }
 
-// Saves, however often the device fails.
+// Retries a save until it succeeds.
 task<> insist_on(saver& s, program& p, std::int64_t step) {
   for (bool saved = false; !saved;) {
     try {
@@ -438,7 +438,7 @@ task<> insist_on(saver& s, program& p, std::int64_t step) {
 
 TEST_CASE("saver: tries every checkpoint while the device keeps failing", "[train]") {
   int none = 0;
-  int older = 0;  // of few seeds: a slow build begins near one, and ends behind one of each
+  int older = 0;  // rare: a slow build begins near such a seed, and ends after one of each kind
   const auto enough = [&] { return slow_build && none > 0 && older > 0; };
   for (std::uint64_t seed = slow_build ? 150 : 0; seed < 400 && !enough(); ++seed) {
     world w(seed, {.files = {.faults = {.io_error = 0.3}}});

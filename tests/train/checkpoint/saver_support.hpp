@@ -19,7 +19,7 @@ namespace leat_test {
 
 using names = std::vector<std::string>;
 
-/// What a program has.
+/// The values of a program.
 struct model {
   std::int64_t step = 0;
   std::vector<float> weights = {1, 2, 3};
@@ -39,7 +39,7 @@ struct model {
   }
 };
 
-/// A model, its registry, and what a saver says.
+/// A model, its registry, and the reports of its saver.
 struct program {
   program() : what("model") {
     what.add("step", m.step);
@@ -63,7 +63,7 @@ struct program {
   names warnings;
 };
 
-/// Those of a saver that keeps two checkpoints.
+/// Returns options for a saver that keeps two checkpoints.
 inline leat::saver_options two_of(program& p) {
   leat::saver_options o = p.options();
   o.max_to_keep = 2;
@@ -75,7 +75,7 @@ inline leat::task<std::string> save(leat::saver& s, program& p, std::int64_t ste
   co_return co_await s.save(static_cast<std::uint64_t>(step));
 }
 
-// Not a list in braces: g++ 12 takes those for something else beside a co_await.
+// A parameter pack, because g++ 12 misinterprets a braced list in a co_await expression.
 template <class... Steps>
 leat::task<void> save_all(leat::saver& s, program& p, Steps... steps) {
   const std::int64_t all[] = {steps...};
@@ -90,7 +90,7 @@ leat::task<void> save_of(std::string directory, Steps... steps) {
   co_await save_all(s, p, steps...);
 }
 
-/// Those of a saver of one of the ranks "/0" and "/1" of one job.
+/// Returns options for a saver of one of the ranks "/0" and "/1" of one job.
 inline leat::saver_options in_step(program& p) {
   leat::saver_options o = p.options();
   o.rank_directories = {"/0", "/1"};

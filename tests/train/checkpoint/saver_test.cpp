@@ -136,7 +136,7 @@ TEST_CASE("saver: keeps one checkpoint per keep_every [63]", "[train]") {
     co_await save_all(s, p, 1, 2, 3, 4);
     CHECK(checkpoints_in(here) == names{"/d/model.ckpt-1", "/d/model.ckpt-3", "/d/model.ckpt-4"});
     CHECK(s.last_checkpoints() == names{"/d/model.ckpt-3", "/d/model.ckpt-4"});
-    // A later run leaves it alone, too.
+    // A later run keeps it, too.
     saver next = co_await saver::open("/d", p.what, o);
     co_await save_all(next, p, 5, 6, 7);
     CHECK(checkpoints_in(here) == names{"/d/model.ckpt-1", "/d/model.ckpt-6", "/d/model.ckpt-7"});
@@ -186,7 +186,7 @@ TEST_CASE("saver: rejects names that collide and names with a slash [66]", "[tra
     slash.keep_every = -1h;
     refused = co_await outcome_of(open_only("/d", p.what, slash));
     CHECK(contains(refused.text, "keep_every is negative"));
-    // A save of step 5 would take the place of the state file, and a later one clear it up.
+    // A save of step 5 would replace the state file, and a later save would delete it.
     for (const char* const name : {"model.ckpt-5", "model.ckpt-5.partial", "model.ckpt.partial2"}) {
       slash = {};
       slash.latest_filename = name;

@@ -1,4 +1,4 @@
-// Checkpoints that a program had no time to list before it was killed, and what looks like them.
+// Checkpoints that a program could not list before it was killed, and files that resemble them.
 
 #include <algorithm>
 #include <chrono>
@@ -25,13 +25,13 @@ using leat::sim::world;
 
 std::string path_of(std::int64_t step) { return "/d/model.ckpt-" + std::to_string(step); }
 
-// Saves so many steps from `first` on.
+// Saves `count` steps from `first` on.
 task<> save_steps(program& p, std::int64_t first, int count) {
   saver s = co_await saver::open("/d", p.what, two_of(p));
   for (std::int64_t step = first; step < first + count; ++step) co_await save(s, p, step);
 }
 
-// What a new program restores; empty: nothing.
+// Returns the path that a new program restores, or an empty string if it restores nothing.
 task<std::string> restored(program& p) {
   saver s = co_await saver::open("/d", p.what, two_of(p));
   const auto path = co_await s.restore_latest();
@@ -48,7 +48,7 @@ task<names> adopted(program& p) {
   co_return s.last_checkpoints();
 }
 
-// A checkpoint of a step, made elsewhere, stands in the directory all at once.
+// Creates a checkpoint elsewhere and moves it into the directory at once.
 task<> put(world& w, program& p, std::int64_t step) {
   saver s = co_await saver::open("/elsewhere", p.what, two_of(p));
   const std::string made = co_await save(s, p, step);
@@ -56,7 +56,7 @@ task<> put(world& w, program& p, std::int64_t step) {
   co_await leat::remove_checkpoint(made);
 }
 
-// The same of another program.
+// Puts a checkpoint of another program into the directory.
 task<> put_of_another(world& w, std::uint64_t step) {
   leat::checkpoint_registry what("another");
   int x = 1;
@@ -74,7 +74,7 @@ void damage(world& w, const std::string& path) {
   w.files().write_file(path, bytes);
 }
 
-// Where the directory has steps 1 and 2, and somebody puts this beside them, it is left alone.
+// Checks that a saver leaves a file alone that `put_there` adds to a directory with steps 1 and 2.
 void check_left_alone(const std::function<task<>(world& w)>& put_there, const std::string& path) {
   in_world([&](world& w) -> task<> {
     program p;
@@ -118,15 +118,15 @@ TEST_CASE("saver: restores and later deletes a checkpoint that a crash left unli
           const names known = co_await listed();
           program after;
           const std::string found = co_await restored(after);
-          if (known.empty()) {  // in the first save: there is no state file to go by
+          if (known.empty()) {  // in the first save: no state file exists
             CHECK(found.empty());
             co_return;
           }
-          // The newest of all that has its name, listed or not.
+          // The newest checkpoint with a final name was restored, listed or not.
           REQUIRE(after.m.is(after.m.step));
           REQUIRE(found == *std::ranges::max_element(left));
           if (std::ranges::find(known, found) == known.end()) ++unlisted;
-          // Other steps follow, which take no file's place.
+          // Further steps follow, which replace no file.
           co_await save_steps(after, after.m.step + 10, 3);
           names now = co_await listed();
           REQUIRE(now.size() == 2);
@@ -237,9 +237,9 @@ TEST_CASE("saver: with a corrupt state file, adopts at most max_to_keep checkpoi
     }
     co_await put_of_another(w, 7);
     const names before = checkpoints_in(w);
-    REQUIRE(before.size() == 7);  // all kept for ever, but 5 and 6
+    REQUIRE(before.size() == 7);  // all but 5 and 6 are kept permanently
     w.files().write_file("/d/checkpoint", "\x01\x02");
-    o.keep_every = {};  // from here on none is
+    o.keep_every = {};  // no further one is kept permanently
     saver s = co_await saver::open("/d", p.what, o);
     CHECK(p.warnings.size() == 1);
     CHECK(contains(p.warnings.at(0), "/d/checkpoint: state file cannot be read"));
@@ -250,7 +250,7 @@ TEST_CASE("saver: with a corrupt state file, adopts at most max_to_keep checkpoi
     CHECK(p.warnings.size() == 1);
 
     w.files().write_file("/d/checkpoint", "\x01\x02");
-    o.max_to_keep = std::nullopt;  // none is deleted, and so all of this program are listed
+    o.max_to_keep = std::nullopt;  // deletes none, so it lists all of this program
     const saver all = co_await saver::open("/d", p.what, o);
     CHECK(all.last_checkpoints() ==
           names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(8), path_of(9)});

@@ -23,7 +23,8 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 
-// Saves steps up to `last`, from what is there on; `acknowledged` is the last one that was saved.
+// Saves the steps after `acknowledged` up to `last`, and sets `acknowledged` to the last saved
+// step.
 task<> run(program& p, std::int64_t last, std::int64_t& acknowledged) {
   saver s = co_await saver::open("/d", p.what, two_of(p));
   for (std::int64_t step = acknowledged + 1; step <= last; ++step) {
@@ -32,7 +33,7 @@ task<> run(program& p, std::int64_t last, std::int64_t& acknowledged) {
   }
 }
 
-// What a new program finds; empty: no checkpoint.
+// Returns the step that a new program restores, or nothing if there is no checkpoint.
 std::optional<std::int64_t> found(world& w) {
   program p;
   std::optional<std::string> path;
@@ -41,7 +42,7 @@ std::optional<std::int64_t> found(world& w) {
     path = co_await s.restore_latest();
   });
   REQUIRE(p.refused.empty());
-  if (!path) return std::nullopt;  // one of the first save may be there, of which it warns
+  if (!path) return std::nullopt;  // an unlisted first checkpoint may exist, with a warning
   REQUIRE(p.warnings.empty());
   REQUIRE(p.m.is(p.m.step));
   REQUIRE(*path == "/d/model.ckpt-" + std::to_string(p.m.step));
@@ -72,7 +73,7 @@ TEST_CASE("saver: after a crash at any point, a checkpoint of the last save or l
         REQUIRE(step.value_or(0) >= acknowledged);
         all.insert(step);
         ahead.insert(step.value_or(0) - acknowledged);
-        // The next run cleans up and goes on.
+        // The next run cleans up and continues.
         std::int64_t from = step.value_or(0);
         w.run([&](world&) { return run(p, from + 3, from); });
         REQUIRE(found(w) == from);
@@ -101,7 +102,7 @@ TEST_CASE("saver: without fsync the end of the program loses nothing", "[train]"
   });
   w.files().crash();
   w.files().restart();
-  // The machine's end may lose all of it, but shows nothing half.
+  // A crash of the machine may lose the checkpoint, but leaves no partial one.
   program p;
   p.m.set(77);
   try {
@@ -116,7 +117,7 @@ TEST_CASE("saver: without fsync the end of the program loses nothing", "[train]"
   CHECK(p.m.is(p.m.step));
 }
 
-// The n-th call fails, for every n; the save is tried again.
+// Makes the n-th call fail, for every n, and retries the save.
 void fail_every_call(fault f) {
   int failed = 0;
   bool reached = true;
@@ -145,7 +146,7 @@ void fail_every_call(fault f) {
     REQUIRE(w.files().open_files() == 0);
     if (!reached) break;
     REQUIRE(found(w) == 3);
-    // One more where it could not be deleted. What failed when it had its name was not forgotten.
+    // One more if it could not be deleted. A save that failed after the rename was not forgotten.
     REQUIRE(checkpoints_in(w).size() <= 3);
     for (const std::string& path : w.files().files()) {
       REQUIRE(path.find(".partial") == std::string::npos);
@@ -181,7 +182,7 @@ TEST_CASE("saver: a full disk is an error and leaves the checkpoints unchanged",
   CHECK(contains(said, "/d/"));
   CHECK(contains(said, ".partial: cannot write"));
   CHECK(acknowledged > 1);
-  // The one that failed may be there, whole, only not listed.
+  // The checkpoint of the failed save may exist, intact but not listed.
   const std::optional<std::int64_t> step = found(w);
   CHECK((step == acknowledged || step == acknowledged + 1));
 }
@@ -220,7 +221,7 @@ TEST_CASE("saver: a thousand runs with random file errors", "[train]") {
           ++failures;
         }
       }
-      // An error when it is read makes a checkpoint one to pass over.
+      // A checkpoint that cannot be read is skipped.
       REQUIRE(after.m.is(after.m.step));
       REQUIRE((after.m.step == 5 || !after.refused.empty()));
     });

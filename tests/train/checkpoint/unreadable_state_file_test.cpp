@@ -18,7 +18,7 @@ using leat_test::learner;
 using leat_test::thrown_by;
 using leat_test::words;
 
-// Learns so many steps, with a checkpoint of each.
+// Learns some steps, with a checkpoint of each.
 task<> learn(learner& l, leat::supervisor_options o, int steps) {
   supervisor sv(std::move(o));
   co_await sv.managed([&]() -> task<> {

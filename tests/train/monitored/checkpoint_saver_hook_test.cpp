@@ -1,4 +1,4 @@
-// Checkpoints between runs: case 97 of how TensorFlow's hook behaves, by its number.
+// Checkpoints between runs: case 97 of the behaviour of TensorFlow's hook.
 
 #include "leat/train/monitored/checkpoint_saver_hook.hpp"
 
@@ -76,11 +76,11 @@ TEST_CASE("checkpoint_saver_hook: saves every two steps, when created and at the
       co_await b.end();
       CHECK((saved == steps{0, 2, 3}));
       co_await b.end();
-      CHECK(saved.size() == 3);  // the step has not moved on
+      CHECK(saved.size() == 3);  // the step has not changed
     };
     co_await b.in_session(created);
 
-    learner again;  // is restored, and not saved once more
+    learner again;  // is restored, but not saved again
     leat::checkpoint_saver_hook second(noting(saved, {.steps = 2}));
     hooked c(again, second);
     const std::function<task<>()> restored = [&]() -> task<> {

@@ -9,7 +9,7 @@
 
 namespace leat_test {
 
-/// A supervisor that does nothing but what hooks ask for, and a hook between its sessions and runs.
+/// A supervisor without services of its own, and a hook that is called between sessions and runs.
 struct hooked {
   explicit hooked(learner& program, leat::session_hook& h)
       : l(program), sv(options(program)), hook(h) {}
@@ -28,7 +28,7 @@ struct hooked {
     };
     co_await sv.managed(whole);
   }
-  /// True: it asks for a stop.
+  /// Returns true if the hook requests a stop.
   leat::task<bool> create() {
     leat::run_context run(sv, *opened);
     co_await hook.after_create_session(run);

@@ -14,7 +14,7 @@
 
 namespace leat_test {
 
-/// What it learns, what of it was told, and how many sessions it has had.
+/// A learner that also records its retries and the number of its sessions.
 struct monitored_learner : learner {
   leat::monitored_session_options monitored(std::string logdir = "/run") {
     leat::monitored_session_options o;
@@ -37,7 +37,7 @@ struct monitored_learner : learner {
     };
     return o;
   }
-  /// A step that learns and gives the number of steps.
+  /// Returns a step that learns and returns the number of steps.
   std::function<leat::task<std::int64_t>()> learning() {
     return [this]() -> leat::task<std::int64_t> {
       learn();
@@ -54,7 +54,7 @@ inline std::shared_ptr<leat::session_hook> hook_of(leat::function_hook_options o
   return std::make_shared<leat::function_hook>(std::move(o));
 }
 
-/// A hook that fails once, before the run of a number.
+/// Returns a hook that fails once, before the given run.
 inline std::shared_ptr<leat::session_hook> fails_once(int run, leat::errc code) {
   leat::function_hook_options o;
   o.before_run = [n = 0, run, code](leat::run_context&) mutable -> leat::task<> {
@@ -64,7 +64,7 @@ inline std::shared_ptr<leat::session_hook> fails_once(int run, leat::errc code) 
   return hook_of(std::move(o));
 }
 
-/// Runs the step until it is to stop.
+/// Runs the step until the session should stop.
 inline leat::task<> run_to_the_end(leat::monitored_session& s,
                                    std::function<leat::task<std::int64_t>()> step) {
   while (!s.should_stop()) co_await s.run(step);

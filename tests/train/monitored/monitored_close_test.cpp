@@ -1,5 +1,5 @@
-// How a monitored session is closed: by its body, by a step at the end of the input, by a request
-// that comes between the body's look at it and its run.
+// How a monitored session is closed: by its body, by a step at the end of the input, by a stop
+// request between the body's check and its run.
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ using leat_test::hook_of;
 using leat_test::in_world;
 using leat_test::monitored_learner;
 
-// Options of which a hook tells that all has ended well.
+// Returns options with a hook that counts normal ends.
 leat::monitored_session_options ending_in(monitored_learner& l, int& ends) {
   leat::monitored_session_options o = l.monitored();
   leat::function_hook_options hook;

@@ -1,5 +1,5 @@
-// Failures that pass: cases 90, 91 and 93 of how TensorFlow's MonitoredSession behaves, by their
-// numbers; with a limit, growing delays, and input that goes back with the state.
+// Transient failures: cases 90, 91 and 93 of the behaviour of TensorFlow's MonitoredSession; a
+// limit, growing delays, and input that is restored with the state.
 
 #include <chrono>
 #include <optional>
@@ -109,7 +109,7 @@ TEST_CASE(
       monitored_session s(std::move(o));
       bool stopped = false;
       const std::function<task<>()> body = [&]() -> task<> {
-        const std::string why = co_await thrown_by(s.run(fail));  // and is thrown all the same
+        const std::string why = co_await thrown_by(s.run(fail));  // the error is still thrown
         stopped = s.should_stop();
         if (in_step) throw std::runtime_error(why);
       };
@@ -118,7 +118,7 @@ TEST_CASE(
       CHECK(failed == 4);
       CHECK(l.created == 4);
       CHECK(l.open == 0);
-      CHECK(stopped == in_step);  // nothing is open any more
+      CHECK(stopped == in_step);  // no session is open
       REQUIRE(l.delays.size() == 3);
       const std::vector<leat::duration> most{1s, 2s, 4s};
       for (std::size_t i = 0; i < 3; ++i) {
@@ -222,7 +222,7 @@ TEST_CASE("monitored_session: aborted in a background task ends the wait of a st
     CHECK(co_await thrown_by(s.managed(body)) == "");
     CHECK(w.now() - begin < 2min);
     CHECK(l.created == 2);
-    CHECK(l.step == 1);  // what was cut has gone back
+    CHECK(l.step == 1);  // the interrupted step was undone
   });
 }
 
@@ -312,7 +312,7 @@ auto lines_of_all_files() {
       .prefetch(3);
 }
 
-// Input that is opened with its session: it goes back with the state, and ends on every way out.
+// Input that is opened with its session. It is restored with the state, and stopped on every path.
 struct input {
   [[nodiscard]] std::string save() const { return lines->save(); }
   task<void> restore(std::string bytes) { return lines->restore(std::move(bytes)); }
@@ -323,7 +323,7 @@ struct input {
   std::optional<decltype(lines_of_all_files())> lines;
 };
 
-// What is learnt of all lines, in order, with a failure now and then wherever it may come.
+// Returns the text learnt from all lines, in order, with random failures at every point.
 task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& created) {
   input in;
   std::string learnt;

@@ -1,5 +1,5 @@
-// Another attempt where there is no state, for a worker, and step by step; what is told meanwhile,
-// and what is no end of input.
+// Retries without a state, of a worker, and step by step; warnings meanwhile; and errors that are
+// not the end of the input.
 
 #include <chrono>
 #include <cstdint>
@@ -70,7 +70,7 @@ TEST_CASE("monitored_session: a failed worker resumes from the checkpoint of its
       const std::int64_t five = co_await first.run(chief.learning());
       CHECK(four + 1 == five);
       const std::int64_t behind = co_await s.run(worker.learning());
-      CHECK(behind == 6);  // the chief's fifth, and this one
+      CHECK(behind == 6);  // after the chief's fifth step, and this one
     };
     CHECK(co_await thrown_by(s.managed(body)) == "");
     CHECK(worker.created == 2);

@@ -1,5 +1,5 @@
-// Steps under hooks, and how that ends: cases 93, 94 and 99 of how TensorFlow's MonitoredSession
-// behaves, by their numbers, and where leat does otherwise.
+// Steps with hooks, and their end: cases 93, 94 and 99 of the behaviour of TensorFlow's
+// MonitoredSession, and the differences of leat.
 
 #include "leat/train/monitored/monitored_session.hpp"
 
@@ -169,7 +169,7 @@ TEST_CASE(
   });
 }
 
-// A job of its own: runs so many steps and ends.
+// A separate job, which runs some steps and ends.
 task<> train_once(monitored_learner& l, leat::monitored_session_options o, int steps) {
   monitored_session s(std::move(o));
   const std::function<task<>()> body = [&]() -> task<> {

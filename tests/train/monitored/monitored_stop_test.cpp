@@ -1,5 +1,5 @@
-// How a monitored session is stopped, and what of it is saved: from outside, behind a run, at once,
-// in the midst of a save; and hooks that fail.
+// Stops of a monitored session and the state that is saved: from outside, after a run, immediately,
+// and during a save; and hooks that fail.
 
 #include <chrono>
 #include <limits>
@@ -27,7 +27,7 @@ using leat_test::run_to_the_end;
 using leat_test::thrown_by;
 using leat_test::words;
 
-// Saves behind each run.
+// Returns a hook that saves after each run.
 std::shared_ptr<leat::session_hook> saves_each_step(
     std::function<task<>(std::int64_t step)> before_save) {
   leat::checkpoint_saver_hook_options o;
@@ -46,7 +46,7 @@ TEST_CASE("monitored_session: does not save a step that an outside stop cancelle
         leat::monitored_session_options o = l.monitored();
         leat::function_hook_options hook;
         hook.end = [&](run_context&) -> task<> {
-          co_await leat::sleep_for(1s);  // no stop reaches it
+          co_await leat::sleep_for(1s);  // a stop does not end it
           ended = true;
         };
         o.hooks.push_back(hook_of(hook));
@@ -187,7 +187,7 @@ TEST_CASE("monitored_session: calls end() of all hooks and throws the first erro
     const auto failing = [](std::string what) {
       leat::function_hook_options hook;
       hook.end = [what](run_context&) -> task<> {
-        throw failure(errc::out_of_range, what);  // no end of input any more
+        throw failure(errc::out_of_range, what);  // not the end of the input here
         co_return;
       };
       return hook_of(hook);
@@ -249,7 +249,7 @@ TEST_CASE("monitored_session: the body can catch an error of a hook or of the la
       };
       CHECK(co_await thrown_by(s.managed(body)) == "");
       CHECK(l.created == 1);
-      CHECK(has_file(w, "/run/model.ckpt-2"));  // the state is whole
+      CHECK(has_file(w, "/run/model.ckpt-2"));  // the state is complete
     });
   }
   in_world([](leat::sim::world&) -> task<> {
@@ -338,7 +338,7 @@ TEST_CASE("monitored_session: a worker restores from its chief and writes nothin
     leat::task_group group;
     const std::function<task<>()> wait = [&]() -> task<> { co_await late.managed(one_step); };
     group.spawn(wait());
-    co_await leat::sleep_for(45s);  // it looks again at a minute
+    co_await leat::sleep_for(45s);  // it checks again after a minute
     monitored_learner chief;
     monitored_session s(chief.monitored());
     const std::function<task<>()> body = [&]() -> task<> {

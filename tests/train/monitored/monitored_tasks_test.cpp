@@ -1,6 +1,6 @@
-// A monitored session among several tasks: made, opened and run in different ones, stopped by one
-// that must not, saved while another is in the midst of a step, and asked to stop while it waits
-// for others.
+// A monitored session that several tasks use. Different tasks construct, open and run it, one stops
+// it without permission, one saves it during another's step, and one requests a stop while it
+// waits.
 
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-// Values by name: what goes into a step and what comes out.
+// Values by name: the inputs and the results of a step.
 
 #include "leat/train/monitored/named_values.hpp"
 

@@ -1,5 +1,5 @@
-// Hooks, each on its own: cases 95 and 98 of how TensorFlow's behave, by their numbers. They are
-// called as a monitored_session calls them, by a test that moves the step and the time.
+// Single hooks: cases 95 and 98 of the behaviour of TensorFlow's hooks. The test calls them as a
+// monitored_session does, and advances the step and the time.
 
 #include <chrono>
 #include <cmath>
@@ -57,7 +57,7 @@ TEST_CASE("stop_at_step_hook: stops at a step or after a number of steps [95]", 
       second.step = 5;
       CHECK_FALSE(co_await c.create());
       CHECK_FALSE(co_await c.run_at(13));
-      second.step = 3;  // what is restored later does not count
+      second.step = 3;  // a later restore has no effect
       CHECK_FALSE(co_await c.create());
       CHECK_FALSE(co_await c.run_at(14));
       CHECK(co_await c.run_at(15));

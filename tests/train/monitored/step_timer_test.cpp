@@ -1,4 +1,4 @@
-// When something is due: by steps or by time.
+// A timer that is due after steps or after a time.
 
 #include "leat/train/monitored/step_timer.hpp"
 

@@ -1,4 +1,4 @@
-// The order of event files: readers take them by their names.
+// The order of event files: readers sort them by their names.
 
 #include <chrono>
 #include <cstddef>
@@ -19,7 +19,7 @@ using leat::session_log;
 using leat::task;
 using leat::sim::world;
 
-// A run that begins anew is read behind the one before, however soon it comes.
+// Writes the events of one run. A later run is read after it, however soon it starts.
 task<> learn_in(world& here, int process, int from, int to) {
   here.set_identity({"sim", process});
   auto writer = co_await event_writer::open("/d");

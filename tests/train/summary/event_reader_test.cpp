@@ -48,7 +48,7 @@ std::string version(const char* text = "brain.Event:2") {
   return event_record{0, 0, leat::file_version{text}}.to_bytes();
 }
 
-// What reading the directory fails with.
+// Returns the message of the error of reading the directory.
 std::string refusal_of(world& w, leat::event_reader_options options, errc expected) {
   return leat_test::refusal(
       [&] {

@@ -1,5 +1,5 @@
-// Events on a file system that fails and crashes: what was taken is written once the disk allows
-// it, and what a reader finds is always a beginning of what was added.
+// Events on a file system that fails and crashes: accepted events are written once the disk allows
+// it, and a reader always finds a prefix of the added events.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ texts expected_words() {
   return all;
 }
 
-// Adds until each event was taken, and closes until that went well. Gives how often it was refused.
+// Retries each add and the close until they succeed. Returns the number of failures.
 task<int> retry_until_success() {
   int refused = 0;
   leat::event_writer_options options;
@@ -67,7 +67,7 @@ task<int> retry_until_success() {
       failed = true;
       ++refused;
     }
-    if (failed) co_await leat::sleep_for(2s);  // until it has tried again
+    if (failed) co_await leat::sleep_for(2s);  // until it has retried
   }
   for (bool closed = false; !closed;) {
     try {
@@ -133,7 +133,7 @@ TEST_CASE("event_writer: the next add reports a full disk, and memory stays boun
     CHECK(contains(said, writer.path()));
     CHECK(refused > 900);
     said.clear();
-    for (int i = 0; i < 2; ++i) {  // one close fails as the other
+    for (int i = 0; i < 2; ++i) {  // both calls fail in the same way
       try {
         co_await writer.close();
       } catch (const leat::failure& e) {
@@ -144,7 +144,7 @@ TEST_CASE("event_writer: the next add reports a full disk, and memory stays boun
     }
     const auto late = co_await outcome_of(writer.add_scalar("late", 1));
     CHECK(late.code == errc::failed_precondition);
-    // What is there can be read.
+    // The written events can be read.
     const leat::event_run run = co_await leat::read_events("/d");
     const auto& points = run.series.scalars.at("loss");
     CHECK(points.size() > 10);
@@ -191,14 +191,14 @@ TEST_CASE(
           REQUIRE(flushed == 0);
           continue;
         }
-        // Sectors that were not synced can be lost or torn anywhere: those before them are whole.
+        // Sectors that were not synced may be lost or torn; the earlier sectors are intact.
         texts words = words_of(events_of(w));
         if (words.size() < static_cast<std::size_t>(count) + 1) ++torn;
         const texts all = expected_words();
         REQUIRE(words.size() <= all.size());
         REQUIRE(std::equal(words.begin(), words.end(), all.begin()));
         REQUIRE((flushed == 0 || words.size() > static_cast<std::size_t>(flushed)));
-        // The next run writes a file of its own beside it.
+        // The next run writes another file.
         w.set_identity({"sim", 2});
         w.run([](world&) -> task<> {
           co_await leat::with_event_writer("/d", [](event_writer& writer) -> task<> {

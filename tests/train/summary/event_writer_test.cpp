@@ -41,7 +41,7 @@ using leat_test::events_of;
 using leat_test::words_of;
 using texts = std::vector<std::string>;
 
-// What an awaited operation says when it fails with `expected`; empty when it does not.
+// Returns the message of the failure `expected` of a task, or an empty string if it does not fail.
 task<std::string> said_by(task<> t, errc expected) {
   std::string what;
   try {
@@ -122,7 +122,7 @@ TEST_CASE("event_writer: the file name has host, process and wall time [82]", "[
   const temp_dir dir;
   leat::sync_wait([](std::string at) -> task<> {
     auto writer = co_await event_writer::open(at);
-    CHECK(std::filesystem::is_empty(at));  // the first event makes it
+    CHECK(std::filesystem::is_empty(at));  // the first event creates the file
     co_await writer.add_scalar("a", 1, 1);
     co_await writer.close();
     const double now =
@@ -151,7 +151,7 @@ TEST_CASE("event_writer: reopen() begins a new file unless the writer is open [8
     co_await writer.close();
     const std::string first = writer.path();
     CHECK(words_of(events_in(content(here, first))) == texts{"version", "START 1", "a 1"});
-    here.jump_wall_clock(-1h);  // the second file is behind the first one all the same
+    here.jump_wall_clock(-1h);  // the second file still follows the first one
     co_await writer.reopen();
     CHECK(here.files().files().size() == 1);
     co_await writer.add_session_log(session_log::start, 2);
@@ -181,7 +181,7 @@ TEST_CASE("event_writer: names a removed file, and reopen() begins a new one [85
     co_await writer.reopen();
     co_await writer.add_scalar("d", 1, 4);
     co_await writer.close();
-    CHECK(words_of(events_of(here)) == texts{"version", "b 2", "d 4"});  // what was taken is kept
+    CHECK(words_of(events_of(here)) == texts{"version", "b 2", "d 4"});  // accepted events are kept
     CHECK(writer.events_added() == 3);
     CHECK(writer.events_dropped() == 0);
   });
@@ -216,7 +216,7 @@ TEST_CASE("event_writer: on a slow disk the queue fills and add waits [87]", "[t
   w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     const leat::time_point begin = here.now();
-    co_await writer.add_scalar("first", 1);  // is on its way to the disk, which takes minutes
+    co_await writer.add_scalar("first", 1);  // is being written to the disk, which takes minutes
     for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
     for (int i = 0; i < 10; ++i) co_await writer.add_scalar("a" + std::to_string(i), 1);
     CHECK(here.now() == begin);
@@ -419,7 +419,7 @@ TEST_CASE("event_writer: a stop of the task that uses it does not lose what was 
   });
 }
 
-// Tasks on three schedulers, each with a tag of its own.
+// Tasks on three schedulers, each with its own tag.
 task<> add_from(std::vector<leat::scheduler*> threads, event_writer& writer, int count) {
   leat::task_group group;
   const auto many = [](event_writer& to, std::string tag, int n) -> task<> {

@@ -32,7 +32,7 @@ using leat_test::thrown_by;
 using leat_test::two_jobs;
 using leat_test::write_input;
 
-// Runs until everything is learnt; each run is stopped in the middle of an element.
+// Repeats runs until everything is learnt. Each run is stopped in the middle of an element.
 task<int> learn_all(leat::sim::world& w, stop_function stop) {
   for (int runs = 1;; ++runs) {
     line_job j;
@@ -200,7 +200,7 @@ TEST_CASE("supervisor: an element may save while another save waits for its end"
     write_input(w);
     line_job j;
     leat::supervisor_options o = j.options();
-    o.save_model_interval = 1ms;  // wants to save all the time
+    o.save_model_interval = 1ms;  // requests saves continuously
     supervisor sv(std::move(o));
     const auto body = [&]() -> task<> {
       co_await j.batches.for_each([&](std::string line) -> task<> {

@@ -1,4 +1,4 @@
-// Objects that were moved from end the process with a sentence.
+// The use of a moved-from object ends the process with a message.
 
 #include <cstddef>
 #include <cstdint>

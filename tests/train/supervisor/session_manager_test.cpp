@@ -1,4 +1,4 @@
-// Sessions: cases 45 to 59 of how TensorFlow's SessionManager behaves, by their numbers.
+// Sessions: cases 45 to 59 of the behaviour of TensorFlow's SessionManager.
 
 #include "leat/train/supervisor/session_manager.hpp"
 
@@ -35,7 +35,7 @@ using leat_test::contains;
 using leat_test::in_world;
 using names = std::vector<std::string>;
 
-// What was called, in order; and how many sessions are open.
+// The names of the calls in order, and the number of open sessions.
 struct calls {
   names made;
   int open = 0;
@@ -251,7 +251,7 @@ TEST_CASE("session_manager: recover_session() restores and reports readiness [54
     v = 2;
     co_await saver.save(2);
     v = 5;
-    from.path = path;  // it counts, and not the latest of the saver
+    from.path = path;  // takes precedence over the latest of the saver
     {
       const auto r = co_await m.recover_session(from);
       CHECK(r.initialized);
@@ -352,7 +352,8 @@ TEST_CASE("session_manager: a worker restores the checkpoint of its chief", "[tr
   });
 }
 
-// What the worker has read in the state file is deleted before it opens it: there is a newer one.
+// The chief saves a newer checkpoint and deletes the one that the worker has read in the state
+// file, before the worker opens it.
 task<> read_while_another_saves(std::size_t kept, bool strict) {
   std::int64_t chiefs = 1;
   std::int64_t workers = 0;

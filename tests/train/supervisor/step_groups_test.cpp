@@ -1,4 +1,4 @@
-// Several tasks of a supervised body that have steps at the same time.
+// Several tasks of a supervised body with concurrent steps.
 
 #include <chrono>
 #include <cstdint>
@@ -303,7 +303,7 @@ task<> stop_somehow(leat::sim::world& w, supervisor& sv) {
   if (way == 3) sv.coord().request_stop();
 }
 
-// One run; true: all was learnt.
+// Runs the job once. Returns true if everything was learnt.
 task<bool> run_once(leat::sim::world& w, const std::string& all) {
   shuffled_job j;
   leat::supervisor_options o;

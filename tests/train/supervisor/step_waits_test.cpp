@@ -35,14 +35,14 @@ using leat_test::thrown_by;
 using leat_test::two_jobs;
 using leat_test::write_input;
 
-// Waits for `wait`, whoever is stopped.
+// Sleeps for `wait`, even if the task is asked to stop.
 task<> sleep_shielded(leat::duration wait) {
   leat::task_group group(leat::shielded, "shielded");
   group.spawn([wait]() -> task<> { co_await leat::sleep_for(wait); });
   co_await group.join();
 }
 
-// Restores the newest checkpoint: the input must continue where what was learnt ends.
+// Restores the newest checkpoint: the input must continue after the learnt text.
 task<> check_checkpoint() {
   line_job saved;
   leat::saver s =
@@ -56,7 +56,7 @@ task<> check_checkpoint() {
   co_await saved.batches.stop();
 }
 
-// The same within a run, whose end cancels it.
+// The same within a run, whose end may cancel it.
 task<> check_saved(std::string, std::optional<std::int64_t>) {
   const std::string thrown = co_await thrown_by(check_checkpoint());
   CHECK((thrown.empty() || contains(thrown, "ancel")));
@@ -258,7 +258,7 @@ TEST_CASE("supervisor: a body that ends after stop() of another task counts as s
     CHECK(sv.stopped());
     CHECK(j.step == 6);
     CHECK(j.warnings.empty());  // nothing was to be saved
-    // The next run knows nothing of it.
+    // The stop does not affect the next run.
     line_job k;
     supervisor next(k.options());
     CHECK(co_await thrown_by(next.managed([&] { return k.body(); })) == "");
@@ -306,7 +306,7 @@ TEST_CASE("supervisor: no element of another pipeline begins while a stop waits 
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
       two_jobs both;
-      both.a.wait = 9500ms;  // nearly the whole of step_grace
+      both.a.wait = 9500ms;  // almost step_grace
       both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(9900));
       supervisor sv(both.a.options());
       leat::task_group other("other");

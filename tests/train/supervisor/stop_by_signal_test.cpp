@@ -1,4 +1,4 @@
-// A supervised job that simulated signals stop at any moment, and that continues afterwards.
+// A supervised job that simulated signals stop at any time, and that continues afterwards.
 
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,4 @@
-// What supervisor::stopped() tells, and stop() beside managed().
+// The result of supervisor::stopped(), and stop() during managed().
 
 #include <chrono>
 #include <cstdint>
@@ -23,7 +23,8 @@ using leat_test::stop_now;
 using leat_test::thrown_by;
 using leat_test::write_input;
 
-// A loop in a group of the body's own: behind a stop the body goes on as if the loop had ended.
+// Runs the loop in a separate group of the body. After a stop, the body continues as if the loop
+// had ended.
 task<> learn_in_group(line_job& j) {
   co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
     group.spawn(j.body());

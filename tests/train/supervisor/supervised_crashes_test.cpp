@@ -1,5 +1,5 @@
-// A supervised job with its pipeline on a machine that stops: the whole of what the scenario
-// `supervising` runs under many seeds, and whether it would notice.
+// A supervised job with its pipeline on a machine that stops: the invariants that the scenario
+// `supervising` checks under many seeds, and planted bugs that it must detect.
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ using leat_test::interrupted_job;
 using leat_test::planted;
 using leat_test::scaled_count;
 
-// What a sweep has met.
+// The counts of a sweep.
 struct totals {
   int starts = 0;
   int crashes = 0;
@@ -76,7 +76,7 @@ TEST_CASE("supervisor: a job whose machine stops and whose device fails learns e
   CHECK(met.starts > 2 * static_cast<int>(seeds));
 }
 
-// The machine stops at each change on the device, one after the other.
+// The machine stops at each change of the device in turn.
 TEST_CASE("supervisor: a job resumes after the machine stops before or after any change",
           "[train]") {
   constexpr int stride = leat_test::slow_build ? 20 : 1;
@@ -93,11 +93,11 @@ TEST_CASE("supervisor: a job resumes after the machine stops before or after any
       reached = w.files().calls() >= n;
     }
   }
-  CHECK(crashes > (leat_test::slow_build ? 2 : 100));  // of the changes some are after the end
+  CHECK(crashes > (leat_test::slow_build ? 2 : 100));  // some changes follow the end
 }
 
-// A program that is killed has had no time to bring its last checkpoint to the device. The next one
-// finds it all the same, has nothing to add and ends well: so it is for good.
+// A killed program could not sync its last checkpoint to the device. The next program restores it,
+// makes no step and ends normally, which must make the checkpoint durable.
 TEST_CASE("supervisor: a restored checkpoint that is not saved again survives a machine stop",
           "[train]") {
   for (std::uint64_t seed = 0; seed < scaled_count(50); ++seed) {
@@ -128,7 +128,7 @@ TEST_CASE("supervisor: a restored checkpoint that is not saved again survives a 
   }
 }
 
-// Where the device refuses it, a second try may go well over what is lost.
+// If the sync fails, a second sync may succeed although data is lost.
 TEST_CASE("supervisor: saves a restored checkpoint again if it cannot be made durable", "[train]") {
   int warned = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(10); ++seed) {
@@ -160,7 +160,7 @@ TEST_CASE("supervisor: saves a restored checkpoint again if it cannot be made du
         here.files().crash();
         here.files().restart();
         co_await start(0, true);
-        if (last < saved) co_await start(0, true);  // the one that fails was it
+        if (last < saved) co_await start(0, true);  // the fault was in the previous start
         REQUIRE(last >= saved);
       });
       reached = w.files().calls() >= n;
@@ -169,7 +169,7 @@ TEST_CASE("supervisor: saves a restored checkpoint again if it cannot be made du
   CHECK(warned > 0);
 }
 
-// The machine may stop between the rename of a checkpoint and that of the list.
+// The machine may stop after the rename of a checkpoint and before the rename of the list.
 TEST_CASE("supervisor: restores a checkpoint that is not listed yet, and lists it", "[train]") {
   for (const int interval : {0, 600}) {
     world w(1);

@@ -1,5 +1,5 @@
-// A pipeline under a supervisor: whatever ends the program, and whenever, what has been learnt in
-// the end is each element once, in order, in the model and in the input alike.
+// A pipeline under a supervisor: whatever ends the program, and whenever, the model and the input
+// have each element exactly once, in order, at the end.
 
 #include <chrono>
 #include <cstdint>
@@ -37,7 +37,7 @@ auto lines() {
 }
 using pipeline = decltype(lines());
 
-// A program that is run again and again, until it has learnt all.
+// A program that is repeated until it has learnt everything.
 struct program {
   program() : batches(lines()), state("lines") {
     state.add("learnt", learnt);
@@ -49,7 +49,7 @@ struct program {
     o.state = &state;
     o.write_events = false;
     o.saver.durable = false;
-    o.on_warning = nullptr;  // of what a stop cuts short
+    o.on_warning = nullptr;  // of operations that a stop cancels
     o.save_model_interval = 7ms;
     o.global_step = [this] { return std::ranges::count(learnt, '\n'); };
     return o;
@@ -60,7 +60,7 @@ struct program {
   leat::checkpoint_registry state;
 };
 
-// Some time after it began something goes wrong, and that later each time.
+// Throws an error after a time, which grows with each start.
 task<> end_badly(leat::duration after) {
   co_await leat::sleep_for(after);
   throw std::runtime_error("it ends here");
@@ -93,7 +93,7 @@ task<> learn_at_once(program& p, leat::sim::world& w) {
   });
 }
 
-// The text that is learnt in the end, and how often it took a new start.
+// Returns the learnt text, and counts the starts that it took.
 task<std::string> learn_all(leat::sim::world& w, bool in_steps, int& starts) {
   for (leat::duration patience = 5ms;; patience += 5ms) {
     ++starts;
@@ -131,7 +131,7 @@ TEST_CASE("supervisor: learns each element once if the program ends at any time"
   }
 }
 
-// A tag with its values, those at the beginning and each ten seconds later.
+// Returns the values of a tag: at the beginning, and every ten seconds.
 std::vector<float> values_of(const leat::event_run& run, const std::string& tag) {
   std::vector<float> values;
   for (const leat::scalar_point& p : run.series.scalars.at(tag)) {
@@ -161,7 +161,7 @@ TEST_CASE("supervisor: writes rates and waits of pipeline stages to the events",
     supervisor sv(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
       co_await leat::sleep_for(500ms);
-      while (l.step < 25) {  // a line a second; the last one at 24.5 s
+      while (l.step < 25) {  // one line per second; the last one at 24.5 s
         static_cast<void>(co_await lines.next());
         l.learn();
         co_await leat::sleep_for(1s);
@@ -179,7 +179,7 @@ TEST_CASE("supervisor: writes rates and waits of pipeline stages to the events",
     CHECK(values_of(run, "global_step/sec") == floats{0, 1, 1});
     const floats room = values_of(run, "prefetch/waiting_for_room");
     CHECK(room.at(0) == 0);
-    CHECK(room.at(1) > 0.9F);  // nobody asked in the first half second
+    CHECK(room.at(1) > 0.9F);  // no task requested a line in the first half second
     CHECK(room.at(2) == 1);
     for (const char* const stage : {"files", "text", "shuffle", "prefetch", "consumer"}) {
       for (const char* const what :

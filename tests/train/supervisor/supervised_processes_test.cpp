@@ -1,4 +1,4 @@
-// A chief and workers in processes of their own.
+// A chief and workers in separate processes.
 
 #include <chrono>
 #include <csignal>
@@ -25,8 +25,8 @@ using leat_test::contains;
 using leat_test::learner;
 using leat_test::thrown_by;
 
-// What says something to another process, and what hears it: a line. Who hears has no end to say it
-// with: when the other process is gone, there is nothing to be heard.
+// A pipe that carries lines from one process to another. The receiver closes its writing end, so
+// that hear() returns an empty line after the other process has ended.
 class telephone {
  public:
   telephone() { REQUIRE(::pipe(ends_) == 0); }
@@ -36,7 +36,7 @@ class telephone {
     for (int& end : ends_) close(end);
   }
 
-  void only_hears() { close(ends_[1]); }  // behind the fork
+  void only_hears() { close(ends_[1]); }  // after the fork
 
   void say(const std::string& words) const {
     const std::string line = words + "\n";
@@ -56,17 +56,17 @@ class telephone {
   int ends_[2] = {-1, -1};
 };
 
-// A process that runs a function, to its end or until it is killed. In an hour somebody hangs.
+// A process that runs a function until it returns or is killed. After an hour, a test has hung.
 class process {
  public:
   template <class Function>
   explicit process(Function f) : id_(::fork()) {
     if (id_ != 0) return;
     ::alarm(3600);
-    for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // Catch has its own
+    for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // not Catch's
     try {
       f();
-    } catch (...) {  // also what Catch throws: this is no second one that runs tests
+    } catch (...) {  // also exceptions of Catch: the child must not run further tests
       std::_Exit(1);
     }
     std::_Exit(0);
@@ -97,7 +97,7 @@ leat::supervisor_options in_files(learner& l, const std::string& directory) {
   return o;
 }
 
-// Runs a supervisor with a body that does nothing but call a function; gives what it throws.
+// Runs a supervisor with a body that only calls a function. Returns the message of its exception.
 std::string run(leat::supervisor_options o, std::function<void()> body, leat::duration max_wait) {
   return leat::sync_wait([](leat::supervisor_options options, std::function<void()> call,
                             leat::duration wait) -> task<std::string> {
@@ -112,8 +112,7 @@ std::string run(leat::supervisor_options o, std::function<void()> body, leat::du
   }(std::move(o), std::move(body), max_wait));
 }
 
-// Says each time when it looks for the chief's checkpoint, and in the end what it has got, or why
-// it has nothing.
+// Reports each look for the chief's checkpoint, and at the end the restored value or the error.
 void work(const std::string& directory, leat::duration max_wait, const telephone& to) {
   learner l;
   leat::supervisor_options o = in_files(l, directory);
@@ -132,7 +131,7 @@ TEST_CASE("telephone: receives nothing from a dead process", "[train]") {
   telephone from;
   process other([&] {
     from.say("hello");
-    throw 1;  // no std::exception
+    throw 1;  // not a std::exception
   });
   from.only_hears();
   CHECK(from.hear() == "hello");

@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("supervisor: the next job resumes after the event loop was de
   CHECK(l.step == 3);
 }
 
-// The program of an early exit: what supervises is declared before the loop, and outlives it.
+// The program of an early exit: the supervisor is declared before the loop, and outlives it.
 template <class Loop>
 void run_until_learned(Loop& loop, const learner& l) {
   for (int i = 0; i < 20'000 && l.step < 6; ++i) {

@@ -1,5 +1,5 @@
-// What a supervisor writes, and who writes: cases 21 to 39 of how TensorFlow's behaves, by their
-// numbers. TensorFlow's graph is what the program gives as one.
+// The events that supervisors write, and the processes that write them: cases 21 to 39 of the
+// behaviour of TensorFlow's supervisor. The program supplies the graph.
 
 #include <chrono>
 #include <cmath>

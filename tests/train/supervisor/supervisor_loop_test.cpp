@@ -1,5 +1,5 @@
-// Loops of a supervisor: cases 41 to 43 of how TensorFlow's behaves, by their numbers. Those of the
-// looper itself are in coordination/looper_test.cpp.
+// Loops of a supervisor: cases 41 to 43 of the behaviour of TensorFlow's supervisor. The cases of
+// the looper are in coordination/looper_test.cpp.
 
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-// What a supervisor does around a save: events first, then the checkpoint, then the callback.
+// The order of a save: first the events, then the checkpoint, then the callback.
 
 #include <algorithm>
 #include <optional>
@@ -54,7 +54,7 @@ TEST_CASE("supervisor: when a checkpoint is saved, the summaries of its steps ar
     supervisor sv(without_services(l));
     co_await sv.managed([&]() -> task<> {
       for (int i = 0; i < 3; ++i) {
-        co_await learn_and_tell(sv, l, 25);  // more than the queue of the writer holds
+        co_await learn_and_tell(sv, l, 25);  // more than the capacity of the writer's queue
         co_await sv.save();
         CHECK(has_losses_up_to(events_in_words(w), l.step));
       }

@@ -1,5 +1,5 @@
-// The life of a supervisor: cases 1 to 19 of how TensorFlow's behaves, by their numbers, and where
-// leat does otherwise.
+// The life of a supervisor: cases 1 to 19 of the behaviour of TensorFlow's supervisor, and the
+// differences of leat.
 
 #include "leat/train/supervisor/supervisor.hpp"
 
@@ -137,7 +137,7 @@ TEST_CASE("supervisor: throws an error after a clean stop with throw_after_clean
     REQUIRE(l.warnings.size() == 1);
     CHECK(contains(l.warnings[0], "error after a clean stop: too late"));
     CHECK_FALSE(has_file(w, "/run/model.ckpt-0"));
-    // A clean stop is none, nor is what it has cancelled.
+    // A clean stop is not an error, and neither are the waits that it cancels.
     const std::function<task<>()> end = [&]() -> task<> {
       sv.loop(1s, []() -> task<> {
         throw failure(errc::out_of_range, "no more");
@@ -206,7 +206,7 @@ TEST_CASE("supervisor: leaves nothing open if the start fails [13]", "[train]") 
     const std::string why = co_await thrown_by(sv.managed([]() -> task<> { co_return; }));
     CHECK(contains(why, "did not make model ready. Variables not initialized: w"));
     CHECK(open == 0);
-    CHECK_FALSE(has_file(w, "/run/checkpoint"));  // what is not ready is not saved
+    CHECK_FALSE(has_file(w, "/run/checkpoint"));  // a state that is not ready is not saved
   });
 }
 

@@ -124,7 +124,7 @@ struct reader_of_lines {
     o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
     return o;
   }
-  // Until it has so many; 0: all.
+  // Learns until the step is `goal`; 0: until the end.
   task<> learn(supervisor& sv, std::int64_t goal) {
     begun_at = step;
     while (goal == 0 || step < goal) {
@@ -214,7 +214,7 @@ TEST_CASE("supervisor: does not save a restored state again", "[train]") {
     co_await leat::sleep_for(std::chrono::hours(1));
     const std::int64_t again = co_await run("", 0);
     CHECK(again == before.modified_ns);
-    // From an older one: that is listed as the newest from here on.
+    // A start from an older checkpoint lists that one as the newest.
     const leat::file_status older = co_await leat::get_status("/run/model.ckpt-1");
     const std::int64_t anew = co_await run("/run/model.ckpt-2", 0);
     CHECK(l.step == 1);
