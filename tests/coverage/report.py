@@ -47,7 +47,7 @@ def lines_of(segments):
         skipped = bool(here) and not here[0][3] and here[0][4]
         if not skipped and (starts or wrapped and wrapped[3]):
             counts = [s[2] for s in starts] + ([wrapped[2]] if wrapped and wrapped[3] else [])
-            if wrapped and wrapped[5]:  # a gap has no code: what follows it counts
+            if wrapped and wrapped[5]:  # a gap has no code, so the next segment counts
                 counts += [s[2] for s in here if s[3] and not s[5]]
             seen[line] = max(counts) > 0
         if here:

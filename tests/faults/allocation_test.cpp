@@ -255,7 +255,7 @@ task<> looper_program() {
     stopped = true;
     co_return;
   };
-  leat::task_group group;  // throws what comes behind the stop too
+  leat::task_group group;  // also throws errors after the stop
   group.spawn(leat::looper(
       [&]() -> task<> {
         if (++calls == 3) group.request_stop();
@@ -460,7 +460,7 @@ task<> watched_program(std::string pattern) {
   if (!error) co_return;
   try {
     CHECK_FALSE(p.save().empty());
-  } catch (const leat::failure&) {  // it had no memory for that
+  } catch (const leat::failure&) {  // the operation had no memory
   }
   std::rethrow_exception(error);
 }

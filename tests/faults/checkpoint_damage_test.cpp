@@ -91,13 +91,13 @@ task<std::string> save(saver& s, program& p, std::int64_t step) {
 
 // ------------------------------------------------------------------------------- the checkpoints
 
-constexpr std::int64_t none = 77;  // what the values are that nothing was restored to
+constexpr std::int64_t none = 77;  // values before a restore
 
 // Damages the checkpoint of step 2.
 task<std::string> problem_of(saver& s, program& p, std::string path, std::size_t at) {
   p.set(none);
   const outcome o = co_await leat_test::outcome_of(s.restore(path));
-  const bool is_none = at < 8;  // in its magic
+  const bool is_none = at < 8;  // in the magic number
   if (o.code != errc::data_loss && !(is_none && o.code == errc::invalid_argument)) {
     co_return "it was not refused as damaged: " + o.text;
   }

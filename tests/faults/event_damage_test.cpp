@@ -89,7 +89,7 @@ event_run read(const std::string& directory, corruption_policy policy) {
 }
 
 void try_bits(const std::string& directory, sample_file& f, const sample& s, std::size_t stride) {
-  std::size_t record = s.ends.size();  // of which these two leave out what has to be
+  std::size_t record = s.ends.size();  // that `before` and `others` exclude
   event_series before;
   event_series others;
   for (std::size_t bit = 0; bit < s.bytes.size() * 8; bit += stride) {

@@ -41,7 +41,7 @@ end run_once(Run run, bool& reached) {
 template <class Run>
 void fail_each_allocation(Run run) {
   bool reached = false;
-  run_once(run, reached);  // what is made once: thread pools, caches, locales
+  run_once(run, reached);  // creates thread pools, caches, locales
   int failed = 0;
   for (int n = 0;; ++n) {
     INFO("allocation " << n);
@@ -49,7 +49,7 @@ void fail_each_allocation(Run run) {
     until_failure = n;
     const end e = run_once(run, reached);
     if (e == end::out_of_memory) ++failed;
-    CHECK(alive - before <= 64);  // caches of threads may grow, a leak would add up
+    CHECK(alive - before <= 64);  // caches may grow, a leak adds up
     if (!reached) {
       REQUIRE(e == end::well);
       break;

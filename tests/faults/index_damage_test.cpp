@@ -90,7 +90,7 @@ bool fills_a_file(const tfrecord_index& index) {
 
 TEST_CASE("damage: an index with any bit wrong and right checksums describes a file, or is refused",
           "[faults]") {
-  constexpr std::size_t checksums = 56;  // where these begin
+  constexpr std::size_t checksums = 56;  // offset of the checksums
   constexpr std::size_t body = 64;
   const tfrecord_index index = index_of(sample_size());
   std::vector<std::byte> bytes = index.encode();

@@ -66,7 +66,7 @@ task<> shuffled_program(std::vector<std::string> paths) {
       more = co_await reader->read_batch(batch);
     } catch (const std::exception&) {
       if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
-      batch.clear();  // as it was where not even the call had memory
+      batch.clear();  // unchanged if the call itself had no memory
     }
     for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.global_index(i), batch[i]);
   }

@@ -67,7 +67,7 @@ outcome read_by_definition(std::string_view bytes, const part& p) {
   outcome o = Format::read_on(window);
   for (std::uint64_t& offset : o.offsets) offset += p.from;
   for (std::uint64_t& index : o.indices) index += p.index;
-  if (!o.error.empty()) {  // of plain files only those with checksums end with one
+  if (!o.error.empty()) {  // possible only with checksums
     const std::uint64_t at =
         o.records.empty() ? p.from
                           : o.offsets.back() + o.records.back().size() + leat::tfrecord_overhead;

@@ -52,7 +52,7 @@ std::size_t peak_memory() {
 template <class Function>
 std::string said_within(std::uint64_t memory, Function f) {
   return leat_test::run_in_child([&] {
-    ::mallopt(M_PERTURB, 0);  // it would touch what is taken and never used
+    ::mallopt(M_PERTURB, 0);  // it would write to unused allocations
     const std::size_t before = peak_memory();
     std::string what = "the end";
     try {
@@ -123,7 +123,7 @@ Options compressed(Options options) {
 }
 
 TEST_CASE("limits: refuses a record of 4 EiB without allocating memory", "[faults]") {
-  if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
+  if (LEAT_ASAN || LEAT_TSAN) return;  // sanitizers use additional memory
   const temp_dir dir;
   const std::string file = header_of(4 * exbibyte) + std::string(1000, 'x');
   const std::string plain = dir.write("plain", file);
@@ -220,7 +220,7 @@ TEST_CASE("limits: resync does not hold the lengths in crafted headers in memory
   std::vector<std::byte> last;
   leat::append_tfrecord(last, leat::as_bytes("last"));
   const std::string path = dir.write("f", look_alikes);
-  std::filesystem::resize_file(path, 320 * mebibyte);  // zeros, of which none is on the device
+  std::filesystem::resize_file(path, 320 * mebibyte);  // sparse zeros
   std::ofstream(path, std::ios::app) << leat::as_text(last) << "damage";
   leat::tfrecord_reader_options options;
   options.corruption.policy = leat::corruption_policy::resync;

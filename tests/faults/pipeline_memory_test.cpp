@@ -105,7 +105,7 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
       const std::size_t size =
           c.equal_sizes ? c.record : c.record / 2 + random.uniform_below(c.record / 2);
       std::string image(size, 'x');
-      if (c.compressed) {  // to about as many bytes
+      if (c.compressed) {  // to about this number of bytes
         for (char& byte : image) byte = static_cast<char>(random.uniform_below(256));
       }
       const std::string record =
@@ -171,7 +171,7 @@ void check_memory(configuration c) {
   INFO("records of " << c.record << " bytes, capacity " << c.capacity << ", batches of " << c.batch
                      << ", " << c.workers << " workers: " << peak << " of " << budget);
   CHECK(peak <= budget + budget / 20);
-  CHECK(peak >= budget * 2 / 3);  // nor does the formula allow for anything
+  CHECK(peak >= budget * 2 / 3);  // the formula has no large margin
 }
 
 TEST_CASE("memory: a pipeline stays within its budget for any buffer", "[faults]") {
@@ -238,7 +238,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget for any read-ahead"
 // The size of a block is unknown until the first one is finished. Until then no worker may start
 // another block. The first block takes long enough for all workers to do so.
 TEST_CASE("memory: a pipeline stays within its memory_budget if its elements grow", "[faults]") {
-  constexpr std::size_t records = 16;  // of a batch
+  constexpr std::size_t records = 16;  // in a batch
   constexpr std::size_t element = std::size_t{1} << 20;
   constexpr std::size_t limit = 8 * element;
   const temp_dir dir;
@@ -271,7 +271,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget if its elements gro
   const auto peak = static_cast<std::size_t>(most_bytes - before);
   INFO(workers << " workers: " << peak << " of " << limit);
   CHECK(batches > 0);
-  CHECK(peak <= limit + limit / 20 + element);  // the consumer's own is not in the budget
+  CHECK(peak <= limit + limit / 20 + element);  // the budget excludes the consumer
 }
 
 TEST_CASE("memory: a memory_budget keeps the order, and a stage that fits one block makes progress",

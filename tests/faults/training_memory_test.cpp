@@ -53,7 +53,7 @@ TEST_CASE("monitored_session: ends without memory, and the next session resumes"
   int failed = 0;
   bool reached = true;
   constexpr int step_of_n = leat_test::slow_build ? 25 : 5;
-  for (int n = 0; reached; n += step_of_n) {  // each syncs its files: all n take 15 seconds
+  for (int n = 0; reached; n += step_of_n) {  // all n take 15 s, because each run syncs
     INFO("allocation " << n);
     const temp_dir dir;
     const std::ptrdiff_t before = leat_test::alive;
@@ -61,7 +61,7 @@ TEST_CASE("monitored_session: ends without memory, and the next session resumes"
     const auto run = [&] { static_cast<void>(leat::sync_wait(train(dir.path()))); };
     if (leat_test::run_once(run, reached) == leat_test::end::out_of_memory) ++failed;
     CHECK(leat_test::alive - before <= 64);
-    const std::int64_t step = leat::sync_wait(train(dir.path()));  // what was saved is whole
+    const std::int64_t step = leat::sync_wait(train(dir.path()));  // the checkpoint is intact
     CHECK(step >= steps);
     CHECK(step <= 2 * steps);
     REQUIRE(n < 100'000);
@@ -117,10 +117,10 @@ TEST_CASE("event_writer: closes on every path without memory", "[faults]") {
 }
 
 struct outcome {
-  std::size_t taken = 0;      // as the adds said
-  std::uint64_t dropped = 0;  // as the writer says in the end
-  bool told = false;          // by a flush or a close
-  int closes = 0;             // that failed
+  std::size_t taken = 0;      // adds that succeeded
+  std::uint64_t dropped = 0;  // reported by the writer
+  bool told = false;          // a flush or close failed
+  int closes = 0;             // failed closes
 };
 
 void require_no_memory() {

@@ -50,7 +50,7 @@ void check_state(std::string_view text) {
     return;
   }
   for (double& t : state.all_model_checkpoint_timestamps) {
-    if (t != t) t = 0;  // not a number is never the same
+    if (t != t) t = 0;  // NaN does not equal itself
   }
   const double preserved = state.last_preserved_timestamp.value_or(0);
   if (preserved != preserved) state.last_preserved_timestamp = 0;

@@ -76,7 +76,7 @@ bool both_fail(const read_outcome& a, const read_outcome& b, bool checked) {
 }
 
 void check_damaged(int kind, const std::string& plain, const std::string& stream, how h) {
-  h.detected = false;  // it could be taken for a plain file
+  h.detected = false;  // it could be detected as a plain file
   const auto all = leat_test::inflate_all(h.format, stream);
   const bool whole = all.result.status == leat::inflate_status::complete;
   require(!whole || all.text == plain);

@@ -65,7 +65,7 @@ void check_against_zlib(compression format, const std::string& stream, std::size
                         std::size_t room, std::size_t limit) {
   const int window = format == compression::gzip ? leat_test::gzip_window : leat_test::zlib_window;
   const auto oracle = leat_test::zlib_inflate(stream, window, limit);
-  if (oracle.status == Z_OK) return;  // the limit, or more
+  if (oracle.status == Z_OK) return;  // the output reaches the limit
   leat::inflater inflater(format, {.max_output = limit});
   const auto got = leat_test::inflate_all(inflater, stream.substr(0, oracle.consumed), piece, room);
   if (oracle.status == Z_STREAM_END) {

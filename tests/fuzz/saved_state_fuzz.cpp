@@ -45,7 +45,7 @@ using leat_test::write_files;
 using texts = std::vector<std::string>;
 
 constexpr std::size_t prefix = 2;
-constexpr std::size_t most_elements = 60;  // of a stream that is compared with another one
+constexpr std::size_t most_elements = 60;  // in a compared stream
 
 enum kind {
   of_files,
@@ -277,7 +277,7 @@ task<void> check_reader(const texts& states, std::size_t some) {
     require(reader->serialize_state() == fresh);
     co_return;
   }
-  left.world_size = 1;  // who has restored it is alone
+  left.world_size = 1;  // only one rank restores it
   require(reader->serialize_state() == left.to_bytes());
   leat::record_selection batch;
   std::size_t batches = 0;
@@ -440,7 +440,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (has_checksum(what)) {
     for (const std::string& state : states) check_bytes(state);
   }
-  world w(1, {.max_steps = 200'000});  // more are too many for any of these
+  world w(1, {.max_steps = 200'000});  // no pipeline needs more
   w.run([&](world& here) -> task<> {
     write_files(here);
     switch (what) {

@@ -119,7 +119,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves after every line of 
     const leat::queue_runner_handle handle = in.start(coord);
     co_await in.train();  // a normal end, not an error
     REQUIRE((in.trained == in.expected));
-    co_await handle.join();  // the last one ends a moment behind the end that the trainer saw
+    co_await handle.join();  // the last reader ends after the trainer
     REQUIRE(handle.running_producers() == 0);
     REQUIRE_FALSE(coord.should_stop());
     co_await coord.join();
@@ -175,7 +175,7 @@ TEST_CASE("clean shutdown: three of four readers of one file end and close nothi
       for (int i = 0; i < 30; ++i) in.expected["0." + std::to_string(i)] = 1;
       leat::coordinator coord;
       const leat::queue_runner_handle handle = in.start(coord);
-      co_await leat::sleep_for(1h);  // the one that has the file waits for room
+      co_await leat::sleep_for(1h);  // the reader with the file waits for capacity
       REQUIRE(handle.running_producers() == 1);
       REQUIRE_FALSE(in.examples.is_closed());
       REQUIRE(in.examples.size() == 12);

@@ -45,7 +45,7 @@ TEST_CASE("queue_reader: an invalid option is not reported as a corrupt file", "
 
 TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {
   leat::sim::world_options few;
-  few.files.max_open_files = 2;  // one that is read, and the one before, which is being closed
+  few.files.max_open_files = 2;  // one being read and one being closed
   for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
     in_world(
         [&](world& w) -> task<> {

@@ -39,7 +39,7 @@ task<names> read_one_by_one(std::string path, typename Reader::options_type opti
   leat::queue_reader<Reader> reader(q, options);
   names all;
   while (auto r = co_await reader.read()) {
-    const keyed_record moved = std::move(*r);  // the path goes along
+    const keyed_record moved = std::move(*r);  // the path moves too
     all.push_back(text_of(moved.key, moved.position()));
   }
   co_return all;

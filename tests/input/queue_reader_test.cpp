@@ -83,8 +83,8 @@ TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]
       "\x99" + good.substr(1),
       "BOGUS" + good.substr(5),
       std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
-      std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // finished more than begun
-      std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a place, and no file
+      std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // more files finished than started
+      std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a position without a file
       // With 2^64 - 1 files, the next file would set the count to 0, and the next state would be
       // refused.
       "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",

@@ -120,7 +120,7 @@ LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer 
     said = leat_test::without_code_message(e);
   }
   CHECK(said == "/data/x is not there");
-  CHECK(got == sizes{6, 2});  // the other source went on to its end
+  CHECK(got == sizes{6, 2});  // the other source continued to its end
   std::string joined;
   try {
     co_await group.join();

@@ -210,7 +210,7 @@ options five_shuffled() {
 template <class Batcher, class Options>
 task<> check_evens(Options o, leat::source_options how, bool join) {
   Batcher b(number_spec(), o);
-  if (join) {  // the other half from another source
+  if (join) {  // another source returns the other half
     auto upper = [](std::int64_t x) { return even(x + 20); };
     b.add(count_to(20, even), how);
     b.add(count_to(20, upper), how);

@@ -67,7 +67,7 @@ def check_command(folder):
     script.write_text('#!/bin/sh\necho "$LEAT_MUTANT" >>tried\n')
     script.chmod(0o700)
     mutate.RUNS = [['program']]
-    mutate.os.nice = lambda _: 0  # others may keep the machine busy
+    mutate.os.nice = lambda _: 0  # runs at normal priority on a busy machine
     mutate.build_all = lambda root, build, found, mutants: {m.number for m in mutants}
     root = pathlib.Path(__file__).resolve().parents[2]
 

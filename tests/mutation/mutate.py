@@ -59,7 +59,7 @@ RUNS = [
     ['tests/simulate', '--count', '200', 'selecting'],
     ['tests/simulate', '--count', '200', 'budgets'],
 ]
-LEFT = 3  # the status when some are left to be tried
+LEFT = 3  # the status if mutants remain
 SELECTION = '''#pragma once
 
 #include <cstdlib>
@@ -136,7 +136,7 @@ def build_all(root, build, found, mutants):
     tree = build / 'tree'
     copy_tree(root, tree)
     write(tree / 'include' / 'mutant.hpp', SELECTION.encode())
-    known = build / 'do_not_compile'  # by content, of an earlier build
+    known = build / 'do_not_compile'  # keys of an earlier build
     refused = set(known.read_text().split('\n')) if known.exists() else set()
     wanted = {m.number for m in mutants if m.key not in refused}
     for _ in range(8):

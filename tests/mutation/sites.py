@@ -211,7 +211,7 @@ class Finder:
     def for_head(self, first, last):
         ends = [i for i in range(first, last) if self.tokens[i].text == ';']
         if len(ends) != 2:
-            return  # over a range
+            return  # a range-based for
         if ends[0] > first:
             self.declaration(first, ends[0])
         if ends[1] > ends[0] + 1:
@@ -327,7 +327,7 @@ class Finder:
 
 # ------------------------------------------------------------------------------- writing them down
 
-FORMS = {  # how a choice begins, one alternative of it, and how it ends
+FORMS = {  # start, alternative and end of a selection
     'statement': ('{{', 'if (LEAT_MUTANT({n})) {{ {m} }} else', '{{ {o} }} }}'),
     'condition': ('(', 'LEAT_MUTANT({n}) ? static_cast<bool>({m}) :', 'static_cast<bool>({o}))'),
     'value': ('(', 'LEAT_MUTANT({n}) ? ({m}) :', '({o}))'),

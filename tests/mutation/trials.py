@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-IDLE = 60  # seconds without anything to do that are a hang
+IDLE = 60  # seconds without activity that mean a hang
 
 
 def digest(root, names, but):
@@ -44,9 +44,9 @@ class Record:
             try:
                 number, killed_by = json.loads(line)
             except (TypeError, ValueError):
-                continue  # cut off when the run was killed
+                continue  # truncated by a kill
             self.done[number] = killed_by
-        whole = path.with_name(path.name + '.new')  # who is killed meanwhile loses nothing
+        whole = path.with_name(path.name + '.new')  # a kill during the write loses nothing
         whole.write_text(''.join(f'{line}\n' for line in [tree, *map(json.dumps, self.done.items())]))
         os.replace(whole, path)
 
@@ -71,7 +71,7 @@ def family(pid):
                 states += more_states
                 ticks += more_ticks
     except OSError:
-        pass  # it has ended
+        pass  # the process has ended
     return states, ticks
 
 
@@ -177,5 +177,5 @@ class Trials:
                 for _ in pool.map(try_one, todo):
                     pass
             except BaseException:
-                stopped.set()  # those that run are waited for, and recorded
+                stopped.set()  # running trials finish and are recorded
                 raise

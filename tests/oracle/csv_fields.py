@@ -98,7 +98,7 @@ def main():
             accepted['all'] += 1
             accepted.update({c for c in text if c in '\r\n\0\ufeff'})
     wanted = {'all': 1000, '\r': 500, '\n': 500, '\ufeff': 300}
-    if sys.version_info >= (3, 11):  # before, a NUL is an error
+    if sys.version_info >= (3, 11):  # in earlier versions a NUL is an error
         wanted['\0'] = 500
     assert all(accepted[c] > n for c, n in wanted.items()), accepted
     print(f'{len(sent)} records')

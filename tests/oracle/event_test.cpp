@@ -223,7 +223,7 @@ TEST_CASE("event_record: writes the bytes of protobuf and reads them", "[oracle]
 }
 
 TEST_CASE("event_record: corrupt bytes are read like protobuf or refused", "[oracle]") {
-  const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
+  const google::protobuf::LogSilencer quiet;  // protobuf logs invalid UTF-8
   generator g(2);
   std::uint64_t refused = 0;
   std::uint64_t same = 0;

@@ -210,7 +210,7 @@ bool is_unknown_kind(const leat::decode_error& e) {
 }
 
 bool check_example(const std::string& bytes) {
-  const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
+  const google::protobuf::LogSilencer quiet;  // protobuf logs invalid UTF-8
   Example e;
   const bool read = e.ParseFromString(bytes);
   const auto& features = e.features().feature();
@@ -313,7 +313,7 @@ TEST_CASE("SequenceExample: reads the output of protobuf", "[oracle]") {
       lists.emplace(key, var_len_feature{type});
     }
     const leat::sequence_example_parser parser(wanted(e.context().feature()), lists);
-    bool mixed = false;  // steps of several kinds are no error of protobuf's
+    bool mixed = false;  // protobuf accepts steps of several kinds
     for (const auto& [key, list] : e.feature_lists().feature_list()) {
       for (const Feature& f : list.feature()) {
         mixed = mixed || (f.kind_case() != Feature::KIND_NOT_SET &&

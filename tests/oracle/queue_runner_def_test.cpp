@@ -57,7 +57,7 @@ std::optional<queue_runner_def> read(const std::string& bytes) {
 }
 
 std::optional<queue_runner_def> read_with_protobuf(const std::string& bytes) {
-  const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
+  const google::protobuf::LogSilencer quiet;  // protobuf logs invalid UTF-8
   message m;
   if (!m.ParseFromString(bytes)) return std::nullopt;
   return to_def(m);
@@ -179,7 +179,7 @@ TEST_CASE("queue_runner_def: the codes are those of the errors", "[oracle]") {
     std::string words = leat::make_error_code(static_cast<errc>(code)).message();
     std::string name = leat::oracle::Code_Name(code);
     for (char& c : name) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
-    CHECK(words.starts_with(name));  // "unknown error" and "internal error" say more
+    CHECK(words.starts_with(name));  // some messages are longer
   }
 }
 

@@ -48,7 +48,7 @@ leat::task<> run(std::string logdir, std::string lines) {
       co_await std::move(push);
     }
     const leat::event_writer& events = *sv.summary_writer();
-    const std::uint64_t enough = events.events_added() + 6;  // of both services, at this step
+    const std::uint64_t enough = events.events_added() + 6;  // events of both services in this step
     while (events.events_added() < enough) co_await leat::sleep_for(std::chrono::milliseconds(5));
     co_await input.stop();
   };

@@ -64,7 +64,7 @@ def check(path, logdir, first, last, begun):
     assert version.keys() == {'wall_time', 'file_version'}
     assert version['file_version'] == '"brain.Event:2"'
     assert dict(start['session_log']) == {'status': 'START'}
-    assert int(start.get('step', 0)) == (first + 1 if first else 0)  # the step done next
+    assert int(start.get('step', 0)) == (first + 1 if first else 0)  # the next step
     assert dict(stop['session_log']) == {'status': 'STOP'} and 'step' not in stop
 
     saved = []

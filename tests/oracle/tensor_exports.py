@@ -101,7 +101,7 @@ def check_numpy(lib):
     has_bool = tuple(map(int, numpy.__version__.split('.')[:2])) >= (1, 25)
     for i, name in enumerate(names):
         if name is None or name == 'bool' and not has_bool:
-            continue  # numpy has no bfloat16, and once took no booleans
+            continue  # numpy lacks bfloat16, and old versions refuse booleans
         array = numpy.from_dlpack(Exporter(lib, i))
         assert array.dtype == name and array.shape == (2, 3), (array.dtype, name)
         expected = numpy.arange(6).reshape(2, 3)

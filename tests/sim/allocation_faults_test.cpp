@@ -140,7 +140,7 @@ TEST_CASE("allocation_faults: equal seeds produce equal allocations and failures
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const trace first = run_queue(seed, {.failure = 0.02});
     CHECK(run_queue(seed, {.failure = 0.02}) == first);
-    trace elsewhere;  // where no frame is there to be used again
+    trace elsewhere;  // without cached coroutine frames
     std::thread([&] { elsewhere = run_queue(seed, {.failure = 0.02}); }).join();
     CHECK(elsewhere == first);
     run_queue(seed, {});
@@ -232,7 +232,7 @@ task<> read_on(std::size_t readers, std::string& state, std::vector<texts>& seen
   }
   try {
     if (error && p && begun) persist([&] { state = p->save(); });
-  } catch (const leat::failure&) {  // no memory for what it takes to go on: the last state is good
+  } catch (const leat::failure&) {  // no memory to resume: keeps the last state
     seen.resize(before);
   }
   if (error) std::rethrow_exception(error);
@@ -316,7 +316,7 @@ TEST_CASE("allocation_faults: allocations of the test and the world do not fail"
     }
     for (std::uint64_t i = 0; i < 100; ++i) book->record_push(1, i);
     for (int i = 0; i < 100; ++i) here.decisions().choose(2, "");
-    volatile std::size_t hundred = 100;  // else clang knows at once that there is memory
+    volatile std::size_t hundred = 100;  // otherwise clang removes the allocation
     const bool none = no_memory(hundred);
     const bool aligned = !::operator new(100, std::align_val_t(64), std::nothrow);
     const bool array = !::operator new[](100, std::nothrow);

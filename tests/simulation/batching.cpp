@@ -52,7 +52,7 @@ tensor_tuple element_of(std::int64_t id) {
 // The state that all sources of a run share.
 struct account {
   world& w;
-  std::set<std::int64_t> given;  // and wanted
+  std::set<std::int64_t> given;  // accepted elements
   bool failed = false;
 };
 

@@ -41,7 +41,7 @@ struct by_id {
 // A queue of some kind, and its operations.
 struct outlet {
   std::function<task<bool>(parcel)> push;
-  std::function<task<bool>(parcel)> push_in_time;  // gives up after a moment
+  std::function<task<bool>(parcel)> push_in_time;  // with a short timeout
   std::function<task<std::size_t>(std::vector<parcel>&)> push_many;
   std::function<bool(parcel)> try_push;
   std::function<task<std::optional<parcel>>()> pop;

@@ -24,7 +24,7 @@ using leat::sim::world;
 
 struct ledger {
   std::vector<int> in;   // accepted by the queue
-  std::vector<int> out;  // given by it
+  std::vector<int> out;  // popped from the queue
   int next = 0;
 
   std::vector<int> fresh(std::size_t count) {
@@ -208,7 +208,7 @@ task<> queues(world& w) {
     }
     default: {
       leat::priority_queue<int> q(capacity, "prioritized");
-      queue_exercise e(w, q, capacity);  // gives batches whole
+      queue_exercise e(w, q, capacity);  // pops whole batches
       co_await e.run();
     }
   }

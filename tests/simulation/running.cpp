@@ -27,7 +27,7 @@ enum class end { says_so, out_of_range, fails, never };
 
 struct producer {
   end how;
-  int pushes;  // before it ends
+  int pushes;  // pushes before the end
 };
 
 struct tally {
@@ -38,7 +38,7 @@ struct tally {
   int cancels = 0;
   int loop_starts = 0;
   int loop_stops = 0;
-  std::string seen{};  // by who reads the queue; empty for an end
+  std::string seen{};  // the consumer's error; empty at a normal end
   bool ended_by_itself = false;
 };
 
@@ -51,7 +51,7 @@ task<bool> step(leat::fifo_queue<int>& q, producer& p, tally& t) {
   }
   const bool in = co_await q.push(1);
   if (in) ++t.pushed;
-  if (p.how == end::never) co_await leat::sleep_for(1us);  // or time would stand still
+  if (p.how == end::never) co_await leat::sleep_for(1us);  // lets virtual time advance
   co_return in;
 }
 

@@ -182,7 +182,7 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
   }
   ticking.request_stop();
   co_await ticking.join();
-  while (const auto text = batches.queue().try_pop()) {  // what a stop left inside
+  while (const auto text = batches.queue().try_pop()) {  // elements that a stop left in the queue
     w.require(w.records.got(*text), "invalid record remained: " + *text);
   }
 }

@@ -22,7 +22,7 @@ using leat::errc;
 using leat::task;
 using texts = std::vector<std::string>;
 
-constexpr int most_legs = 300;  // then an injected error each time has kept it from going on
+constexpr int most_legs = 300;  // then every leg failed with an injected error
 
 // The settings of a declaration that must not change.
 struct declaration {
@@ -51,7 +51,7 @@ typename Reader::options_type reader_options(world& w) {
   if constexpr (std::is_same_v<Reader, leat::line_reader>) o.max_line_size = max_line_size;
   o.read.chunk_size = static_cast<std::size_t>(100 + w.random.uniform_below(40'000));
   o.read.depth = static_cast<std::size_t>(1 + w.random.uniform_below(6));
-  if (w.rates.io_error > 0) return o;  // else what could not be read would be left out, too
+  if (w.rates.io_error > 0) return o;  // otherwise unreadable records would be skipped too
   o.corruption.policy = leat::corruption_policy::skip_file;
   o.corruption.on_report = [&w](const leat::corruption_report&) { ++w.damaged; };
   return o;
@@ -80,7 +80,7 @@ auto declared(world& w, const declaration& d, const std::vector<std::string>& pa
 // The position of a stream.
 struct progress {
   std::string state;
-  texts seen;  // since the state
+  texts seen;  // texts read since the state
   bool ended = false;
 };
 

@@ -29,10 +29,10 @@ namespace {
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-constexpr std::size_t side_by_side = 2;      // rounds at the same time
-constexpr auto longest_round = 120s;         // then it hangs
+constexpr std::size_t side_by_side = 2;      // concurrent rounds
+constexpr auto longest_round = 120s;         // a longer round is a hang
 constexpr double allowed_slope = 1 << 20;    // bytes an hour
-constexpr std::size_t most_threads = 1 + 4;  // this one and the pool that reads files
+constexpr std::size_t most_threads = 1 + 4;  // this thread and the file workers
 
 double since(clock_type::time_point begin) {
   return std::chrono::duration<double>(clock_type::now() - begin).count();

@@ -14,7 +14,7 @@
 namespace soak {
 
 memory_use measure_memory() {
-  ::malloc_trim(0);  // what is only kept for later does not grow
+  ::malloc_trim(0);  // cached memory must not count
   std::ifstream file("/proc/self/statm");
   double size = 0;
   double resident = 0;

@@ -33,7 +33,7 @@ struct rough_backend::stand_in : file_request {
 };
 
 rough_backend::~rough_backend() {
-  if (under_way_ > 0) std::abort();  // a request that never came back
+  if (under_way_ > 0) std::abort();  // a request never completed
   for (stand_in* s : idle_) delete s;
 }
 

@@ -62,7 +62,7 @@ class rough_backend final : public leat::file_backend {
   [[nodiscard]] std::uint64_t faults() const noexcept { return faults_; }
 
  private:
-  struct stand_in;  // goes to the real backend in place of a request
+  struct stand_in;  // replaces a request in the real backend
 
   [[nodiscard]] bool happens(double share) noexcept;
   [[nodiscard]] std::int64_t fault_for(const leat::file_request& r);

@@ -64,7 +64,7 @@ task<> run(world& w, std::uint64_t epochs) {
     setting.spawn_on(w.rt.get_scheduler(i), set_backend(w, i), "backend");
   }
   co_await setting.join();
-  for (const input_file& f : w.files) {  // some once more, the way that programs write them
+  for (const input_file& f : w.files) {  // rewrites some with a tfrecord_writer
     if (f.what != input_file::kind::records || f.good < f.count || w.random.uniform_below(2) == 0)
       continue;
     co_await write_shard(w, f.path, f.first, f.count);

@@ -54,11 +54,11 @@ class world {
   ledger records;
   injuries broken;
   const rough_rates rates;
-  const bool skips_errors;  // a file that cannot be read is left, else it ends the round
-  std::atomic<bool> incomplete{false};  // a file was left, or a stop came
+  const bool skips_errors;              // unreadable files are skipped
+  std::atomic<bool> incomplete{false};  // a file was skipped, or the round stopped
   std::atomic<std::uint64_t> damaged{0};
   std::vector<std::unique_ptr<rough_backend>> backends;
-  leat::runtime rt;  // last: its end still uses the backends
+  leat::runtime rt;  // last, because its end uses the backends
 
  private:
   mutable std::mutex mutex_;

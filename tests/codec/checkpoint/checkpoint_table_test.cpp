@@ -139,7 +139,7 @@ outcome changed(std::size_t at, std::uint64_t value, std::size_t size) {
 }
 
 TEST_CASE("checkpoint_table: refuses crafted lengths", "[codec]") {
-  const std::size_t first = 40 + 2 + 6;  // behind the identity
+  const std::size_t first = 40 + 2 + 6;  // after the identity
   const auto refused = [](const outcome& o, const std::string& why) {
     CHECK(o.code == errc::data_loss);
     CHECK(contains(o.text, why));

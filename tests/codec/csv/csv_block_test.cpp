@@ -64,7 +64,7 @@ outcome decode(const csv_decoder& decoder, const texts& records, std::string_vie
   return o;
 }
 
-constexpr std::string_view apart = "\n\n\n";  // more than a line end: each record is read alone
+constexpr std::string_view apart = "\n\n\n";  // each record is decoded alone
 
 // Checks that records have equal results consecutively with each line end, and separated.
 outcome same_in_all_places(const csv_decoder& decoder, const texts& records) {
@@ -277,7 +277,7 @@ TEST_CASE("csv_block: four numbers at a time decode like single numbers", "[code
         const csv_decoder decoder({csv_column::required(type)});
         const texts all = rows_with(text, place, type);
         const outcome o = same_in_all_places(decoder, all);
-        if (!o.error.empty()) continue;  // floats that are no integers
+        if (!o.error.empty()) continue;  // floats that are not integers
         for (std::size_t i = 0; i < all.size(); ++i) {
           const char* const t = all[i].c_str();
           if (type == dtype::int64) {
@@ -345,7 +345,7 @@ TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]
     const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
                               {.na_value = na});
     for (std::size_t place = 0; place < 64; ++place) {
-      texts all(61 + place % 4, "-8,-8");  // before and behind what is empty stands a minus
+      texts all(61 + place % 4, "-8,-8");  // a minus precedes and follows the empty field
       const std::size_t at = std::min(place, all.size() - 1);
       all[at] = std::string(na) + ",\"" + na + '"';
       CHECK(missing(all, same_in_all_places(decoder, all)) == 1);
@@ -356,7 +356,7 @@ TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]
       all[at] = "-8,";
       CHECK(same_in_all_places(decoder, all).columns[1].values<double>()[at] == 0.25);
     }
-    for (std::size_t count = 1; count < 32; ++count) {  // nothing behind what is empty
+    for (std::size_t count = 1; count < 32; ++count) {  // nothing follows the empty field
       texts all(count, "-8,-8");
       all.back() = "-8,";
       CHECK(same_in_all_places(decoder, all).columns[1].values<double>()[count - 1] == 0.25);
@@ -370,7 +370,7 @@ TEST_CASE("csv_block: strings of every length, and long defaults between them", 
     const csv_decoder decoder({csv_column::optional(instead), csv_column::optional("")},
                               {.na_value = na});
     texts all;
-    for (std::size_t i = 0; i < 1500; ++i) {  // of more than one block
+    for (std::size_t i = 0; i < 1500; ++i) {  // more than one block
       all.push_back((i % 7 == 0 ? na : std::string(1 + i % 40, 'x')) + ',' +
                     std::string(i % 5, 'y'));
     }
@@ -418,7 +418,7 @@ TEST_CASE("csv_block: records of every length, and longer than any block", "[cod
     CHECK(o.columns[0].strings()[1].size() == length);
     CHECK(o.columns[1].strings()[2] == "d");
   }
-  const texts full(300, std::string(100, ','));  // nothing but delimiters
+  const texts full(300, std::string(100, ','));  // delimiters only
   const csv_decoder wide(std::vector<csv_column>(101, csv_column::optional(std::int32_t{3})));
   CHECK(same_in_all_places(wide, full).columns[100].values<std::int32_t>()[299] == 3);
 }

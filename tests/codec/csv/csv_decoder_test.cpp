@@ -294,7 +294,7 @@ TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[
   CHECK(strings(t[0]) == texts{mark + "a"});
   CHECK(strings(t[1]) == texts{"b"});
   CHECK(error_of({mark + "42"}, {an_int}) != "");
-  CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not at the beginning
+  CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not the first character
 }
 
 TEST_CASE("csv_decoder: records of every length decode as defined", "[codec]") {

@@ -116,7 +116,7 @@ TEST_CASE("event_record: truncation is refused with the offset, or leaves a vali
       const std::string part = bytes.substr(0, size);
       const std::string what =
           refusal([&] { return event_record::from_bytes(part); }, leat::errc::data_loss);
-      if (what.empty()) continue;  // cut between two fields
+      if (what.empty()) continue;  // the cut is between two fields
       CHECK(
           contains(what, "event of " + std::to_string(size) + " bytes is corrupt in the field at"));
     }

@@ -72,7 +72,7 @@ TEST_CASE("histogram: a value at a limit belongs to the bucket above", "[codec]"
   h.add(std::vector<double>{-10, -0.5, 0, 9, 10, 1e300});
   const histogram_data data = h.encode();
   CHECK(data.bucket_limit == limits);
-  CHECK(data.bucket == doubles{0, 2, 4});  // what is not below the last limit is in the last one
+  CHECK(data.bucket == doubles{0, 2, 4});  // the last bucket has no upper limit
 }
 
 TEST_CASE("histogram: counts, sums and extremes", "[codec]") {
@@ -160,7 +160,7 @@ TEST_CASE("histogram: refuses to merge other buckets and does not change", "[cod
   const doubles limits{-1.5, 0.5, DBL_MAX};
   histogram other{std::span<const double>(limits)};
   histogram h = counted({1, 2});
-  h.merge(other);  // it holds nothing
+  h.merge(other);  // it is empty
   other.add(0);
   const histogram_data before = h.encode();
   CHECK(contains(refusal([&] { h.merge(other); }), "bucket limits differ"));

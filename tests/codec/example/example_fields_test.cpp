@@ -139,7 +139,7 @@ TEST_CASE("example_fields: reads vectors of any or of a fixed size", "[codec]") 
 
 TEST_CASE("example_fields: sets missing optional fields to their default", "[codec]") {
   const std::string nothing =
-      example_builder().add("s", leat::feature_values()).serialize();  // one without a kind
+      example_builder().add("s", leat::feature_values()).serialize();  // a feature without a kind
   const drawing d = parse(
       nothing, optional_field<&drawing::strokes>("s"), optional_field<&drawing::score>("c"),
       optional_field<&drawing::parent>("p"), optional_field<&drawing::title>("t"),
@@ -331,7 +331,7 @@ TEST_CASE("example_fields: reads corrupt bytes like an example_parser", "[codec]
   REQUIRE(is_read(record));
   int read = 0;
   for (std::size_t size = 0; size < record.size(); ++size) read += is_read(record.substr(0, size));
-  CHECK(read == 1);  // no byte at all
+  CHECK(read == 1);  // only the empty record
   for (std::size_t bit = 0; bit < record.size() * 8; ++bit) {
     std::string damaged = record;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));

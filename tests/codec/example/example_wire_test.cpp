@@ -66,9 +66,9 @@ TEST_CASE("example_builder: accepts lists and ranges", "[codec]") {
   CHECK(one({"b", "c"}) == one(std::vector<std::string_view>{"b", "c"}));
   CHECK(one(std::vector<std::string>{"b", "c"}) == one({"b", "c"}));
   CHECK(one({std::string("b")}) == one({"b"}));
-  const leat::feature_values kept{7};  // has its values
+  const leat::feature_values kept{7};  // owns its values
   CHECK(one(kept) == one({7}));
-  CHECK(one(leat::feature_values()) != one(longs{}));  // no kind, and none of a kind
+  CHECK(one(leat::feature_values()) != one(longs{}));  // no kind, and an empty list
 }
 
 TEST_CASE("feature_values: integers of any type, in lists and ranges", "[codec]") {
@@ -181,7 +181,7 @@ TEST_CASE("Example: merges lists and features in pieces and uses the last type",
   };
   const std::string key = field(1, "a");
   const std::string one = field(1, "\x01");  // packed
-  const std::string two = "\x08\x02";        // not
+  const std::string two = "\x08\x02";        // unpacked
   const std::string int_list = field(3, one);
   const std::string float_list = field(2, field(1, std::string("\0\0\0\0", 4)));
   CHECK(numbers(example(key + field(2, field(3, one + two + one)))) == longs{1, 2, 1});

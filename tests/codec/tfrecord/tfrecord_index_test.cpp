@@ -162,7 +162,7 @@ TEST_CASE("tfrecord_index: the bytes are those of the format", "[codec]") {
         "0300000000000000"    // 3 records
         "6400000000000000"    // 100 bytes of payload
         "0100000000000000"    // 1 word
-        "3acbddb5"            // checksum of what is behind the header
+        "3acbddb5"            // checksum of the bytes after the header
         "b9595d1a"            // checksum of the header
         "dfffffffffffffff"    // origin: 33 below 0
         "3100000000000000"    // stride 49

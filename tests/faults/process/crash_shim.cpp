@@ -23,9 +23,9 @@
 namespace {
 
 // Saves do not overlap, so these variables need no lock. Events are written concurrently.
-std::atomic<bool> removed{false};          // an old checkpoint, since the state file was written
-std::atomic<bool> renamed_a_state{false};  // last
-std::atomic<bool> behind_removal{false};   // that state file
+std::atomic<bool> removed{false};          // an old checkpoint, since the last state file
+std::atomic<bool> renamed_a_state{false};  // by the last rename
+std::atomic<bool> behind_removal{false};   // the last state file follows a removal
 std::atomic<long> times{0};
 
 void come_to(const std::string& label) {

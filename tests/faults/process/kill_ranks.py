@@ -20,7 +20,7 @@ program = sys.argv[1]
 kills_wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else time.time_ns()
 chance = random.Random(seed)
-patience = 3600  # seconds, of a run that nobody kills
+patience = 3600  # seconds, for an uninterrupted run
 
 
 def fail(what):

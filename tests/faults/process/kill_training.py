@@ -163,7 +163,7 @@ def kill_at_random_times(killed, took):
         output = killed.start(kill_after=chance.uniform(0.001, took))
         if output is not None:
             return output, kills
-    return killed.start(), 12  # a job that is killed for ever is not done
+    return killed.start(), 12  # a job that is always killed never ends
 
 
 def kill_at_crash_points(struck, hits):
@@ -173,7 +173,7 @@ def kill_at_crash_points(struck, hits):
         label = chance.choice([each for each, count in hits.items() if count <= fewest + 1])
         output = struck.start(crash=label)
         if output is not None:
-            return output, kills  # it did not come there so often
+            return output, kills  # it passed the crash point less often
         hits[label] += 1
     return struck.start(), 6
 

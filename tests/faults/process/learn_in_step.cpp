@@ -31,7 +31,7 @@ struct settings {
   std::string logdir;
   std::uint64_t rank = 0;
   std::uint64_t ranks = 1;
-  std::uint64_t before = 0;  // 0: nobody
+  std::uint64_t before = 0;  // 0: no previous ranks
 };
 
 std::vector<std::string> directories_of(const settings& s, std::uint64_t ranks) {
@@ -105,7 +105,7 @@ task<> learn(settings chosen) {
   o.state = &state;
   o.saver.rank_directories = directories_of(chosen, chosen.ranks);
   o.save_model_interval =
-      leat::duration::zero();  // by steps: those of the clock are of each rank's own
+      leat::duration::zero();  // saves by steps, because the clocks of the ranks differ
   o.write_events = false;
   o.sessions.init = [&](leat::session&) -> task<void> {
     if (chosen.before == 0) co_return;

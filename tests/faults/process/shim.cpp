@@ -52,7 +52,7 @@ class call_stacks {
     void* frames[40];
     const int count = ::backtrace(frames, 40);
     std::size_t hash = 0;
-    for (int i = 2; i < count; ++i) {  // what is in front is of this file
+    for (int i = 2; i < count; ++i) {  // earlier frames are in this file
       hash = (hash ^ reinterpret_cast<std::size_t>(frames[i])) * 0x9e3779b97f4a7c15U;
       hash ^= hash >> 32U;
     }
@@ -86,7 +86,7 @@ class call_stacks {
   std::atomic<std::size_t> size_{0};
   std::atomic<std::size_t> seen_[places];
   std::atomic<long> firsts_[most];
-  static thread_local bool inside_;  // to find the frames may allocate
+  static thread_local bool inside_;  // backtrace() may allocate
 };
 thread_local bool call_stacks::inside_ = false;
 call_stacks allocating_stacks;

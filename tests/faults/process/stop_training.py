@@ -83,7 +83,7 @@ while stops < stops_wanted:
         took = time.monotonic() - began
         if status != 0:
             fail(f'the job that is not stopped ends with {status}')
-        at = 0  # the step that is saved
+        at = 0  # the saved step
         terminated = False
         for attempt in range(12):
             twice = chance.random() < 0.2
@@ -106,7 +106,7 @@ while stops < stops_wanted:
                     early += 1
                 continue
             if status == -signal.SIGTERM and ' steps, learnt ' in output:
-                break  # it had finished, and handles no signals any more
+                break  # it had finished and no longer handles signals
             if status != 0:
                 fail(f'the stopped job ends with {status} and has printed "{output}"')
             if stopped is None:

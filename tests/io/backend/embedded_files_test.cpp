@@ -96,7 +96,7 @@ TEST_CASE("embedded_scheduler: closes a destroyed file before it is idle", "[io]
   const temp_dir dir;
   const std::string path = dir.write("a", "text");
   for (const file_backend_choice choice : backends()) {
-    run([]() -> task<> { co_return; }(), choice);  // what is made once
+    run([]() -> task<> { co_return; }(), choice);  // creates cached objects
     const std::size_t before = leat_test::open_descriptors();
     run(
         [](std::string p) -> task<> {

@@ -29,7 +29,7 @@ task<std::size_t> names_in(std::string directory) {
 TEST_CASE("file: a child of fork creates its own worker threads", "[io]") {
   const temp_dir dir;
   dir.write("a", "");
-  CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has some
+  CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has worker threads
   CHECK(leat_test::run_in_child(
             [&] { return std::to_string(leat::sync_wait(names_in(dir.path()))); }) == "1");
   CHECK(leat::sync_wait(names_in(dir.path())) == 1);

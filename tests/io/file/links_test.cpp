@@ -38,7 +38,7 @@ task<std::string> first_record(std::string path, typename Reader::options_type o
   auto reader = co_await Reader::open(path, options);
   typename Reader::batch_type batch;
   co_await reader->read_batch(batch);
-  CHECK(batch.position(0).path == path);  // the name that was given
+  CHECK(batch.position(0).path == path);  // the given path
   if constexpr (std::is_same_v<typename Reader::batch_type, leat::record_batch>) {
     co_return std::string(leat::as_text(batch[0]));
   } else {
@@ -87,7 +87,7 @@ TEST_CASE("links: readers follow a link and report its path", "[io]") {
   CHECK(leat::sync_wait(first_whole(text)) == "line\nline\n");
   CHECK(leat::sync_wait(first_record<leat::tfrecord_reader>(records)) == "one");
   CHECK(leat::sync_wait(first_by_index(records)) == "one");
-  CHECK(fs::exists(records + ".index"));  // stands beside the link
+  CHECK(fs::exists(records + ".index"));  // is next to the link
 }
 
 TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") {
@@ -138,7 +138,7 @@ TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
   check_replaced(dir, "target", by_writer);
   check_replaced(dir, "elsewhere/target", by_writer);
   check_replaced(dir, "none", by_writer);
-  check_replaced(dir, "link", by_writer);  // leads to itself
+  check_replaced(dir, "link", by_writer);  // refers to itself
   const auto as_index = [&](const std::string& path) {
     leat::tfrecord_index_builder builder;
     builder.add(3);

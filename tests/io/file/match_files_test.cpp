@@ -160,7 +160,7 @@ TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]
   for (int i = 0; i < 50; ++i) to_root += "/..";
   CHECK(match({t.path() + to_root + t.path() + "/a*"}) ==
         paths{t.path() + to_root + t.path() + "/a.txt"});
-  CHECK(match({t / "..*"}).empty());  // what is read of a directory has no '.' and '..'
+  CHECK(match({t / "..*"}).empty());  // a listing has no '.' and '..'
 }
 
 TEST_CASE("match_files: follows links and ends at dangling or cyclic ones", "[io]") {
@@ -173,7 +173,7 @@ TEST_CASE("match_files: follows links and ends at dangling or cyclic ones", "[io
   CHECK(match({t / "way/c*"}) == paths{t / "way/c.txt"});
   CHECK(match({t / "*/c.txt"}) == paths{t / "sub/c.txt", t / "way/c.txt"});
   CHECK(match({t / "itself/itself/a*"}) == paths{t / "itself/itself/a.txt"});
-  CHECK(match({t / "it*/it*/a*"}) == paths{t / "itself/itself/a.txt"});  // so deep, no deeper
+  CHECK(match({t / "it*/it*/a*"}) == paths{t / "itself/itself/a.txt"});  // as deep as the pattern
   CHECK(match({t / "it*/**"}).size() == match({t / "*"}).size());
   CHECK(match({t / "loop"}).empty());
   CHECK(match({t / "loop/*"}).empty());

@@ -234,11 +234,11 @@ TEST_CASE("tfrecord_file: refuses a selection above max_selection_size", "[io]")
                  "a: selection of 11 records has 110176 bytes, above the limit max_selection_size "
                  "of 100160"));
     CHECK(selection.empty());
-    const indices twice(1000, 7);  // read once
+    const indices twice(1000, 7);  // read only once
     co_await file->read(twice, selection);
     CHECK(selection.size() == 1000);
 
-    options.max_selection_size = 0;  // a single record is always given
+    options.max_selection_size = 0;  // a single record is always delivered
     const auto least = co_await open_with(p, options);
     const indices one{5};
     co_await least->read(one, selection);
@@ -289,7 +289,7 @@ TEST_CASE("tfrecord_file: detects an index of other records at the first read", 
     CHECK(refused);
     const texts as_indexed{"ab", "cdef"};
     const auto file = co_await open_indexed(p, as_indexed, 64);
-    outcome o = co_await outcome_of(read_at(*file, 0));  // a longer one than the index says
+    outcome o = co_await outcome_of(read_at(*file, 0));  // longer than the index states
     CHECK(o.code == errc::failed_precondition);
     CHECK(contains(o.text,
                    "length of 4 bytes differs from the index, which has 2; build the index again"));
@@ -358,7 +358,7 @@ TEST_CASE("tfrecord_file: reads the same records for any behaviour of the device
     w.files().write_file("/a", bytes);
     w.run([&](world& here) -> task<> {
       const auto file = co_await open_indexed("/a", records, 1 + here.random().uniform_below(20));
-      leat::task_group group;  // several at a time
+      leat::task_group group;  // several concurrent reads
       for (int reader = 0; reader < 3; ++reader) {
         group.spawn([](leat::tfrecord_file& from, const texts& all, world& there) -> task<> {
           leat::record_selection selection;

@@ -95,7 +95,7 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder and count it", 
           std::vector<reading> ranks;
           std::uint64_t dropped = 0;
           std::uint64_t repeated = 0;
-          bool any_without = false;  // a rank that has no file
+          bool any_without = false;  // a rank without files
           for (std::uint64_t rank = 0; rank < world; ++rank) {
             epoch_order order(files, true, seed, {.rank = rank, .world_size = world},
                               {.by = by, .remainder = last});

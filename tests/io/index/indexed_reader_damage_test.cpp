@@ -184,7 +184,7 @@ TEST_CASE("indexed_reader: reports a file that was replaced after it was indexed
           }(reader, batch, more));
       given += batch.size();
     }
-    CHECK(o.code == errc::data_loss);  // the last one goes beyond the end of the file
+    CHECK(o.code == errc::data_loss);  // the last record exceeds the file
     CHECK(contains(o.text, "file became shorter while it was read"));
     CHECK(given < 20);
   });
@@ -198,7 +198,7 @@ TEST_CASE("indexed_reader: delivers a record after a transient error", "[io]") {
         [&](world& w) -> task<> {
           const data d = data::make(w, numbers{20, 40});
           std::vector<std::unique_ptr<leat::tfrecord_file>> files;
-          for (std::size_t n = 0; n < 2; ++n) {  // the index too would be read with wrong bits
+          for (std::size_t n = 0; n < 2; ++n) {  // without reads, which could have faults
             leat::tfrecord_index_builder builder;
             for (std::size_t i = n * 20; i < 20 + n * 40; ++i) builder.add(d.records[i].size());
             leat::file f = co_await leat::file::open(d.paths[n]);

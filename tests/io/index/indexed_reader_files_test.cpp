@@ -58,7 +58,7 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
           indexed_reader_options o = with_files(most);
           o.file.depth = static_cast<std::size_t>(1 + w.random().uniform_below(20));
           const auto reader = co_await open(d, o);
-          co_await leat::sleep_for(std::chrono::hours(1));  // files of before are closed by then
+          co_await leat::sleep_for(std::chrono::hours(1));  // earlier files are closed by then
           REQUIRE(w.files().open_files() <= most);
           reading all;
           leat::record_selection batch;
@@ -134,7 +134,7 @@ TEST_CASE("indexed_reader: reopens files after stops and leaves none open", "[io
             }
           }
           REQUIRE(all.global_indexes == expected.global_indexes);
-          const auto left = co_await open(d, with_files(3, 9));  // it goes while it reads
+          const auto left = co_await open(d, with_files(3, 9));  // destroyed while it reads
           leat::record_selection batch;
           for (auto n = w.random().uniform_below(6); n > 0; --n) {
             static_cast<void>(co_await left->read_batch(batch));
@@ -258,7 +258,7 @@ TEST_CASE("indexed_reader: ignores inodes on file systems that number files on l
   for (const std::uint32_t type : {0x65735546U, 0xFF534D42U, 0xFE534D42U}) {
     on.f_type = static_cast<decltype(on.f_type)>(type);
     CHECK_FALSE(leat::detail::has_stable_inodes(on));
-    on.f_type = static_cast<std::int32_t>(type);  // as a kernel of 32 bits has it
+    on.f_type = static_cast<std::int32_t>(type);  // as on a 32-bit kernel
     CHECK_FALSE(leat::detail::has_stable_inodes(on));
   }
 }

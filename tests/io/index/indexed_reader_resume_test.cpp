@@ -207,7 +207,7 @@ TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes 
             states.push_back(
                 co_await read_rank(rank, before, {}, (batches * (1 + rank)) % 25, all));
           }
-          std::vector<std::string> later;  // of some that go on, and are saved again
+          std::vector<std::string> later;  // states of resumed ranks
           for (std::uint64_t rank = 0; rank < after; ++rank) {
             later.push_back(co_await read_rank(rank, after, states, 1 + rank, all));
           }
@@ -273,7 +273,7 @@ TEST_CASE("indexed_reader: refuses a state of other files or orders and names th
     CHECK(contains(said([](auto& s) { s.by = shard_by::records; }),
                    "in the middle of an epoch with shard_by::records"));
     CHECK(contains(said([](auto& s) { s.world_size = 3; }), "among 3 ranks, but world_size is 2"));
-    indexed_reader_state beginning = good;  // of an epoch: may be shared in another way
+    indexed_reader_state beginning = good;  // at the start of an epoch, other shards are possible
     beginning.position = 0;
     beginning.world_size = 3;
     beginning.by = shard_by::records;
@@ -323,7 +323,7 @@ TEST_CASE("indexed_reader: refuses a state if a file has changed", "[io]") {
       const auto reader = co_await open(d, some_epochs(2));
       state = reader->serialize_state();
     }
-    d.records[0][2] ^= 1;  // of the same size, at the same time
+    d.records[0][2] ^= 1;  // equal size and modification time
     const texts first(d.records.begin(), d.records.begin() + 13);
     w.files().write_file(d.paths[0], leat_test::framed(first));
     const auto changed = co_await open(d, some_epochs(2));
@@ -359,7 +359,7 @@ TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
     if (said(cut).empty()) CHECK_FALSE(indexed_reader_state::from_bytes(cut, "r") == s);
   }
   CHECK_FALSE(said(bytes + bytes).empty());
-  CHECK_FALSE(said(bytes + "\x78\x01").empty());  // a field 15
+  CHECK_FALSE(said(bytes + "\x78\x01").empty());  // field 15
   for (const char* part : {"\x7A\x05\x25\x01\x02\x03\x04", "\x7A\x02\x0A\x00"}) {
     // Numbers of a part with another wire type. protozero asserts the types.
     CHECK(contains(said(bytes + std::string(part, 2 + static_cast<unsigned char>(part[1]))),
@@ -373,7 +373,7 @@ TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
     changed[static_cast<std::size_t>(random.uniform_below(changed.size()))] =
         static_cast<char>(random.uniform_below(256));
     std::string again = changed;
-    try {  // refused, or a state that comes back the same
+    try {  // refused, or encodes to equal bytes
       again = indexed_reader_state::from_bytes(changed, "r").to_bytes();
     } catch (const leat::failure&) {
     }

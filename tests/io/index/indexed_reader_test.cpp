@@ -99,7 +99,7 @@ TEST_CASE("indexed_reader: reads in the order of the files without shuffle", "[i
 }
 
 TEST_CASE("indexed_reader: returns the same batches for any behaviour of the device", "[io]") {
-  std::vector<numbers> sizes;  // of the batches, for each way to read ahead
+  std::vector<numbers> sizes;  // sizes of the batches for each read-ahead
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [&](world& w) -> task<> {
@@ -112,7 +112,7 @@ TEST_CASE("indexed_reader: returns the same batches for any behaviour of the dev
           reading all;
           numbers batches;
           leat::record_selection batch;
-          leat::record_selection kept;  // a copy keeps what it has
+          leat::record_selection kept;  // a copy keeps its records
           for (;;) {
             const bool more = co_await reader->read_batch(batch);
             if (!more) break;
@@ -171,7 +171,7 @@ TEST_CASE("indexed_reader: can be destroyed while it reads", "[io]") {
               static_cast<void>(co_await reader->read_batch(batch));
             }
           }
-          for (std::size_t i = 0; i < batch.size(); ++i) {  // outlives the reader
+          for (std::size_t i = 0; i < batch.size(); ++i) {  // the batch outlives the reader
             REQUIRE(leat::as_text(batch[i]) ==
                     d.records[static_cast<std::size_t>(batch.global_index(i))]);
           }
@@ -202,7 +202,7 @@ TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]
     }
     CHECK(all.global_indexes == expected_order(100, 17, 1));
     CHECK(batches > 30);
-    o.max_bytes = 1;  // a record at a time
+    o.max_bytes = 1;  // one record at a time
     const auto least = co_await open(d, o);
     for (;;) {
       const bool more = co_await least->read_batch(batch);
@@ -217,7 +217,7 @@ TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]
 TEST_CASE("indexed_reader: files without records", "[io]") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{0, 0});
-    indexed_reader_options o;  // without end
+    indexed_reader_options o;  // infinite epochs
     const auto reader = co_await open(d, o);
     leat::record_selection batch;
     const bool more = co_await reader->read_batch(batch);

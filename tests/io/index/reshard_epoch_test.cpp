@@ -145,7 +145,7 @@ TEST_CASE("reshard: equal ranks keep equal numbers of records", "[io]") {
       const std::uint64_t before = 1 + random.uniform_below(5);
       const std::uint64_t behind = 1 + random.uniform_below(5);
       const numbers files(
-          10, 2 + random.uniform_below(6));  // by files, too, each rank can have as many
+          10, 2 + random.uniform_below(6));  // equal sizes, so ranks can have equal shares
       const std::uint64_t records = sum_of(files);
       numbers times(records);
       std::vector<indexed_reader_state> states;

@@ -189,7 +189,7 @@ TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0 
   };
   for (const damaged& d : files) {
     INFO(d.id);
-    const auto [count, what] = read_bytes(d.bytes, {});  // which wants data_loss
+    const auto [count, what] = read_bytes(d.bytes, {});  // expects data_loss
     CHECK(count == 0);
     CHECK(what.find("record 0 at offset 0: " + std::string(d.what)) != std::string::npos);
   }

@@ -129,7 +129,7 @@ TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in bo
     CHECK(contains(o.text, "damaged, record 30 at offset " + std::to_string(offset) +
                                ": checksum of the length is wrong"));
     bytes[offset + 3] ^= 1;
-    bytes[offset + 50] ^= 1;  // a payload
+    bytes[offset + 50] ^= 1;  // flips a bit of a payload
     CHECK(build_outcome(dir.write("damaged", bytes)).code == errc{});
   }
   const outcome text = build_outcome(dir.write("text", std::string(100, 'a')));
@@ -148,7 +148,7 @@ TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in bo
 TEST_CASE("tfrecord_index_file: refuses to index files that are not regular", "[io]") {
   const temp_dir dir;
   CHECK(build_outcome("/dev/null").code == errc::failed_precondition);
-  const outcome made_up = build_outcome("/proc/self/maps");  // regular, and says that it is empty
+  const outcome made_up = build_outcome("/proc/self/maps");  // a regular file of size 0
   CHECK(made_up.code == errc::failed_precondition);
   CHECK(contains(made_up.text, "/proc/self/maps: size of the file is unknown"));
   CHECK(build_outcome(dir.path()).code == errc::failed_precondition);
@@ -182,14 +182,14 @@ TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") 
   };
   CHECK(kept({}).empty());
   CHECK(kept({index, dir / "a"}) == texts{dir / "a"});
-  CHECK(kept({index}) == texts{index});  // of a file that nobody wants
+  CHECK(kept({index}) == texts{index});  // its data file is not listed
   // Files with the name of an index that are not one.
   CHECK(kept({dir / "b", dir / "b.index"}) == texts{dir / "b", dir / "b.index"});
   CHECK(kept({dir / "b", dir / "b.index", dir / "b.index.index"}) ==
         texts{dir / "b", dir / "b.index"});
   // A temporary file of another process may already be renamed.
   CHECK(kept({dir / "a", dir / "a.index.partial", dir / "a.index.partial1"}) == texts{dir / "a"});
-  CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // who reads them says that it is missing
+  CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // readers report the missing file
 }
 
 TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file", "[io]") {
@@ -269,7 +269,7 @@ TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds on
   dir.write("a", padded);
   static_cast<void>(load_or_build());
   const file_time padded_time = std::filesystem::last_write_time(path);
-  padded[5016] ^= 1;  // not within the sample
+  padded[5016] ^= 1;  // outside the sample
   dir.write("a", padded);
   std::filesystem::last_write_time(path, padded_time);
   CHECK(load_or_build().size() == 3);

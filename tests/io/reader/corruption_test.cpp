@@ -235,7 +235,7 @@ TEST_CASE("corruption: resync finds a record longer than one read", "[io]") {
         const outcome o = read_bytes(bytes, options);
         REQUIRE(o.error.empty());
         REQUIRE(o.initials == "be");
-        REQUIRE(o.reports.size() == 2);  // of a, and of c and d: behind c there is no header
+        REQUIRE(o.reports.size() == 2);  // a; c and d, because no header follows c
       }
     }
   }

@@ -239,7 +239,7 @@ TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
 TEST_CASE("file_prefetcher: destruction leaks no descriptor", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
-  leat::sync_wait(read_list(paths));  // what is made once
+  leat::sync_wait(read_list(paths));  // creates cached objects
   const std::size_t before = leat_test::open_descriptors();
   for (int round = 0; round < 10; ++round) {
     evict(paths);
@@ -296,7 +296,7 @@ TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files", "
   };
   leat::sync_wait(both());
   check_all(all, paths);
-  CHECK(turns >= 10);  // 256 KiB each, and what the last file has more
+  CHECK(turns >= 10);  // 256 KiB each, and the rest of the last file
 }
 
 // Makes fcntl(F_SETFL) fail with EPERM, in this thread and in threads that start later.
@@ -330,7 +330,7 @@ bool is_told_as_cached(const std::string& path) {
 
 task<std::string> read_without_set_flags(std::vector<std::string> paths) {
   const file_prefetcher_options usual;
-  const contents before = co_await read_list(paths, usual);  // all that is set up once is
+  const contents before = co_await read_list(paths, usual);  // completes the one-time setup
   if (before.size() != paths.size()) co_return "not read";
   if (!is_told_as_cached(paths[1])) co_return "not cached";
   if (!refuse_set_flags()) co_return "no filter";

@@ -173,7 +173,7 @@ TEST_CASE("fixed_length_reader: seek goes to any record, forwards and backwards"
     reader->seek(1000, 7);
     CHECK_FALSE(co_await reader->read_batch(batch));
     for (const std::uint64_t behind : {29U, 31U, 1000U}) {
-      reader->seek(behind, 0);  // whatever the index is, that is the end, and no short header
+      reader->seek(behind, 0);  // the end for any index, not a short header
       CHECK_FALSE(co_await reader->read_batch(batch));
     }
     reader->seek(0, 0);

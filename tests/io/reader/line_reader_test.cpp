@@ -261,7 +261,7 @@ TEST_CASE("line_reader: refuses a file that is truncated while it is read", "[io
         if (next < 1'020'000) continue;
         std::filesystem::resize_file(
             p, cut ? 800'000 : static_cast<std::size_t>(next - 1'000'000) * 8 + 1000);
-        cut = true;  // and then it has its old size again, with zeros
+        cut = true;  // grows to its old size again, with zeros
       }
     } catch (const leat::failure& e) {
       CHECK(e.code() == errc::data_loss);
@@ -339,7 +339,7 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::promise<void> may_end;
   std::jthread writer([&, end = may_end.get_future()]() mutable {
-    const std::fstream both_ends(path);  // does not wait for the reader
+    const std::fstream both_ends(path);  // opening does not wait for the reader
     end.wait();
   });
   struct reading {
@@ -363,7 +363,7 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
     for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
     g.request_stop();
     co_await g.join();
-    end.set_value();  // the read that nobody waits for ends with the pipe
+    end.set_value();  // the abandoned read ends with the pipe
   }(path, cancelled, may_end));
   CHECK(cancelled);
 }

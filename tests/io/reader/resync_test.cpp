@@ -39,7 +39,7 @@ struct outcome {
   leat_test::read_outcome read;
   std::vector<left_out> reports;
   std::vector<std::string> said;
-  std::uint64_t calls = 0;  // of the file system
+  std::uint64_t calls = 0;  // calls of the file system
 };
 
 outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options options,
@@ -284,7 +284,7 @@ TEST_CASE("resync: a stop during the search leaves the position at the corruptio
     };
     leat::task_group group;
     group.spawn(read_on(*reader, batch));
-    co_await leat::sleep_for(1s);  // of virtual time: it waits for data
+    co_await leat::sleep_for(1s);  // virtual time; the reader waits for data
     group.request_stop();
     co_await group.join();
     CHECK(reader->position().offset == 21);
@@ -310,7 +310,7 @@ TEST_CASE("resync: the cost of torn records is proportional to the file, not to 
     std::string damage;
     std::size_t promise;
     std::size_t chunk;
-    std::uint64_t calls;  // for each
+    std::uint64_t calls;  // calls for each damage
   };
   for (const auto& [damage, promise, chunk, calls] :
        {workload{garbage, 0, 1000, 2}, workload{header_of(100'000) + "zzz", 100'000, 1000, 5},

@@ -92,7 +92,7 @@ TEST_CASE("file: a pipe without a writer is opened, and a stop ends the wait for
     leat::task_group group;
     texts read;
     group.spawn(leat_test::read_lines_into(read, p));
-    co_await leat::sleep_for(2ms);  // it waits by now, or does not begin: either way it ends
+    co_await leat::sleep_for(2ms);  // it waits now or has not started; both end
     group.request_stop();
     co_await group.join();
     CHECK(read.empty());
@@ -192,7 +192,7 @@ TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
   // Without a reader, the write fails immediately instead of waiting.
   CHECK_THROWS_AS(leat::sync_wait(write(path, data)), leat::failure);
   const int reader =
-      ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // not at its end for want of a writer
+      ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // without a writer it would be at its end
   REQUIRE(reader >= 0);
   std::size_t got = 0;
   const std::jthread other([&] {
@@ -208,7 +208,7 @@ TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
 }
 
 TEST_CASE("file: reads a generated file to its end, for any reported size", "[io]") {
-  const std::string thp = "/sys/kernel/mm/transparent_hugepage/enabled";  // tells 4096 bytes
+  const std::string thp = "/sys/kernel/mm/transparent_hugepage/enabled";  // states a size of 4096
   if (::access(thp.c_str(), R_OK) == 0) {
     const texts lines = leat::sync_wait(leat_test::read_lines(thp));
     REQUIRE(lines.size() == 1);
@@ -252,13 +252,13 @@ TEST_CASE("file: an error of reading names the file", "[io]") {
 
 // The first wait for a pipe starts a thread.
 TEST_CASE("file: the error names the thread for pipes if it cannot be started", "[io]") {
-  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  if (LEAT_TSAN) return;  // TSan ends a child that starts a thread
   const temp_dir dir;
   const std::string path = make_fifo(dir, "pipe");
   const int other_end = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   const std::string said = leat_test::abort_message([&path] {
     ::setenv("LEAT_IO", "threads", 1);
-    pthread_attr_t too_large;  // a stack that has no room in any address space
+    pthread_attr_t too_large;  // a stack larger than any address space
     ::pthread_attr_init(&too_large);
     ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
     ::pthread_setattr_default_np(&too_large);

@@ -143,7 +143,7 @@ TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]")
           so_far.push_back(r);
           co_await writer.write(leat::as_bytes(r));
           co_await writer.flush();
-          co_await writer.flush();  // with nothing new
+          co_await writer.flush();  // no new data
           const std::string bytes = temp_dir::read(path + ".partial");
           REQUIRE(leat_test::plain_so_far(how, bytes) == framed(so_far));
           REQUIRE(writer.file_size() == bytes.size());

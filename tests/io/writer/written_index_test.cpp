@@ -171,7 +171,7 @@ TEST_CASE("tfrecord_writer: a repeated close after any failed call writes file a
         try {
           co_await writer.write(leat::as_bytes(r));
         } catch (const leat::failure&) {
-          ++failed;  // and the record is taken
+          ++failed;  // the record is accepted
         }
       }
       co_await retry_until_success([&] { return writer.close(); }, failed);
@@ -222,7 +222,7 @@ TEST_CASE("tfrecord_appender: any failed call leaves records and index or neithe
       reached = w.files().calls() >= n;
       const std::string found = w.files().read_file("/a").value();
       REQUIRE((failed || found == new_file));
-      if (!reached) break;  // the fault would be one of what looks at the outcome
+      if (!reached) break;  // the fault would affect the checks below
       bool fits = false;
       w.run([&](world&) -> task<> { fits = co_await has_index("/a"); });
       REQUIRE(found == (fits ? new_file : old_file));
@@ -252,7 +252,7 @@ TEST_CASE("tfrecord_appender: a repeated close writes records and index", "[io]"
         try {
           co_await appender->write(leat::as_bytes(r));
         } catch (const leat::failure&) {
-          ++failed;  // and the record is taken
+          ++failed;  // the record is accepted
         }
       }
       const auto close = [&] { return appender->close(); };

@@ -46,7 +46,7 @@ std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
     co_await leat::sync_directory("/");
   });
   REQUIRE(failed);
-  REQUIRE(w.files().read_file("/a") == std::string(2000, 'n'));  // in the cache it is
+  REQUIRE(w.files().read_file("/a") == std::string(2000, 'n'));  // the cache has it
   w.files().crash();
   w.files().restart();
   return w.files().read_file("/a").value();
@@ -58,7 +58,7 @@ TEST_CASE("file_system: no later sync restores writes that a failed sync lost", 
     found.insert(found_behind_a_failed_sync(seed, false));
     REQUIRE(found_behind_a_failed_sync(seed, true) == std::string(2000, 'n'));
   }
-  CHECK(found.size() == 16);  // each of four sectors, or not
+  CHECK(found.size() == 16);  // every subset of four sectors
 }
 
 // Closes until close() succeeds, at most three times.
@@ -88,7 +88,7 @@ std::pair<int, int> whole_where_closed(Write write, const std::string& expected)
       bool on_device = false;
       try {
         w.run([&](world&) -> task<> { on_device = co_await write("/a"); });
-      } catch (const leat::failure&) {  // it did not come to the close
+      } catch (const leat::failure&) {  // failed before the close
       }
       reached = w.files().calls() >= n;
       ++(on_device ? whole : given_up);

@@ -218,7 +218,7 @@ TEST_CASE("file_prefetcher: reads past the page cache if requested and supported
   CHECK(calls_of(4096, true) == all);
   CHECK(calls_of(4096, false) < all);
   CHECK(calls_of(0, true) < all);
-  CHECK(calls_of(1 << 20, true) > all);  // refused when it reads: read once more
+  CHECK(calls_of(1 << 20, true) > all);  // refused by a read, so read again
 }
 
 TEST_CASE("file_prefetcher: a file grows or is truncated while it is read past the page cache",

@@ -92,7 +92,7 @@ task<> write_and_insist(texts records, way how, int& failures) {
     try {
       co_await writer->write(leat::as_bytes(r));
     } catch (const leat::failure&) {
-      ++failures;  // and the record is taken
+      ++failures;  // the record is accepted
     }
   }
   const auto close = [&] { return writer->close(); };
@@ -120,7 +120,7 @@ TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails
       REQUIRE(w.files().files().size() == 4);
     }
     CHECK(failed > 20);
-    CHECK(in_vain == 4);  // each shard's
+    CHECK(in_vain == 4);  // one for each shard
   }
 }
 
@@ -183,7 +183,7 @@ TEST_CASE(
     }
     CHECK(outcomes.contains(0));
     CHECK(outcomes.contains(4));
-    CHECK(outcomes.size() > 2);  // a part, when it happens between the names
+    CHECK(outcomes.size() > 2);  // partial sets after a crash between renames
   }
 }
 

@@ -61,7 +61,7 @@ task<> append_and_insist(int& failures) {
     try {
       co_await appender->write(leat::as_bytes(r));
     } catch (const leat::failure&) {
-      ++failures;  // and the record is taken
+      ++failures;  // the record is accepted
     }
   }
   const auto close = [&] { return appender->close(); };

@@ -25,7 +25,7 @@
 
 namespace leat_test {
 
-constexpr std::size_t most_errors = 20;  // one is planned: more mean that it repeats
+constexpr std::size_t most_errors = 20;  // one is planned; many mean a repeated fault
 
 inline bool is_transient(const std::system_error& e) { return e.code() == std::errc::io_error; }
 

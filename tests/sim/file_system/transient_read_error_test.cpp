@@ -336,7 +336,7 @@ TEST_CASE("queue_reader: a loop that logs a repeating error and continues does n
         failed = e.code() == leat::errc::data_loss;
       }
       if (failed) continue;
-      --i;  // the records before the corrupt one
+      --i;  // records before the corrupt one do not count
     }
     CHECK(here.now() - begin > std::chrono::seconds(15));
   });

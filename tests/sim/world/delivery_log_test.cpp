@@ -50,7 +50,7 @@ TEST_CASE("delivery_log: requires each producer's order at a consumer, unless or
   for (delivery_log* book : {&ordered, &shuffled}) {
     for (std::uint64_t id = 0; id < 3; ++id) book->record_push(0, id);
     book->record_pop(1, 1);
-    book->record_pop(2, 0);  // of several consumers any may be the first to say so
+    book->record_pop(2, 0);  // several consumers record in any order
   }
   ordered.record_push(0, 3);
   ordered.record_pop(1, 3);

@@ -104,7 +104,7 @@ class recorder final : public leat::file_backend {
 
 struct planned {
   fault what;
-  const char* words;  // in a schedule
+  const char* words;  // its text in a schedule
 };
 
 constexpr planned all_faults[] = {

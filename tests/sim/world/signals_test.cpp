@@ -66,7 +66,7 @@ TEST_CASE("world: a signal without a guard, and a second one, are not received",
     task_group one("one"), two("two");
     const stop_on_signal first(one, {SIGTERM}), second(two, {SIGTERM, SIGINT});
     CHECK_FALSE(in.raise(SIGHUP));
-    CHECK(in.raise(SIGTERM));  // for both
+    CHECK(in.raise(SIGTERM));  // both guards receive it
     CHECK_FALSE(in.raise(SIGTERM));
     CHECK_FALSE(in.raise(SIGINT));
     one.spawn(sleep_an_hour());

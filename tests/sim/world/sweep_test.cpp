@@ -28,7 +28,7 @@ struct account {
 
 task<> deposit(account& a, int amount) {
   const int before = a.balance;
-  co_await leat::this_task::yield();  // anybody may come between
+  co_await leat::this_task::yield();  // any task may run here
   a.balance = before + amount;
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("world: reports a pop that waits for available items", "[sim]") {
   s.min_after_dequeue = 1;
   CHECK(of_queue(s).empty());
   s.min_after_dequeue = 0;
-  s.awaited = 2;  // a batch that is given whole
+  s.awaited = 2;  // a batch that is delivered whole
   CHECK(of_queue(s).empty());
 }
 

@@ -181,7 +181,7 @@ TEST_CASE("world: reports a deadlock at once with the tasks of every thread", "[
   INFO(what);
   CHECK(what.find("left: pop from queue 'a'") != std::string::npos);
   CHECK(what.find("right: pop from queue 'b'") != std::string::npos);
-  w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });  // and it goes on
+  w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });  // the world continues
 }
 
 TEST_CASE("world: an invariant that does not hold ends the run with its name", "[sim]") {
@@ -251,7 +251,7 @@ task<> rethrow_with_locks(leat::fifo_queue<int>& q, int number, int& right) {
       try {
         throw number;
       } catch (...) {
-        static_cast<void>(q.try_push(1));  // a place to be pre-empted, with an exception at hand
+        static_cast<void>(q.try_push(1));  // preemption during exception handling
         static_cast<void>(q.try_pop());
         throw;
       }
@@ -435,7 +435,7 @@ TEST_CASE("world: reports a coroutine frame that survives the run", "[sim]") {
     co_return;
   };
   world w(1);
-  w.run(keep_one);  // nobody watches
+  w.run(keep_one);  // without an observer
   w.check_frames();
   w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
   CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames still exist"));
