@@ -81,7 +81,7 @@ json named(const json& array, const std::string& name) {
   for (const json& element : array) {
     if (element.at("name") == name) return element;
   }
-  FAIL("nobody is called " << name);
+  FAIL("no task has the name " << name);
   return {};
 }
 
