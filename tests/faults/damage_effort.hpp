@@ -20,9 +20,9 @@ inline std::size_t sample_size() {
   return static_cast<std::size_t>(from_environment("LEAT_DAMAGE_SIZE", 64 * 1024));
 }
 
-/// Returns a stride over the places such that a test reads at most `most` bytes in total. By
-/// default a test reads as much as takes a second or two; in a campaign, LEAT_DAMAGE_GIB (default:
-/// 64) sets the limit. The stride is odd, so consecutive places flip different bits of a byte.
+/// Returns a stride over the places that limits the bytes that a test reads in total. The limit is
+/// 64 MiB, 4 MiB in a slow build, and LEAT_DAMAGE_GIB (default: 64) in a campaign. The stride is
+/// odd, so consecutive places flip different bits of a byte.
 inline std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
   const std::uint64_t usual = std::uint64_t{1} << (slow_build ? 22 : 26);
   const std::uint64_t gib = from_environment("LEAT_DAMAGE_GIB", 64);

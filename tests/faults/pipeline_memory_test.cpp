@@ -105,7 +105,7 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
       const std::size_t size =
           c.equal_sizes ? c.record : c.record / 2 + random.uniform_below(c.record / 2);
       std::string image(size, 'x');
-      if (c.compressed) {  // to about this number of bytes
+      if (c.compressed) {  // random bytes do not compress
         for (char& byte : image) byte = static_cast<char>(random.uniform_below(256));
       }
       const std::string record =
@@ -446,7 +446,7 @@ void check_none_for_a_record(AllocationsOf allocations_of) {
 }
 
 // 15 allocations for each batch: the rows, the result of the parser and the transfer of the batch.
-// Sanitizers never reuse the frame of a coroutine, nor does clang without optimization.
+// Sanitizers never reuse the frame of a coroutine, nor does clang without optimisation.
 TEST_CASE("allocation: a pipeline allocates for each batch, not for each record", "[faults]") {
   check_none_for_a_record(allocations_of_batches);
 }

@@ -1,6 +1,6 @@
 // Decodes any bytes. As an index they are refused, or they describe a file that records fill, and
-// encode to equal bytes. As a TFRecord file, the index finds their headers at the offsets where a
-// full scan finds records.
+// encode to equal bytes. As a TFRecord file, index_tfrecords() finds the records that a full scan
+// finds.
 
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
 

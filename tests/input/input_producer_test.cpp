@@ -1,4 +1,4 @@
-// The cases P of the specification for lists, and the common behavior of all producers.
+// The cases P of the specification for lists, and the common behaviour of all producers.
 
 #include "leat/input/input_producer.hpp"
 
@@ -143,7 +143,7 @@ LEAT_TEST("input_producer: accepts items of any copyable type", "[input]") {
   CHECK(out[1].second == "two");
 }
 
-// --------------------------------------------------------------------------- what is refused
+// ------------------------------------------------------------------------------------ refusals
 
 TEST_CASE("string_input_producer: refuses invalid options at construction [P03, P14]", "[input]") {
   const auto said = [](names items, const leat::producer_options& options) {

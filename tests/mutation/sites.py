@@ -134,7 +134,7 @@ class Finder:
             return end
         elif re.match(r'[A-Za-z_]', words[-1]) and ':' in words and words[-1] not in (
                 'const', 'noexcept', 'override', 'final'):
-            # A member initializer in braces; the body follows.
+            # A member initialiser in braces; the body follows.
             return self.braces(head, self.next_brace(end + 1))
         elif not {'constexpr', 'consteval'} & set(words):
             name = words.index('(')

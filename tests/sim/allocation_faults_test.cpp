@@ -289,7 +289,7 @@ TEST_CASE("allocation_faults: a pipeline loses nothing after repeated failures",
   CHECK(failures > leat_test::scaled_count(300));
 }
 
-// ------------------------------------------------------------------------------------ who is asked
+// --------------------------------------------------------------------- allocations that never fail
 
 TEST_CASE("allocation_faults: allocations of the test and the world do not fail", "[sim]") {
   const auto no_memory = [](std::size_t bytes) {

@@ -19,7 +19,7 @@ struct memory_use {
 [[nodiscard]] bool threads_fall_to(std::size_t count);
 
 /// A measure over the time of a run, as the means of a fixed number of time intervals. The memory
-/// of a course is therefore constant, and dependent neighbouring values count once.
+/// of a course is therefore constant, and dependent adjacent values count once.
 class course {
  public:
   explicit course(double seconds) : length_(seconds / static_cast<double>(points_.size())) {}

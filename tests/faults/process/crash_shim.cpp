@@ -1,11 +1,11 @@
-// Loaded before a program (LD_PRELOAD) that is under a supervisor: kills it by SIGKILL where it is
-// about to change its directory. Between two such points nothing changes that a crash could leave
-// half done. Each point has a label; they are listed in kill_training.py.
+// A library for LD_PRELOAD. It kills a supervised program with SIGKILL before a change of its
+// directory. Between two such crash points the program changes nothing that a crash could leave
+// incomplete. Each point has a label, and kill_training.py lists them.
 //
-//     LEAT_CRASH_AT="checkpoint: rename it"
-//     LEAT_CRASH_COUNT=3                     the how many-th time that it comes there
+//     LEAT_CRASH_AT="checkpoint: rename it"  the crash point
+//     LEAT_CRASH_COUNT=3                     number of the pass of this point that is killed
 //
-// Calls of libc only, as leat's worker threads make them: LEAT_IO=threads.
+// It replaces only functions of libc, which leat's worker threads call: set LEAT_IO=threads.
 
 #include <atomic>
 #include <csignal>

@@ -8,7 +8,7 @@
 ///
 /// The first call looks the function up. Two threads may do so concurrently and find the same
 /// function. Use it only as `static constinit`: if two threads reach a static object that needs
-/// initialization, the C++ library waits with syscall(), which may be the function to look up.
+/// initialisation, the C++ library waits with syscall(), which may be the function to look up.
 template <class Function>
 class real_function {
  public:

@@ -1,4 +1,4 @@
-// The cases F of the specification, and additional behavior of the reader.
+// The cases F of the specification, and additional behaviour of the reader.
 
 #include "leat/io/reader/fixed_length_reader.hpp"
 

@@ -215,7 +215,7 @@ TEST_CASE("file: reads a generated file to its end, for any reported size", "[io
     CHECK(lines[0].find("madvise") != std::string::npos);
     CHECK(leat::sync_wait(leat::get_status(thp)).size == 0);
   }
-  const texts maps = leat::sync_wait(leat_test::read_lines("/proc/self/maps"));  // tells 0
+  const texts maps = leat::sync_wait(leat_test::read_lines("/proc/self/maps"));  // size 0
   CHECK(maps.size() > 10);
   CHECK(leat::sync_wait(leat_test::read_lines("/dev/null")).empty());
 }
