@@ -27,9 +27,8 @@
 
 namespace leat_test::damaged {
 
-// Each format has a reader, a sample of a small or a given size, and a function that reads the
+// Each format has a reader and a sample of a small or a given size. Its read functions read the
 // bytes of a file by the definition, from the first record or a later one.
-
 struct tfrecords {
   using reader = leat::tfrecord_reader;
   static reader::options_type options() { return {}; }
