@@ -110,7 +110,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
       return (!stopped || is_empty_operation(a)) && a.try_complete() &&
              claim(static_cast<int>(index()));
     });
-    // The stop is final, because an operation that was not tried has no memory for a wait.
+    // The stop is final: an operation that was not tried has not reserved the memory for a wait.
     if (stopped && !done) return claim(stop);
     return done && (!task_ || task_->get_scheduler().consume_budget());
   }
@@ -144,7 +144,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   /// Ends a select whose last operation may be completed in part, and returns the branch of that
-  /// operation. `limit_code` is the code with which the other operations end it.
+  /// operation. If another operation has won, the last one fails with `limit_code` unless it is
+  /// already complete.
   auto& finish_partial(std::error_code limit_code) {
     end();
     if (begin_error_) std::rethrow_exception(begin_error_);
@@ -180,7 +181,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return here;
   }
 
-  // The coroutine is destroyed with its scheduler after an operation has won.
+  // Undoes the winner, because the coroutine is destroyed with its scheduler before it resumes.
   [[gnu::cold]] void undo() noexcept {
     withdraw_wakeup();
     branches_.any([this](auto& a, auto index) {

@@ -40,7 +40,7 @@ template <class T = void>
 class [[nodiscard]] task {
  public:
   using value_type = T;
-  /// The promise of the coroutine, for the compiler and private to the library.
+  /// The promise of the coroutine. The compiler needs this name; programs must not use it.
   using promise_type = detail::promise<T>;
 
   /// Creates an empty task. Assign a task to it before you use it.
@@ -61,7 +61,7 @@ class [[nodiscard]] task {
   /// Awaits the task in a coroutine of another type.
   auto operator co_await() && noexcept;
 
-  /// Explains the error of a `co_await` in a coroutine of Asio.
+  /// Does not compile: its error message explains why a coroutine of Asio cannot await a task.
   template <detail::awaitable_of_task Asio>
   operator Asio() const noexcept;
 

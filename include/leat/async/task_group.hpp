@@ -84,7 +84,7 @@ class task_group final : public task_scope {
   explicit task_group(shielded_t, std::string_view name = {})
       : task_scope("task group", name, scheduler::current_task(), nullptr) {}
 
-  /// Starts a task on the current scheduler, in its next turn.
+  /// Starts a task on the current scheduler, in the scheduler's next turn (loop iteration).
   /// Errors: std::bad_alloc; the task is then not started.
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
@@ -97,8 +97,9 @@ class task_group final : public task_scope {
   ///
   ///     group.spawn([path] -> leat::task<> { co_await copy(path); });
   ///
-  /// Pass a lambda with captures in this way. In `group.spawn(lambda())` the lambda is destroyed at
-  /// the end of the statement, before its coroutine runs.
+  /// Pass a lambda with captures in this way, without calling it. A lambda that is written and
+  /// called in the argument, `group.spawn([path] ... { ... }())`, is destroyed at the end of the
+  /// statement, before its coroutine runs.
   /// Body: a callable without arguments that returns task<void>. An exception that the call itself
   /// throws counts as an error of the task.
   /// Errors: std::bad_alloc; the task is then not started.

@@ -37,9 +37,9 @@ struct join_options {
   /// join() prints their names to standard error and does not throw stragglers_error. Join them
   /// before the coordinator is destroyed.
   bool ignore_live_threads = false;
-  /// If true, join() does not throw when the grace period ends. It prints each straggler, with the
-  /// place and the object of its wait, and the first error, to standard error. It keeps waiting
-  /// until all have finished, and then throws.
+  /// If true, join() does not throw when the grace period ends. Instead it prints the first error
+  /// and each straggler, with the place and the object of its wait, to standard error. It keeps
+  /// waiting until all have finished, and then throws.
   bool wait_for_stragglers = false;
 };
 
@@ -222,7 +222,7 @@ class coordinator final : public task_scope {
   /// Returns true after a stop request.
   [[nodiscard]] bool should_stop() const noexcept { return stop_requested(); }
 
-  /// Waits in a coroutine for a stop request, at most until `deadline_after(now, limit)`. Returns
+  /// Waits in a coroutine for a stop request, at most for the time span `limit`. Returns
   /// should_stop().
   /// Errors: cancelled if the waiting task belongs to another owner and that owner stops it.
   [[nodiscard]] task<bool> wait_for_stop(
@@ -307,7 +307,7 @@ class coordinator final : public task_scope {
   mutable detail::thread_mutex state_mutex_;
   bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
   bool stop_decided_ LEAT_GUARDED_BY(state_mutex_) = false;            // a first request was made
-  bool stopped_by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // and it had such an error
+  bool stopped_by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // with a clean error
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
   mutable bool secondary_read_ LEAT_GUARDED_BY(state_mutex_) = true;
@@ -355,7 +355,7 @@ detail::coordinator_task<Body> with_coordinator(
     std::source_location where = std::source_location::current()) {
   coordinator coord(std::move(options));
   joining.wait_for_stragglers = true;
-  task<void> joined = coord.join(joining, where);  // now: join must not need memory
+  task<void> joined = coord.join(joining, where);  // created now, so that a join needs no memory
   // A body that is not a coroutine may spawn tasks and then throw.
   coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
   co_await detail::untraced<void>{std::move(joined)};

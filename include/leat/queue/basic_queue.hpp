@@ -32,8 +32,9 @@ namespace leat {
 /// - `co_await q.pop()` suspends a leat task or another coroutine on a leat scheduler.
 /// - `q.async_pop(token)` accepts any Asio completion token.
 /// - `q.try_pop()` never waits.
-/// - `q.wait_pop()` blocks an OS thread. Do not call it on a thread that runs a scheduler. In a
-///   task this is a precondition violation; in a handler of the same io_context, a deadlock.
+/// - `q.wait_pop()` blocks an OS thread. Do not call it on a thread that runs a scheduler: in a
+///   task it is a precondition violation, and in another handler of the scheduler's io_context it
+///   can cause a deadlock.
 ///
 /// Closing: close() rejects later pushes. The remaining items are still delivered; then pops return
 /// an empty result. After fail(error), pushes throw `error`, and so do pops once all items have
@@ -55,17 +56,17 @@ namespace leat {
 /// share a memory_budget with other queues. A push waits for free capacity by count and by weight;
 /// while it waits, it also blocks later pushes of lighter items. Every form immediately rejects an
 /// item that exceeds max_weight or the budget, with errc::resource_exhausted, and moves nothing; a
-/// push_many() that contains such an item adds nothing. Items that a waiting batch holds do not
-/// count towards the size and weight of the queue. If the batch returns them to the queue, the
-/// queue may exceed every limit.
+/// push_many() that contains such an item adds nothing. Items that a waiting pop_many() or
+/// pop_up_to() holds do not count towards the size and weight of the queue. If they return to the
+/// queue, it may exceed every limit.
 ///
 /// Lifetime: the queue must outlive its operations. The destructor asserts that none is waiting.
 ///
 /// Thread safety: thread-safe. A suspended operation resumes on its own scheduler, never inside the
 /// call that woke it. Waking a producer on another scheduler may be delayed until the queue has
-/// drained to half of its capacity or the popping task's loop iteration ends.
+/// drained to half of its capacity or the consumer's scheduler ends its loop iteration.
 /// Cost: O(1) per item. Allocates only to grow the storage up to the capacity, and for the items
-/// that a waiting batch may hold.
+/// that a waiting pop_many() or pop_up_to() may hold.
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::typed_queue_base<T, Order, Weigh>,
@@ -230,9 +231,9 @@ class basic_queue
     return awaiter<pop_up_to_operation>(*this, where, count);
   }
 
-  /// Adds the first items, as many as possible without waiting, as one contiguous sequence. Returns
-  /// their number, which is 0 if the queue is full or closed or if other pushes are waiting. The
-  /// other items are not moved from.
+  /// Adds as many items as possible without waiting, from the first on, as one contiguous sequence.
+  /// Returns the number of items added, which is 0 if the queue is full or closed or if other
+  /// pushes are waiting. The remaining items are not moved from.
   ///
   /// Errors: like try_push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
