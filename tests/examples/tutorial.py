@@ -71,6 +71,8 @@ def difference(page, text, folder):
             if command.startswith('g++ '):
                 continue
             output, _ = run(command, folder)
+            if command.startswith('./6_simulation /'):  # has the bug that the lesson finds, which a slow read shows
+                shown = re.sub(r'^\d+', '...', shown)
             if not matches(output, shown):
                 return f'{page}.md: {command}\n--- shown\n{shown}--- printed\n{output}'
     return None

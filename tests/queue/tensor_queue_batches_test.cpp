@@ -98,7 +98,7 @@ TEST_CASE("tensor_queue: rejects try batches that can never succeed", "[queue]")
   plain q(scalars(), std::size_t{4}, "q");
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.try_push_many(one(texts("a"))); }),
-                 "queue 'q': tuple component 0 has type "));
+                 "queue 'q': Type mismatch in tuple component 0"));
   CHECK(contains(refusal([&] { return q.try_pop_many(minus_one); }), "negative"));
   CHECK(contains(refusal([&] { return q.try_pop_up_to(minus_one); }), "negative"));
   CHECK(q.size() == 0);
@@ -321,7 +321,8 @@ TEST_CASE("tensor_queue: the call rejects async batches that can never succeed",
   const auto push = [&] { q.async_push_many(one(texts("a")), in.handler(io)); };
   const auto pop = [&] { q.async_pop_many(minus_one, out.handler(io)); };
   const auto pop_some = [&] { q.async_pop_up_to(minus_one, out.handler(io)); };
-  CHECK(contains(refusal([&] { return push(), 0; }), "queue 'q': tuple component 0 has type "));
+  CHECK(contains(refusal([&] { return push(), 0; }),
+                 "queue 'q': Type mismatch in tuple component 0"));
   CHECK(contains(refusal([&] { return pop(), 0; }), "negative"));
   CHECK(contains(refusal([&] { return pop_some(), 0; }), "negative"));
   io.run();

@@ -1,4 +1,4 @@
-// expect: map() and flat_map() call a plain function
+// expect: map() and flat_map() require a plain function
 // expect: await it in for_each()
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"

@@ -1,4 +1,4 @@
-// expect: map() and flat_map() call a plain function
+// expect: map() and flat_map() require a plain function
 // expect: or returns an operation
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// expect: strings have no values<T>(): write strings()
+// expect: call strings() for strings
 #include <string_view>
 
 #include "leat/tensor/column_batch.hpp"
