@@ -18,6 +18,23 @@
 
 namespace leat {
 
+namespace {
+
+void print_coordinator_error(const std::string& name, const char* what,
+                             const std::exception_ptr& error) noexcept {
+  std::fprintf(stderr, "leat: coordinator%s%s%s: %s: ", name.empty() ? "" : " '", name.c_str(),
+               name.empty() ? "" : "'", what);
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+    std::fputs("exception of an unknown type\n", stderr);
+  }
+}
+
+}  // namespace
+
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
   thread_entry(task_id id, std::string name, std::stop_source own_stop)
@@ -111,18 +128,8 @@ void coordinator::report_unread_errors() noexcept {
     const detail::thread_lock lock(state_mutex_);
     if (!secondary_read_) unread.swap(secondary_);
   }
-  for (const std::exception_ptr& error : unread) print_error("unreported secondary error", error);
-}
-
-void coordinator::print_error(const char* what, const std::exception_ptr& error) const noexcept {
-  std::fprintf(stderr, "leat: coordinator%s%s%s: %s: ", name().empty() ? "" : " '", name().c_str(),
-               name().empty() ? "" : "'", what);
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-  } catch (...) {
-    std::fputs("exception of an unknown type\n", stderr);
+  for (const std::exception_ptr& error : unread) {
+    print_coordinator_error(name(), "unreported secondary error", error);
   }
 }
 
@@ -338,7 +345,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
       const detail::thread_lock lock(state_mutex_);
       first = error_;
     }
-    if (first) print_error("first error, which join() will throw", first);
+    if (first) print_coordinator_error(name(), "first error, which join() will throw", first);
   }
   if (reports_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));

@@ -161,7 +161,7 @@ class Damage(ToolTest):
         how = ['cat', '--on-damage', 'resync', '--max-record-size', '1000', path]
         self.assertEqual(self.leat(*how, status=1), 'last\n')
         self.assertEqual(self.leat(*how, '--max-held', '4KiB', status=1), 'within\nlast\n')
-        self.assertIn('is above the limit --max-held: searched', self.errors)
+        self.assertIn('is above the limit --max-held: the search continues inside it', self.errors)
         [line, _] = self.leat_json(*how, '--max-held', '4KiB', status=1)[:2]
         self.assertIn('above the limit --max-held', line['error']['message'])
         for command in ('verify', 'repair'):

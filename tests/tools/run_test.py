@@ -640,7 +640,7 @@ class Errors(RunTest):
         self.refused(source + shuffle + shuffle,
                      "6:1: pipeline 'pipeline', stage 'shuffle': another stage has the same name")
         self.refused('[source]\nfiles = ["a"]\nshuffle = true\nworld_size = 2\n',
-                     "1:1: pipeline 'pipeline', stage 'files': shuffle with 2 ranks needs a seed")
+                     "1:1: pipeline 'pipeline', stage 'files': shuffle without a seed on several ranks: set the same seed")
         parse = source + BATCH + '[[stage]]\nkind = "parse_csv"\n'
         self.refused(parse + 'columns = []\n', "6:1: stage 2 of kind 'parse_csv': ")
         self.refused(parse + 'columns = [{ name = "a", dtype = "int64" }, '

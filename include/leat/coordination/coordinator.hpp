@@ -299,7 +299,6 @@ class coordinator final : public task_scope {
   void thread_ended(std::exception_ptr error) noexcept;
   void add_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
   void report_unread_errors() noexcept;
-  void print_error(const char* what, const std::exception_ptr& error) const noexcept;
   [[nodiscard]] std::exception_ptr find_stragglers(const join_options& options) const;
   void finish_join(std::exception_ptr late);
 
