@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as tmp:
     both = ["--cpp", "cpp", "--c", "c"]
 
     code, out, err = run(*both)
-    found = re.search(r"accuracy ([\d.]+); majority class ([\d.]+)", out)
+    found = re.search(r"accuracy ([\d.]+), majority class ([\d.]+)", out)
     expect(code == 0 and found, "no held-out accuracy", code, out, err)
     expect(float(found[1]) > float(found[2]) + 0.1, "learnt nothing", out)
     expect("bottleneck" in out or "is balanced" in out, "no verdict", out)
