@@ -34,7 +34,7 @@ namespace detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
 
-// The error code of an operation that a limit ends, by the kind of limit: a sleep or a stop.
+// The error code with which a limit, which is a sleep or a stop, ends an operation.
 template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
@@ -110,7 +110,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
       return (!stopped || is_empty_operation(a)) && a.try_complete() &&
              claim(static_cast<int>(index()));
     });
-    // The stop is final: an operation that was not tried has not reserved the memory for a wait.
+    // Do not wait after a stop: operations that were not tried have reserved no memory for a wait.
     if (stopped && !done) return claim(stop);
     return done && (!task_ || task_->get_scheduler().consume_budget());
   }

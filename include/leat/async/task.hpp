@@ -18,9 +18,10 @@ namespace leat {
 
 /// A coroutine that runs on a scheduler and returns one result.
 ///
-/// A task is lazy: it starts when it is awaited or spawned, and runs once. A task that another task
-/// awaits shares that task's scheduler, stop request and name. A task is always resumed from the
-/// loop of its scheduler: a million awaits that complete immediately need no more stack than one.
+/// A task is lazy: it starts when it is awaited or spawned, and runs once. If a task awaits another
+/// one, the awaited task shares the scheduler, stop request and name of the first. A task is always
+/// resumed from the loop of its scheduler: a million awaits that complete immediately need no more
+/// stack than one.
 /// When a coroutine of another type awaits a task, the task runs on the scheduler that is current
 /// at that point.
 ///

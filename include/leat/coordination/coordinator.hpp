@@ -33,8 +33,8 @@ struct join_options {
   /// The grace period: how long tasks and threads may take to finish after a stop was requested and
   /// join() was called. Default: 120 s.
   time_span grace = std::chrono::seconds(120);
-  /// If true, stragglers, both tasks and threads, are not an error. When the grace period ends,
-  /// join() prints their names to standard error and does not throw stragglers_error. Join them
+  /// If true, it is not an error if tasks or threads are still running when the grace period ends.
+  /// join() then prints their names to standard error and does not throw stragglers_error. Join them
   /// before the coordinator is destroyed.
   bool ignore_live_threads = false;
   /// If true, join() does not throw when the grace period ends. Instead it prints the first error
@@ -86,8 +86,8 @@ struct thread_body {
 /// Errors: the first request decides the outcome. If it carries an error, join() throws that error;
 /// if not, the stop is clean. Later errors become secondary_errors(). Errors that are listed in
 /// clean_stop_errors count as a clean stop. An error that is only a consequence of the stop, such
-/// as the `cancelled` of an interrupted wait, is ignored. For a partial_push_error, the error that
-/// the queue failed with counts instead.
+/// as the `cancelled` of an interrupted wait, is ignored. The partial_push_error of a failed queue
+/// is replaced by the error that was passed to fail().
 ///
 /// Joining: join() waits until all tasks and threads have finished. After a stop request it waits
 /// at most for the grace period and then reports the stragglers. Join on every path before the
