@@ -34,8 +34,8 @@ struct join_options {
   /// join() was called. Default: 120 s.
   time_span grace = std::chrono::seconds(120);
   /// If true, it is not an error if tasks or threads are still running when the grace period ends.
-  /// join() then prints their names to standard error and does not throw stragglers_error. Join them
-  /// before the coordinator is destroyed.
+  /// join() then prints their names to standard error and does not throw stragglers_error. Join
+  /// them before the coordinator is destroyed.
   bool ignore_live_threads = false;
   /// If true, join() does not throw when the grace period ends. Instead it prints the first error
   /// and each straggler, with the place and the object of its wait, to standard error. It keeps
