@@ -46,7 +46,7 @@ leat::task<> receive_all(queue& from, int& received) {
 }
 //! [/select]
 
-// The same as Asio coroutines, with Asio's channel and with leat's queue.
+// The comparison as Asio coroutines, with Asio's channel and with leat's queue.
 auto send(channel& c, int i) { return c.async_send(std::error_code(), i, asio::use_awaitable); }
 auto send(queue& q, int i) { return q.async_push(i, asio::use_awaitable); }
 auto receive(channel& c) { return c.async_receive(asio::use_awaitable); }

@@ -1,11 +1,11 @@
 /// Learns to distinguish single lines of C from lines of C++, from the headers that every build
 /// machine has.
 ///
-/// match_files finds the files, and a producer pushes them into a queue, shuffled anew for each
-/// epoch. Several readers pop files from it, read them through io_uring, convert their lines to
-/// samples and push the samples into a shuffle queue. The consumer pops batches from it and makes
-/// one step of logistic regression with each batch. One coordinator stops all tasks at the end, on
-/// an error or on Ctrl-C.
+/// match_files finds the files, and a producer pushes them into a queue, in a new random order in
+/// each epoch. Several readers pop files from it, read them through io_uring, convert their lines
+/// to samples and push the samples into a shuffle queue. The consumer pops batches from it and
+/// makes one step of logistic regression with each batch. One coordinator stops all tasks at the
+/// end, on an error or on Ctrl-C.
 
 #include <csignal>
 #include <cstdio>

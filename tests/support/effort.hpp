@@ -32,7 +32,7 @@ constexpr std::uint64_t scaled_count(std::uint64_t usual) {
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-/// Returns the seed of random cases. It is the same in each usual run; a campaign sets LEAT_SEED.
+/// Returns the seed of random cases: `usual`, plus the LEAT_SEED that a campaign sets.
 [[nodiscard]] inline std::uint64_t case_seed(std::uint64_t usual) {
   return from_environment("LEAT_SEED", 0) + usual;
 }
