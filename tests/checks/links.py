@@ -10,11 +10,15 @@ LINK = re.compile(r'\]\(([^()\s]+)\)')
 HEADING = re.compile(r'^#+ (.+)$', re.M)
 
 
+def slug(heading):
+    """Returns the anchor of a heading, as GitHub generates it."""
+    return re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
+
+
 def anchors(document):
-    """Returns the anchors of the headings, as GitHub generates them."""
+    """Returns the anchors of the headings."""
     text = re.sub(r'^```.*?^```', '', document.read_text(), flags=re.M | re.S)
-    return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
-            for heading in HEADING.findall(text)}
+    return {slug(heading) for heading in HEADING.findall(text)}
 
 
 def main():

@@ -19,12 +19,11 @@ BASE = re.compile(r'(<a class="el" href="(?:class|struct)[^"]*"[^>]*>)(?:leat::)
 
 def names(tagfile):
     """The address of each name of the library: `fifo_queue`, `with_timeout`, `fifo_queue::pop`."""
-    found, ambiguous = {}, set()
+    found = {}
 
     def add(name, address):
         for key in (name, name.removeprefix('leat::')):
-            if found.setdefault(key, address) != address:
-                ambiguous.add(key)
+            found.setdefault(key, address)
 
     for compound in xml.etree.ElementTree.parse(tagfile).getroot():
         kind, name = compound.get('kind'), compound.findtext('name')
@@ -35,10 +34,7 @@ def names(tagfile):
         for member in compound.iter('member'):
             inner = member.findtext('name')
             if member.get('kind') in ('function', 'typedef', 'enumeration', 'variable', 'enumvalue'):
-                full = f'{name}::{inner}'
-                address = f'{member.findtext("anchorfile")}#{member.findtext("anchor")}'
-                found.setdefault(full, address)
-                found.setdefault(full.removeprefix('leat::'), address)
+                add(f'{name}::{inner}', f'{member.findtext("anchorfile")}#{member.findtext("anchor")}')
     return found
 
 
@@ -46,7 +42,7 @@ def tidy(text):
     """The page without the repetitions that Doxygen adds."""
     text = TITLE.sub(lambda m: f'{m[1]}{m[2]} <span class="kind">{m[3].lower()}</span>', text)
     text = re.sub(r'(<title>)(?:leat::)?([\w:]+)(?:&lt;.*?&gt;)? (?:\w[\w ]*?) Reference ', r'\1\2 ', text)
-    text = text.replace('\\|', '|')  # in the code of a table
+    text = re.sub(r'<code>[^<]*</code>', lambda m: m[0].replace('\\|', '|'), text)  # escaped in a table
     text = BASE.sub(r'\1\2</a>', text)
     text = text.replace('<h2 class="groupheader">Detailed Description</h2>', '')
     for lists, name in (('File List', 'Headers'), ('Class List', 'Classes')):

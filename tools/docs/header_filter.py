@@ -15,7 +15,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests' / 'checks'))
-from public_docs import ATTRIBUTE, TYPE, Checker  # noqa: E402
+from public_docs import ATTRIBUTE, BASES, TYPE, Checker  # noqa: E402
 
 LABELS = ('Errors|Thread safety|Cost|TensorFlow|Cancellation|Precondition|Completion|Lifetime|Reference'
           '|Rejected|Result|Memory|Body|Deleted|Recommended capacity')
@@ -27,9 +27,6 @@ END_OF_SECTION = re.compile(r'^(\};| (public|private|protected):)')
 # The first line of a member of a private class that is defined after its class.
 DEFINITION = re.compile(r'^[a-z][\w:<>, *&]*\bdetail::\w+(<[\w, ]*>)?::\w+\(')
 COMMENT = re.compile(r'^\s*///( |$)')
-
-# Classes with protected members for the classes that a program derives from them.
-BASES = {'wait_operation', 'basic_producer'}
 
 # The public base that stands for a private one.
 PUBLIC_BASES = {'typed_queue_base': 'queue_base'}

@@ -7,6 +7,10 @@ explicit anchor, and each link becomes the address of a page of the site.
 import os
 import pathlib
 import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests' / 'checks'))
+from links import slug  # noqa: E402
 
 FENCED = re.compile(r'^( *```.*?^ *```$)', re.M | re.S)
 LANGUAGE = re.compile(r'\A( *```)(\w*)\n')
@@ -34,11 +38,6 @@ def label(path):
         return special[path]
     name = path.removeprefix('docs/').removesuffix('.md').replace('/', '_')
     return name.lower() if path in TOP else name
-
-
-def slug(heading):
-    """The anchor of a heading, as GitHub makes it."""
-    return re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
 
 
 def title(root, path):
