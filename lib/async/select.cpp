@@ -17,7 +17,17 @@ void select_state::cancel(wait_operation& w) noexcept {
 
 void select_state::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const select_state&>(w);
-  self.describe_all_(self, out);
+  self.functions_.describe(self, out);
+}
+
+void select_state::settle(work_item& item) noexcept {
+  auto& self = static_cast<select_state&>(static_cast<wait_operation&>(item));
+  if (self.functions_.cancel_irrevocable(self)) return;
+  if (self.get_scheduler()->is_ending()) {
+    self.drop_wakeup();
+  } else {
+    self.resume_now();
+  }
 }
 
 failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }

@@ -1,5 +1,6 @@
 #include "leat/async/wait_operation.hpp"
 
+#include "leat/async/detail/select_state.hpp"
 #include "leat/base/detail/assert.hpp"
 
 namespace leat {
@@ -11,6 +12,10 @@ void wait_operation::attach(std::coroutine_handle<> h) noexcept {
               "sync_wait() or async_run()");
   handle_ = h;
   run_ = &wait_operation::resume;
+}
+
+bool wait_operation::is_wakeup(const work_item& item) noexcept {
+  return item.run_ == &wait_operation::resume || item.run_ == &detail::select_state::settle;
 }
 
 void wait_operation::resume(work_item& item) noexcept {

@@ -131,6 +131,12 @@ class wait_operation : public work_item {
   /// Precondition: the scheduler ends its tasks.
   [[gnu::cold]] void withdraw_wakeup() noexcept;
 
+  /// Discards the wake-up that is running, because the scheduler ends its tasks.
+  void drop_wakeup() noexcept { run_ = &wait_operation::drop; }
+
+  /// Resumes the coroutine. For a wake-up with its own run function.
+  void resume_now() noexcept { resume(*this); }
+
   /// Returns true if the scheduler has discarded the wake-up because it ends its tasks.
   [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait_operation::drop; }
 
@@ -148,6 +154,8 @@ class wait_operation : public work_item {
   friend class detail::scope_handover;
   friend class scheduler;
 
+  // True if the item is the wake-up of a coroutine, whose wait has ended or settles.
+  [[nodiscard]] static bool is_wakeup(const work_item& item) noexcept;
   static void resume(work_item& item) noexcept;
   static void drop(work_item& item) noexcept;
   // True, and the item will not run, if it is the wake-up of a wait.

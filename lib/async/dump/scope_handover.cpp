@@ -29,7 +29,7 @@ void print_remaining(const task_scope& scope) noexcept {
 }  // namespace
 
 bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) noexcept {
-  if (item.run_ == &wait_operation::resume) {
+  if (wait_operation::is_wakeup(item)) {
     const task_context* const c = static_cast<const wait_operation&>(item).context_;
     return c && &c->scope() == &scope;
   }

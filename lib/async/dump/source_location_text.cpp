@@ -55,7 +55,7 @@ std::string wait_text(std::string_view verb, std::string_view words) {
 
 // A friend of the classes of work items, each of which is recognised by its function.
 std::string to_text(const work_item& item) {
-  if (item.run_ == &wait_operation::resume) {
+  if (wait_operation::is_wakeup(item)) {
     const auto& w = static_cast<const wait_operation&>(item);
     std::ostringstream words;
     w.what().describe(w, words);

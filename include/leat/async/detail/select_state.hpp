@@ -29,24 +29,42 @@ class select_state : public wait_operation {
     return winner_.compare_exchange_strong(expected, index, std::memory_order_relaxed,
                                            std::memory_order_relaxed);
   }
+  /// Replaces the winner by an irrevocable operation that had an effect although another operation
+  /// had won. Call it after all operations are over.
+  void replace_winner(int index) noexcept { winner_.store(index, std::memory_order_relaxed); }
+
   [[nodiscard]] int winner() const noexcept { return winner_.load(std::memory_order_relaxed); }
 
   /// The task that waits; null for another coroutine.
   [[nodiscard]] const task_context* task() const noexcept { return context_; }
 
  protected:
-  using describer = void (*)(const select_state&, std::ostream&);
+  /// The functions of a select that depend on the types of its operations.
+  struct functions {
+    /// Describes the operations.
+    void (*describe)(const select_state&, std::ostream&);
+    /// Called when there is a winner. Returns true if an irrevocable operation is pending; it has
+    /// been asked to end and then wakes the select again.
+    bool (*cancel_irrevocable)(select_state&) noexcept;
+  };
 
-  select_state(describer describe_all, const std::source_location& where) noexcept
-      : wait_operation(select_kind, where), describe_all_(describe_all) {}
+  select_state(const functions& f, const std::source_location& where) noexcept
+      : wait_operation(select_kind, where), functions_(f) {}
   ~select_state() = default;
 
+  /// Makes wake() wait for the irrevocable operation before the coroutine resumes. Call it after
+  /// begin_wait().
+  void settle_before_resuming() noexcept { run_ = &select_state::settle; }
+
  private:
+  friend class leat::wait_operation;
+
+  static void settle(work_item& item) noexcept;
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
   static const kind select_kind;
 
-  const describer describe_all_;
+  const functions& functions_;
   std::atomic<int> winner_{nobody};
 };
 
@@ -77,6 +95,32 @@ template <class Branch>
     return false;
   }
 }
+
+/// True for an operation that cannot be undone once it has started, such as an Asio operation,
+/// which uses the memory of its caller until it has ended.
+///
+/// A select accepts one such operation and starts it last. If another operation wins, the select
+/// asks the irrevocable one to end and waits until it has ended. If it then had an effect, it has
+/// won, and the other operation is undone. Its branch has the functions of a partially_completable
+/// operation, and three more:
+///
+///     bool is_over() const noexcept;     // it has ended, or has never begun
+///     void request_cancel() noexcept;    // another operation has won: the operation is to end,
+///                                        // and wakes the select_state when it has ended
+///     bool had_effect() const noexcept;  // once it is over: it completed, failed with an error
+///                                        // of its own, or has done a part
+///
+/// It ends on the scheduler of the select. Unless the select has a winner, it claims the select and
+/// wakes it. If another operation has won and request_cancel() has not been called, it does not
+/// wake the select. The destructor of a branch whose operation is pending ends the operation or
+/// asserts.
+template <class Operation>
+inline constexpr bool irrevocable = false;
+
+/// False for an operation whose effect cannot be undone after it has won, such as a push: another
+/// task may have popped the item.
+template <class Operation>
+inline constexpr bool undoable = true;
 
 /// An operation that may have done a part when something else ends it. Its branch has two more:
 ///

@@ -11,6 +11,10 @@
 
 namespace leat::detail {
 
+template <class Queue, class Operation>
+inline constexpr bool undoable<queue_awaiter<Queue, Operation>> =
+    Operation::the_role > queue_waiter::role::close;
+
 /// A queue operation that is part of a select.
 template <class Queue, class Operation>
 class select_branch<queue_awaiter<Queue, Operation>> {
