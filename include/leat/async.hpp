@@ -10,6 +10,7 @@
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/async_run.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/loop/run.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/async/loop/sync_wait.hpp"

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -88,8 +89,8 @@ bool is_fault_signal(int signal) noexcept {
          signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
 }
 
-void check(std::initializer_list<int> signals) {
-  if (signals.size() == 0) {
+void check(std::span<const int> signals) {
+  if (signals.empty()) {
     throw failure(errc::invalid_argument,
                   "stop_on_signal: no signals: pass at least one, such as SIGTERM");
   }
@@ -136,7 +137,7 @@ void uninstall_all(std::uint64_t signals) noexcept {
   }
 }
 
-slot& take_slot(int event, std::initializer_list<int> signals) {
+slot& take_slot(int event, std::span<const int> signals) {
   const std::lock_guard lock(mutex);
   for (slot& s : slots) {
     if (s.event.load() != 0) continue;
@@ -201,7 +202,7 @@ class stop_on_signal::process_state final : public state,
                                             private detail::listening_object {
  public:
   process_state(detail::event_loop_scheduler& sched, void* scope, stop_function stop,
-                std::initializer_list<int> signals)
+                std::span<const int> signals)
       : scheduler_(&sched),
         scope_(scope),
         stop_(stop),
@@ -283,7 +284,7 @@ class stop_on_signal::simulated_state final : public state,
                                               private work_item {
  public:
   simulated_state(scheduler& sched, void* scope, stop_function stop,
-                  std::initializer_list<int> signals) noexcept
+                  std::span<const int> signals) noexcept
       : signal_receiver(sched), scope_(scope), stop_(stop) {
     for (const int signal : signals) signals_ |= signal_guards::signal_bit(signal);
     run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
@@ -332,7 +333,7 @@ class stop_on_signal::simulated_state final : public state,
 // ------------------------------------------------------------------------------------- the guard
 
 stop_on_signal::stop_on_signal(scheduler* sched, void* scope, stop_function stop,
-                               std::initializer_list<int> signals) {
+                               std::span<const int> signals) {
   signal_guards::check(signals);
   if (!sched) {
     throw failure(errc::failed_precondition,

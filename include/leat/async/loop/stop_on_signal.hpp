@@ -4,6 +4,7 @@
 #include <csignal>
 #include <initializer_list>
 #include <memory>
+#include <span>
 
 #include "leat/async/scheduler.hpp"
 
@@ -58,11 +59,15 @@ class stop_on_signal {
   /// - std::bad_alloc.
   template <stoppable Scope>
   explicit stop_on_signal(Scope& scope, std::initializer_list<int> signals = {SIGINT, SIGTERM})
-      : stop_on_signal(scheduler::current(), &scope, &request<Scope>, signals) {}
+      : stop_on_signal(scheduler::current(), &scope, &request<Scope>,
+                       {signals.begin(), signals.end()}) {}
 
   /// Starts to handle `signals` on a scheduler that the calling thread runs, outside its tasks.
   template <stoppable Scope>
   stop_on_signal(scheduler& on, Scope& scope, std::initializer_list<int> signals)
+      : stop_on_signal(on, scope, std::span(signals.begin(), signals.end())) {}
+  template <stoppable Scope>
+  stop_on_signal(scheduler& on, Scope& scope, std::span<const int> signals)
       : stop_on_signal(&on, &scope, &request<Scope>, signals) {}
 
   stop_on_signal(const stop_on_signal&) = delete;
@@ -88,8 +93,7 @@ class stop_on_signal {
     }
   }
 
-  stop_on_signal(scheduler* sched, void* scope, stop_function stop,
-                 std::initializer_list<int> signals);
+  stop_on_signal(scheduler* sched, void* scope, stop_function stop, std::span<const int> signals);
 
   state* state_ = nullptr;  // deletes itself after its last wakeup; null where there are no signals
 };

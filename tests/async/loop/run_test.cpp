@@ -1,0 +1,358 @@
+#include "leat/async/loop/run.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/stop_on_signal.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "support/leat_test.hpp"
+
+namespace run_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+
+task<int> give(int n) { co_return n; }
+
+task<> sleep_long() { co_await leat::sleep_for(1h); }
+
+task<> raise_and_sleep(int signal) {
+  ::raise(signal);
+  co_await leat::sleep_for(1h);
+}
+
+/// An awaitable of another library, which leat cannot cancel: a thread resumes the coroutine.
+struct blocking_wait {
+  std::chrono::milliseconds time;
+  std::jthread thread;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) {
+    thread = std::jthread([h, for_time = time] {
+      std::this_thread::sleep_for(for_time);
+      h.resume();
+    });
+  }
+  void await_resume() const noexcept {}
+};
+
+task<> ignore_stop() {
+  blocking_wait wait{50ms, {}};
+  co_await wait;
+}
+
+task<> fail_with(std::exception_ptr error) {
+  std::rethrow_exception(error);
+  co_return;
+}
+
+task<> fail_with(auto error) { return fail_with(std::make_exception_ptr(std::move(error))); }
+
+/// Runs `f` in a child process. Returns its exit code, or the signal that ended it, and then the
+/// text that it wrote to standard error: "code 0: ", "signal 15: ...".
+std::string outcome(const std::function<int()>& f) {
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(3600);
+    for (const int s : {SIGABRT, SIGSEGV, SIGALRM, SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
+    ::dup2(pipe_ends[1], STDERR_FILENO);
+    std::_Exit(f());
+  }
+  ::close(pipe_ends[1]);
+  std::string output;
+  char part[4096];
+  while (const ssize_t n = ::read(pipe_ends[0], part, sizeof part)) {
+    if (n < 0) break;
+    output.append(part, static_cast<std::size_t>(n));
+  }
+  ::close(pipe_ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const std::string end = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                              : "code " + std::to_string(WEXITSTATUS(status));
+  return end + ": " + output;
+}
+
+// ---- Exit codes.
+
+TEST_CASE("run: a task that returns ends with 0, or with the int that it returned", "[async]") {
+  CHECK(leat::run([]() -> task<> { co_return; }()) == 0);
+  CHECK(leat::run(give(0)) == 0);
+  CHECK(leat::run(give(75)) == 75);
+}
+
+TEST_CASE("run: a callable is called in the loop and kept until the end", "[async]") {
+  const auto alive = std::make_shared<int>(3);
+  const std::weak_ptr<int> watch = alive;
+  CHECK(leat::run([alive, &watch]() -> task<int> {
+          co_await leat::sleep_for(1ms);
+          co_return watch.expired() ? -1 : *alive;
+        }) == 3);
+  leat::scheduler* seen = nullptr;
+  const auto plain = [&seen] {
+    seen = leat::scheduler::current();
+    return give(4);
+  };
+  CHECK(leat::run(plain) == 4);
+  CHECK(seen != nullptr);
+}
+
+TEST_CASE("run: a task may wait, and several calls may follow each other", "[async]") {
+  int sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    sum += leat::run([&]() -> task<int> {
+      co_await leat::sleep_for(1ms);
+      co_await leat::this_task::yield();
+      co_return i;
+    });
+  }
+  CHECK(sum == 10);
+}
+
+TEST_CASE("run: an exception is printed and ends with 1", "[async]") {
+  CHECK(outcome([] { return leat::run(fail_with(std::runtime_error("no such host"))); }) ==
+        "code 1: error: no such host\n");
+  CHECK(outcome([] { return leat::run(fail_with(std::bad_alloc())); }) ==
+        "code 1: error: out of memory\n");
+  CHECK(outcome([] { return leat::run(fail_with(5)); }) ==
+        "code 1: error: exception of type int\n");
+  CHECK(outcome([] {
+          return leat::run([]() -> task<int> { throw std::runtime_error("not started"); });
+        }) == "code 1: error: not started\n");
+}
+
+TEST_CASE("run: the messages of nested exceptions follow the message of the outer one", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            try {
+              try {
+                throw std::runtime_error("line 3: no value");
+              } catch (...) {
+                std::throw_with_nested(std::runtime_error("a.toml"));
+              }
+            } catch (...) {
+              std::throw_with_nested(std::runtime_error("cannot configure"));
+            }
+            co_return;
+          });
+        }) == "code 1: error: cannot configure: a.toml: line 3: no value\n");
+  struct empty : std::runtime_error, std::nested_exception {
+    using std::runtime_error::runtime_error;
+  };
+  CHECK(outcome([] { return leat::run(fail_with(empty("alone"))); }) == "code 1: error: alone\n");
+}
+
+TEST_CASE("run: `cancelled` without a signal is an error", "[async]") {
+  const std::string end = outcome(
+      [] { return leat::run(fail_with(leat::failure(leat::errc::cancelled, "request 7"))); });
+  CHECK(end.starts_with("code 1: error: request 7: "));
+}
+
+// ---- Bad input.
+
+TEST_CASE("run: invalid options are printed and end with 1", "[async]") {
+  bool started = false;
+  const auto body = [&started]() -> task<> {
+    started = true;
+    co_return;
+  };
+  CHECK(outcome([&] {
+          return leat::run(body, {.signals = {SIGSEGV}}) + started;
+        }).starts_with("code 1: error: stop_on_signal: signal 11 cannot request a stop"));
+  CHECK(outcome([&] {
+          return leat::run(body, {.signals = {0}}) + started;
+        }).starts_with("code 1: error: stop_on_signal: signal 0 cannot request a stop"));
+  CHECK(outcome([&] {
+          return leat::run(body, {.stop_grace = -1s}) + started;
+        }).starts_with("code 1: error: run_options::stop_grace is negative: set 0 or more"));
+}
+
+TEST_CASE("run: a lack of descriptors is printed and ends with 1", "[async]") {
+  const std::string end = outcome([] {
+    rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    return leat::run(give(0));
+  });
+  CHECK(end.starts_with("code 1: error: "));
+}
+
+TEST_CASE("run: an empty task ends the process with a message", "[async]") {
+  const auto said = leat_test::abort_message([] { static_cast<void>(leat::run(task<>())); });
+  CHECK(said.find("run() on an empty task") != said.npos);
+}
+
+TEST_CASE("run: a call on a scheduler thread ends the process with a message", "[async]") {
+  const auto said = leat_test::abort_message(
+      [] { static_cast<void>(leat::run([]() -> task<int> { co_return leat::run(give(1)); })); });
+  CHECK(said.find("run() on a scheduler thread would deadlock: co_await the task") != said.npos);
+}
+
+// ---- Work that the main task leaves behind.
+
+TEST_CASE("run: a group that outlives the main task is stopped and joined", "[async]") {
+  std::unique_ptr<task_group> group;
+  bool stopped = false;
+  CHECK(leat::run([&]() -> task<> {
+          group = std::make_unique<task_group>("left");
+          group->spawn([](bool& out) -> task<> {
+            const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
+            out = ec == leat::errc::cancelled;
+          }(stopped));
+          co_return;
+        }) == 0);
+  CHECK(stopped);
+  CHECK(group->live_tasks() == 0);
+}
+
+TEST_CASE("run: work that stays after the end is printed once, and run() waits for it", "[async]") {
+  const std::string end = outcome([] {
+    std::unique_ptr<task_group> group;
+    return leat::run(
+        [&]() -> task<> {
+          group = std::make_unique<task_group>("left");
+          group->spawn(ignore_stop(), "stubborn");
+          co_return;
+        },
+        {.stop_grace = 1ms});
+  });
+  CHECK(
+      end.starts_with("code 0: leat: run: tasks still running 0.001 s after the end of the main"));
+  CHECK(end.find("stubborn: await a foreign operation") != end.npos);
+  CHECK(end.find("still running", 40) == end.npos);
+}
+
+#if !LEAT_TSAN  // which delays signals
+
+// ---- Signals.
+
+TEST_CASE("run: a task that a signal has cancelled ends with 128 + n", "[async]") {
+  CHECK(outcome([] { return leat::run(raise_and_sleep(SIGTERM)); }) ==
+        "code 143: stopped by SIGTERM\n");
+  CHECK(outcome([] { return leat::run(raise_and_sleep(SIGINT)); }) ==
+        "code 130: stopped by SIGINT\n");
+  CHECK(outcome([] { return leat::run(raise_and_sleep(SIGUSR1), {.signals = {SIGUSR1}}); }) ==
+        "code 138: stopped by SIGUSR1\n");
+}
+
+TEST_CASE("run: a task that returns after a signal ends with its own code", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<int> {
+            ::raise(SIGTERM);
+            const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
+            co_return ec == leat::errc::cancelled ? 75 : 1;
+          });
+        }) == "code 75: ");
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            ::raise(SIGTERM);
+            co_await leat::as_tuple(leat::sleep_for(1h));
+          });
+        }) == "code 0: ");
+}
+
+TEST_CASE("run: an error after a signal is printed and ends with 1", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            ::raise(SIGTERM);
+            co_await leat::as_tuple(leat::sleep_for(1h));
+            throw std::runtime_error("cannot save");
+          });
+        }) == "code 1: error: cannot save\n");
+}
+
+TEST_CASE("run: a signal stops the groups of the main task", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<int> {
+            task_group group("sleepers");
+            for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
+            ::raise(SIGTERM);
+            co_await group.join();
+            co_return group.stop_requested() ? 7 : 1;
+          });
+        }) == "code 7: ");
+}
+
+TEST_CASE("run: the second signal has its default effect", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            ::raise(SIGTERM);
+            ::raise(SIGTERM);
+            co_return;
+          });
+        }) == "signal " + std::to_string(SIGTERM) + ": ");
+}
+
+TEST_CASE("run: without signals, a signal has its default effect", "[async]") {
+  CHECK(outcome([] { return leat::run(raise_and_sleep(SIGTERM), {.signals = {}}); }) ==
+        "signal " + std::to_string(SIGTERM) + ": ");
+}
+
+TEST_CASE("run: the earlier handlers are restored at the end", "[async]") {
+  CHECK(outcome([] {
+          static std::atomic<int> received = 0;
+          std::signal(SIGTERM, [](int s) { received = s; });
+          if (leat::run(give(0)) != 0) return 1;
+          ::raise(SIGTERM);
+          return received == SIGTERM ? 0 : 2;
+        }) == "code 0: ");
+}
+
+TEST_CASE("run: a guard in the task receives the signal too", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<int> {
+            task_group group("sleepers");
+            const leat::stop_on_signal guard(group);
+            group.spawn(sleep_long());
+            ::raise(SIGINT);
+            co_await group.join();
+            co_return guard.signal();
+          });
+        }) == "code " + std::to_string(SIGINT) + ": ");
+}
+
+TEST_CASE("run: a task that does not stop is printed once, with the place of its wait", "[async]") {
+  const std::string end = outcome([] {
+    return leat::run(
+        []() -> task<int> {
+          ::raise(SIGTERM);
+          task_group patient("patient");
+          patient.spawn(ignore_stop(), "stubborn");
+          co_await patient.join();
+          co_return 3;
+        },
+        {.stop_grace = 1ms});
+  });
+  CHECK(
+      end.starts_with("code 3: leat: run: tasks still running 0.001 s after the stop request:\n"));
+  CHECK(end.find("join") != end.npos);
+  CHECK(end.find("stubborn: await a foreign operation") != end.npos);
+  CHECK(end.find("still running", 40) == end.npos);
+}
+
+#endif
+
+}  // namespace run_test
