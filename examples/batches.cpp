@@ -84,18 +84,23 @@ void hand_on(const leat::column_batch& batch) {
 }
 //! [/export]
 
-}  // namespace
-
-int main() {
-  std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
-  if (!::mkdtemp(directory.data())) return 1;
+leat::task<int> run(std::string directory) {
   std::vector<std::string> paths;
   for (const char* text : {"Ada,36\nTim,7\n", "Grace,85\nEva,17\nAlan,41\n"}) {
     paths.push_back(directory + "/" + std::to_string(paths.size()));
     std::ofstream(paths.back()) << text;
   }
-  const std::int64_t sum = leat::sync_wait(sum_of_ages(paths));
+  const std::int64_t sum = co_await sum_of_ages(paths);
+  hand_on(co_await by_hand());
+  co_return sum == 2 * (36 + 85 + 41) ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
+  if (!::mkdtemp(directory.data())) return 1;
+  const int status = leat::run(run(directory));
   std::filesystem::remove_all(directory);
-  hand_on(leat::sync_wait(by_hand()));
-  return sum == 2 * (36 + 85 + 41) ? 0 : 1;
+  return status;
 }

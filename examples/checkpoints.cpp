@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -55,16 +54,11 @@ leat::task<> count(std::string directory, progress& p) {
 //! [/job]
 
 // Runs the job and returns the exit status of its process.
-int run_job(const std::string& directory) {
-  try {
-    progress p;
-    leat::sync_wait(count(directory, p));
-    std::printf("ends at step %d with the sum %llu\n", int(p.step), (unsigned long long)p.sum);
-    return p.sum == goal * (goal + 1) / 2 && p.recent.front() == goal - 9 ? 0 : 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "checkpoints: %s\n", e.what());
-    return 1;
-  }
+leat::task<int> run_job(std::string directory) {
+  progress p;
+  co_await count(directory, p);
+  std::printf("ends at step %d with the sum %llu\n", int(p.step), (unsigned long long)p.sum);
+  co_return p.sum == goal*(goal + 1) / 2 && p.recent.front() == goal - 9 ? 0 : 1;
 }
 
 }  // namespace
@@ -80,7 +74,7 @@ int main(int argc, char** argv) {
     if (job < 0) return 1;
     if (job == 0) {
       std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-      std::exit(run_job(argv[1]));
+      std::exit(leat::run(run_job(argv[1])));
     }
     if (kills < 5) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100 + 50 * kills));

@@ -81,7 +81,7 @@ leat::task<int> run(std::string directory) {
 int main() {
   std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
   if (!::mkdtemp(directory.data())) return 1;
-  const int result = leat::sync_wait(run(directory));
+  const int status = leat::run(run(directory));
   std::filesystem::remove_all(directory);
-  return result;
+  return status;
 }

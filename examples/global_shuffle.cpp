@@ -3,7 +3,6 @@
 /// each epoch shows that the ranks together read each record exactly once.
 
 #include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -88,11 +87,4 @@ leat::task<> run(std::string prefix) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    leat::sync_wait(run(argc > 1 ? argv[1] : "global_shuffle"));
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "global_shuffle: %s\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return leat::run(run(argc > 1 ? argv[1] : "global_shuffle")); }

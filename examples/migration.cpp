@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -184,6 +183,26 @@ bool report(const char* name, const model& m, std::size_t wanted) {
   return m.seen == wanted && m.mistakes < m.seen / 10;
 }
 
+leat::task<int> run(std::string folder) {
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::vector<std::string> files;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    files.push_back(folder + "/points-" + std::to_string(i) + ".tfrecord");
+    co_await write_points(files.back(), i);
+  }
+  model queues;
+  co_await train_with_queues(files, queues);
+  model supervised;
+  co_await train_supervised(files, folder + "/supervised", supervised);
+  model hooks;
+  co_await train_with_hooks(files, folder + "/hooks", hooks);
+  const bool queues_good = report("queues", queues, 4000);
+  const bool supervised_good = report("supervisor", supervised, 4000);
+  const bool hooks_good = report("session", hooks, 50 * 32);
+  co_return queues_good&& supervised_good&& hooks_good ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -191,27 +210,5 @@ int main(int argc, char** argv) {
     std::fputs("usage: migration FOLDER\n", stderr);
     return 2;
   }
-  try {
-    const std::string folder = argv[1];
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
-    std::vector<std::string> files;
-    for (std::uint64_t i = 0; i < 2; ++i) {
-      files.push_back(folder + "/points-" + std::to_string(i) + ".tfrecord");
-      leat::sync_wait(write_points(files.back(), i));
-    }
-    model queues;
-    leat::sync_wait(train_with_queues(files, queues));
-    model supervised;
-    leat::sync_wait(train_supervised(files, folder + "/supervised", supervised));
-    model hooks;
-    leat::sync_wait(train_with_hooks(files, folder + "/hooks", hooks));
-    const bool queues_good = report("queues", queues, 4000);
-    const bool supervised_good = report("supervisor", supervised, 4000);
-    const bool hooks_good = report("session", hooks, 50 * 32);
-    return queues_good && supervised_good && hooks_good ? 0 : 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "migration: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(run(argv[1]));
 }

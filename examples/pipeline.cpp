@@ -72,17 +72,18 @@ leat::task<perceptron> train(std::string folder) {
 }
 //! [/pipeline]
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "points";
+leat::task<int> run(std::string folder) {
   std::filesystem::create_directories(folder);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    leat::sync_wait(write_points(folder + "/points-" + std::to_string(i) + ".tfrecord", i));
+    co_await write_points(folder + "/points-" + std::to_string(i) + ".tfrecord", i);
   }
-  const perceptron model = leat::sync_wait(train(folder));
+  const perceptron model = co_await train(folder);
   std::printf("%.2f x + %.2f y + %.2f > 0, after %zu mistakes in 80000\n",
               static_cast<double>(model.x), static_cast<double>(model.y),
               static_cast<double>(model.bias), model.mistakes);
-  return model.mistakes < 8000 ? 0 : 1;
+  co_return model.mistakes < 8000 ? 0 : 1;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return leat::run(run(argc > 1 ? argv[1] : "points")); }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include <leat/leat.hpp>
@@ -71,22 +70,17 @@ leat::task<bool> learn_from_memory() {
   co_return learner.records() == 4000 && labels == 2000;
 }
 
-leat::task<bool> run(std::string pattern) {
+leat::task<int> run(std::string pattern) {
   const std::size_t once = co_await count_lines(pattern, 1);
   const std::size_t twice = co_await count_lines(pattern, 2);
   std::printf("%zu lines in two epochs\n", twice);
   const bool learnt = co_await learn_from_memory();
   const bool all = twice == 2 * once && learnt;
-  co_return all;
+  co_return all ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return leat::sync_wait(run(argc > 1 ? argv[1] : "/usr/include/std*.h")) ? 0 : 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "producers: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(run(argc > 1 ? argv[1] : "/usr/include/std*.h"));
 }

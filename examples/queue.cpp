@@ -27,5 +27,5 @@ leat::task<> run() {
   });  // all tasks have finished here; rethrows the first error
 }
 
-int main() { leat::sync_wait(run()); }
+int main() { return leat::run(run()); }
 //! [/program]

@@ -1,9 +1,10 @@
 /// Counts the lines and bytes of text files with several concurrent readers, which pop the
 /// filenames from a queue. A coordinator stops all of them at the first error.
 
+#include <cerrno>
 #include <cstdio>
-#include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <leat/leat.hpp>
@@ -31,7 +32,7 @@ leat::task<> read_files(leat::fifo_queue<std::string>& names, totals& sum) {
 }
 //! [/read]
 
-leat::task<totals> count(std::vector<std::string> patterns) {
+leat::task<> count(std::vector<std::string> patterns) {
   auto files = co_await leat::match_files(std::move(patterns), {.regular_only = true});
   if (files.empty()) throw leat::failure(leat::errc::not_found, "no file matches");
   leat::string_input_producer names(std::move(files), {.num_epochs = 1, .shuffle = false});
@@ -45,7 +46,8 @@ leat::task<totals> count(std::vector<std::string> patterns) {
       },
       "counting");
   //! [/join]
-  co_return sum;
+  std::printf("%zu files, %zu lines, %zu bytes\n", sum.files, sum.lines, sum.bytes);
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "stdout");
 }
 
 }  // namespace
@@ -56,15 +58,5 @@ int main(int argc, char** argv) {
     std::fputs("usage: read_lines PATTERN...\n", stderr);
     return 2;
   }
-  try {
-    const totals sum = leat::sync_wait(count(std::move(patterns)));
-    std::printf("%zu files, %zu lines, %zu bytes\n", sum.files, sum.lines, sum.bytes);
-    if (std::fflush(stdout) != 0) {
-      std::perror("read_lines: standard output");
-      return 1;
-    }
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "read_lines: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(count(std::move(patterns)));
 }

@@ -2,7 +2,6 @@
 /// their names when all of them are complete, and each name contains the number of files.
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include <leat/leat.hpp>
@@ -35,10 +34,5 @@ int main(int argc, char** argv) {
     std::fputs("usage: shards TEXT PREFIX\n", stderr);
     return 2;
   }
-  try {
-    leat::sync_wait(write_shards(argv[1], argv[2]));
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "shards: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(write_shards(argv[1], argv[2]));
 }

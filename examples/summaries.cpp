@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -85,10 +84,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: summaries FOLDER\n");
     return 2;
   }
-  try {
-    leat::sync_wait(run(argv[1]));
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "summaries: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(run(argv[1]));
 }

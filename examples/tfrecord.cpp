@@ -2,7 +2,6 @@
 /// complete. The reader verifies every checksum and reports the position of corruption.
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include <leat/leat.hpp>
@@ -30,6 +29,12 @@ leat::task<std::size_t> count(std::string path) {
 }
 //! [/read]
 
+leat::task<> write_and_count(std::string path) {
+  co_await write(path, 100'000);
+  const std::size_t records = co_await count(path);
+  std::printf("%zu records in %s\n", records, path.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,11 +42,5 @@ int main(int argc, char** argv) {
     std::fputs("usage: tfrecord FILE\n", stderr);
     return 2;
   }
-  try {
-    leat::sync_wait(write(argv[1], 100'000));
-    std::printf("%zu records in %s\n", leat::sync_wait(count(argv[1])), argv[1]);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tfrecord: %s\n", e.what());
-    return 1;
-  }
+  return leat::run(write_and_count(argv[1]));
 }

@@ -67,14 +67,14 @@ leat::task<std::size_t> count_words(std::string path) {
 }
 //! [/examples]
 
-leat::task<bool> run(std::string directory) {
+leat::task<int> run(std::string directory) {
   std::ofstream(directory + "/prices.csv")
       << "name,price,pieces\n\"nuts, small\",0.25,3\nnail,0.5,\n";
   const double mean = co_await mean_price(directory + "/prices.csv");
   co_await write_examples(directory + "/examples.tfrecord");
   const std::size_t words = co_await count_words(directory + "/examples.tfrecord");
   std::printf("mean price %.4f, %zu words\n", mean, words);
-  co_return mean == 0.3125 && words == 3;
+  co_return mean == 0.3125 && words == 3 ? 0 : 1;
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ leat::task<bool> run(std::string directory) {
 int main() {
   std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
   if (!::mkdtemp(directory.data())) return 1;
-  const bool right = leat::sync_wait(run(directory));
+  const int status = leat::run(run(directory));
   std::filesystem::remove_all(directory);
-  return right ? 0 : 1;
+  return status;
 }

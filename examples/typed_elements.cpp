@@ -47,11 +47,11 @@ leat::task<std::size_t> count_signed(std::string path) {
 }
 //! [/fields]
 
-leat::task<bool> run(std::string path) {
+leat::task<int> run(std::string path) {
   co_await write_drawings(path);
   const std::size_t with_author = co_await count_signed(path);
   std::printf("%zu of 100 drawings are signed\n", with_author);
-  co_return with_author == 10;
+  co_return with_author == 10 ? 0 : 1;
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ leat::task<bool> run(std::string path) {
 int main() {
   std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
   if (!::mkdtemp(directory.data())) return 1;
-  const bool right = leat::sync_wait(run(directory + "/drawings.tfrecord"));
+  const int status = leat::run(run(directory + "/drawings.tfrecord"));
   std::filesystem::remove_all(directory);
-  return right ? 0 : 1;
+  return status;
 }

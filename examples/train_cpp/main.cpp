@@ -130,7 +130,7 @@ leat::task<void> train(settings chosen) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   const bool restart_input = argc > 1 && std::string_view(argv[1]) == "--restart-input";
   if (restart_input) {
     --argc;
@@ -146,9 +146,5 @@ int main(int argc, char** argv) try {
   if (argc > 3) chosen.epochs = std::strtoull(argv[3], nullptr, 10);
   if (argc > 4) chosen.between = std::chrono::milliseconds(std::atoi(argv[4]));
   if (argc > 5) chosen.step = std::chrono::microseconds(std::atoi(argv[5]));
-  leat::sync_wait(train(std::move(chosen)));
-  return 0;
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "train_cpp: %s\n", e.what());
-  return 1;
+  return leat::run(train(std::move(chosen)), {.signals = {}});  // the guard in train() handles them
 }

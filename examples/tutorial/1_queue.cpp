@@ -1,7 +1,6 @@
 /// Lesson 1 of the tutorial: a task reads the lines of a file, another one counts their words.
 
 //! [read]
-#include <exception>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -30,7 +29,7 @@ leat::task<> count_words(leat::fifo_queue<std::string>& lines, int& words) {
 //! [/count]
 
 //! [run]
-leat::task<int> count(std::string path) {
+leat::task<> count(std::string path) {
   leat::fifo_queue<std::string> lines(16, "lines");
   int words = 0;
   co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
@@ -38,7 +37,7 @@ leat::task<int> count(std::string path) {
     group.spawn(count_words(lines, words), "counter");
     co_return;
   });
-  co_return words;
+  std::cout << words << " words\n";
 }
 //! [/run]
 
@@ -48,12 +47,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: 1_queue FILE\n";
     return 2;
   }
-  try {
-    const int words = leat::sync_wait(count(argv[1]));
-    std::cout << words << " words\n";
-  } catch (const std::exception& e) {
-    std::cerr << "1_queue: " << e.what() << '\n';
-    return 1;
-  }
+  return leat::run(count(argv[1]));
 }
 //! [/main]

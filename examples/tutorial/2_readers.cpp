@@ -1,7 +1,6 @@
 /// Lesson 2 of the tutorial: four tasks read files and count their words; a coordinator owns them.
 
 //! [read]
-#include <exception>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -35,7 +34,7 @@ leat::task<> count_files(leat::fifo_queue<std::string>& paths, word_counts& coun
 //! [/read]
 
 //! [run]
-leat::task<word_counts> count(std::vector<std::string> patterns) {
+leat::task<> count(std::vector<std::string> patterns) {
   const auto found = co_await leat::match_files(patterns);
   if (found.empty()) throw std::runtime_error("no file matches");
   leat::fifo_queue<std::string> paths(8, "paths");
@@ -47,20 +46,10 @@ leat::task<word_counts> count(std::vector<std::string> patterns) {
     for (const std::string& path : found) co_await paths.push(path);
     paths.close();
   });
-  co_return counts;
+  for (const auto& [path, words] : counts) std::cout << path << ": " << words << " words\n";
 }
 //! [/run]
 
 //! [main]
-int main(int argc, char** argv) {
-  try {
-    const std::vector<std::string> patterns(argv + 1, argv + argc);
-    for (const auto& [path, words] : leat::sync_wait(count(patterns))) {
-      std::cout << path << ": " << words << " words\n";
-    }
-  } catch (const std::exception& e) {
-    std::cerr << "2_readers: " << e.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return leat::run(count({argv + 1, argv + argc})); }
 //! [/main]

@@ -1,7 +1,6 @@
 /// Lesson 3 of the tutorial: a pipeline reads files, splits lines into words and collects batches.
 
 //! [declare]
-#include <exception>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -41,12 +40,5 @@ leat::task<> count(std::vector<std::string> patterns) {
 //! [/run]
 
 //! [main]
-int main(int argc, char** argv) {
-  try {
-    leat::sync_wait(count({argv + 1, argv + argc}));
-  } catch (const std::exception& e) {
-    std::cerr << "3_pipeline: " << e.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return leat::run(count({argv + 1, argv + argc})); }
 //! [/main]

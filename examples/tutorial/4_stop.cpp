@@ -2,7 +2,6 @@
 
 //! [tasks]
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -31,16 +30,17 @@ leat::task<> count_words(leat::fifo_queue<std::string>& lines, int& words) {
 //! [/tasks]
 
 //! [run]
-leat::task<bool> count(std::string path, int& words) {
+leat::task<int> count(std::string path) {
   leat::fifo_queue<std::string> lines(16, "lines");
+  int words = 0;
   bool complete = false;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
-    const leat::stop_on_signal guard(coord);  // SIGINT and SIGTERM
     coord.spawn(read_lines(path, lines), "reader");
     co_await count_words(lines, words);
     complete = true;
   });
-  co_return complete;
+  std::cout << words << " words" << (complete ? "" : " until it was stopped") << '\n';
+  co_return complete ? 0 : 75;
 }
 //! [/run]
 
@@ -50,14 +50,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: 4_stop FILE\n";
     return 2;
   }
-  int words = 0;
-  try {
-    const bool complete = leat::sync_wait(count(argv[1], words));
-    std::cout << words << " words" << (complete ? "" : " until it was stopped") << '\n';
-    return complete ? 0 : 75;
-  } catch (const std::exception& e) {
-    std::cerr << "4_stop: " << e.what() << " (after " << words << " words)\n";
-    return 1;
-  }
+  return leat::run(count(argv[1]));
 }
 //! [/main]

@@ -82,22 +82,22 @@ def check_inputs(folder):
     """What the pages do not show: files that are missing, empty, or not files."""
     (folder / 'empty').write_text('')
     for command, shown, wanted in [
-            ('./1_queue missing', '1_queue: cannot open missing\n', 1),
+            ('./1_queue missing', 'error: cannot open missing\n', 1),
             ('./1_queue empty', '0 words\n', 0),
             ('./1_queue', 'usage: ...', 2),
             ('./1_queue_solution empty', "0 words, the longest is ''\n", 0),
-            ('./2_readers missing', '2_readers: no file matches\n', 1),
+            ('./2_readers missing', 'error: no file matches\n', 1),
             ('./2_readers empty', 'empty: 0 words\n', 0),
-            ('./2_readers empty .', '2_readers: ... directory\n', 1),
+            ('./2_readers empty .', 'error: ... directory\n', 1),
             ('./2_readers_solution <empty', '', 0),
-            ('echo missing | ./2_readers_solution', '2_readers: missing: ...', 1),
+            ('echo missing | ./2_readers_solution', 'error: missing: ...', 1),
             ("printf '%s\\nempty' empty | ./2_readers_solution", 'empty: 0 words\n', 0),
             ('./2_readers empty missing', 'empty: 0 words\n', 0),
-            ('./3_pipeline missing', "3_pipeline: ...'missing'...", 1),
+            ('./3_pipeline missing', "error: ...'missing'...", 1),
             ('./3_pipeline empty', "0 words, 0 times 'the'\n", 0),
-            ('./4_stop missing', '4_stop: missing: ... (after 0 words)\n', 1),
+            ('./4_stop missing', 'error: missing: ... directory\n', 1),
             ('./4_stop empty', '0 words\n', 0),
-            ('./5_resume run_missing missing', "starts after 0 batches\n5_resume: ...'missing'...", 1),
+            ('./5_resume run_missing missing', "starts after 0 batches\nerror: ...'missing'...", 1),
             ('./5_resume run_empty empty', 'starts after 0 batches\n0 batches...', 0)]:
         output, status = run(command, folder)
         require(status == wanted and matches(output, shown), command, status, output)
@@ -116,7 +116,7 @@ def check_open_input(folder):
                 job.kill()
                 sys.exit('tutorial: the solution of lesson 2 waits for input after an error')
             printed = job.stderr.read()
-            require(status == 1 and matches(printed, '2_readers: missing: ...'), 'lesson 2', status, printed)
+            require(status == 1 and matches(printed, 'error: missing: ...'), 'lesson 2', status, printed)
 
 
 def check_signals(folder):

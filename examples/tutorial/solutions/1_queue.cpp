@@ -1,6 +1,5 @@
 /// Exercise 1 of the tutorial: a third task splits the lines; the last one finds the longest word.
 
-#include <exception>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -40,7 +39,7 @@ leat::task<> count_words(leat::fifo_queue<std::string>& words, summary& sum) {
   }
 }
 
-leat::task<summary> count(std::string path) {
+leat::task<> count(std::string path) {
   leat::fifo_queue<std::string> lines(16, "lines");
   leat::fifo_queue<std::string> words(16, "words");
   summary sum;
@@ -50,7 +49,7 @@ leat::task<summary> count(std::string path) {
     group.spawn(count_words(words, sum), "counter");
     co_return;
   });
-  co_return sum;
+  std::cout << sum.words << " words, the longest is '" << sum.longest << "'\n";
 }
 //! [/solution]
 
@@ -60,12 +59,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: 1_queue FILE\n";
     return 2;
   }
-  try {
-    const summary sum = leat::sync_wait(count(argv[1]));
-    std::cout << sum.words << " words, the longest is '" << sum.longest << "'\n";
-  } catch (const std::exception& e) {
-    std::cerr << "1_queue: " << e.what() << '\n';
-    return 1;
-  }
+  return leat::run(count(argv[1]));
 }
 //! [/main]

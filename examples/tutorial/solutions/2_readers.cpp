@@ -1,6 +1,5 @@
 /// Exercise 2 of the tutorial: a thread reads the paths from standard input.
 
-#include <exception>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -58,7 +57,7 @@ void read_paths(leat::fifo_queue<std::string>& paths, const std::stop_token& sto
   paths.close();
 }
 
-leat::task<word_counts> count() {
+leat::task<> count() {
   leat::fifo_queue<std::string> paths(8, "paths");
   word_counts counts;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
@@ -68,19 +67,10 @@ leat::task<word_counts> count() {
     coord.start_thread("paths", [&](const std::stop_token& stop) { read_paths(paths, stop); });
     co_return;
   });
-  co_return counts;
+  for (const auto& [path, words] : counts) std::cout << path << ": " << words << " words\n";
 }
 //! [/solution]
 
 //! [main]
-int main() {
-  try {
-    for (const auto& [path, words] : leat::sync_wait(count())) {
-      std::cout << path << ": " << words << " words\n";
-    }
-  } catch (const std::exception& e) {
-    std::cerr << "2_readers: " << e.what() << '\n';
-    return 1;
-  }
-}
+int main() { return leat::run(count()); }
 //! [/main]

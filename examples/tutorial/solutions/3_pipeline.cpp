@@ -1,6 +1,5 @@
 /// Exercise 3 of the tutorial: the same words, shuffled.
 
-#include <exception>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -39,11 +38,4 @@ leat::task<> count(std::vector<std::string> patterns) {
   std::cout << words << " words, " << times["the"] << " times 'the'\n";
 }
 
-int main(int argc, char** argv) {
-  try {
-    leat::sync_wait(count({argv + 1, argv + argc}));
-  } catch (const std::exception& e) {
-    std::cerr << "3_pipeline: " << e.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return leat::run(count({argv + 1, argv + argc})); }

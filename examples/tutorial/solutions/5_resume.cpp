@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -46,7 +45,7 @@ auto declare(std::vector<std::string> patterns) {
 }
 //! [/solution]
 
-leat::task<bool> count(std::string folder, std::vector<std::string> patterns) {
+leat::task<int> count(std::string folder, std::vector<std::string> patterns) {
   auto batches = declare(patterns);
   totals sum;
   leat::checkpoint_registry state("word lengths");
@@ -56,7 +55,6 @@ leat::task<bool> count(std::string folder, std::vector<std::string> patterns) {
   state.add("input", batches);
 
   leat::supervisor job({.logdir = folder, .state = &state, .save_model_interval = 300ms});
-  const leat::stop_on_signal guard(job);
   const auto body = [&]() -> leat::task<> {
     std::cout << "starts after " << sum.batches << " batches" << std::endl;
     co_await batches.for_each([&](std::vector<std::string> batch) -> leat::task<> {
@@ -67,14 +65,14 @@ leat::task<bool> count(std::string folder, std::vector<std::string> patterns) {
   co_await job.managed(body);
   if (job.stopped()) {
     std::cout << "stopped after " << sum.batches << " batches\n";
-    co_return false;
+    co_return 75;
   }
   std::cout << sum.batches << " batches, digest " << std::hex << sum.digest << std::dec << '\n';
   for (std::size_t i = 1; i < sum.lengths.size(); ++i) {
     std::cout << (i + 1 < sum.lengths.size() ? "   " : ">= ") << i << " letters: ";
     std::cout << sum.lengths[i] << '\n';
   }
-  co_return true;
+  co_return 0;
 }
 
 int main(int argc, char** argv) {
@@ -82,11 +80,5 @@ int main(int argc, char** argv) {
     std::cerr << "usage: 5_resume FOLDER FILE...\n";
     return 2;
   }
-  try {
-    const bool complete = leat::sync_wait(count(argv[1], {argv + 2, argv + argc}));
-    return complete ? 0 : 75;
-  } catch (const std::exception& e) {
-    std::cerr << "5_resume: " << e.what() << '\n';
-    return 1;
-  }
+  return leat::run(count(argv[1], {argv + 2, argv + argc}));
 }

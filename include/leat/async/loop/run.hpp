@@ -21,7 +21,8 @@ struct run_options {
   /// The signals that request a stop of the main task. If the list is empty, no signal does.
   braced<std::vector<int>> signals = {SIGINT, SIGTERM};
   /// The time after a stop request, or after the end of the main task, at which run() prints the
-  /// tasks that are still running and where they wait, once. run() keeps waiting for them.
+  /// tasks that are still running and where they wait, once. run() keeps waiting for them. It
+  /// prints nothing while a task blocks the thread.
   time_span stop_grace = std::chrono::seconds(10);
 };
 
@@ -77,7 +78,7 @@ int run_main(task<void> (*start)(void* main, int& status), void* main, const run
 /// - 1 if the task throws another exception. run() then prints "error: " and the message of the
 ///   exception to standard error. The messages of nested exceptions follow.
 ///
-/// Tasks that the main task has started on its scheduler and has not joined, such as those of a
+/// Tasks that the main task has started on its scheduler and has not joined, such as the tasks of a
 /// pipeline, are then stopped and joined. Signals have their earlier effect meanwhile.
 ///
 /// Errors:        throws nothing. Invalid options and a lack of memory or descriptors end the call
