@@ -55,6 +55,7 @@ leat::task<int> count(std::string folder, std::vector<std::string> patterns) {
   state.add("input", batches);
 
   leat::supervisor job({.logdir = folder, .state = &state, .save_model_interval = 300ms});
+  const leat::stop_on_signal guard(job);
   const auto body = [&]() -> leat::task<> {
     std::cout << "starts after " << sum.batches << " batches" << std::endl;
     co_await batches.for_each([&](std::vector<std::string> batch) -> leat::task<> {
@@ -80,5 +81,5 @@ int main(int argc, char** argv) {
     std::cerr << "usage: 5_resume FOLDER FILE...\n";
     return 2;
   }
-  return leat::run(count(argv[1], {argv + 2, argv + argc}));
+  return leat::run(count(argv[1], {argv + 2, argv + argc}), {.signals = {}});
 }
