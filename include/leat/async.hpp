@@ -12,6 +12,7 @@
 #include "leat/async/loop/embedded_scheduler.hpp"
 #include "leat/async/loop/run.hpp"
 #include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/retry.hpp"

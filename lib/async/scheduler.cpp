@@ -1,5 +1,6 @@
 #include "leat/async/scheduler.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -110,10 +111,16 @@ bool scheduler::take_remote() noexcept {
   return true;
 }
 
-bool scheduler::begin_turn() noexcept {
+// Returns false if the scheduler is awake: a turn runs, or wake() was called or is about to be.
+inline bool scheduler::wake_up() noexcept {
   work_item* asleep = nullptr;
-  const bool posted =
-      !remote_.compare_exchange_strong(asleep, awake_sentinel(), std::memory_order_relaxed);
+  // acquire: a short turn, which no wake() precedes, sees what the last turn has written.
+  return remote_.compare_exchange_strong(asleep, awake_sentinel(), std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+}
+
+bool scheduler::begin_turn() noexcept {
+  const bool posted = !wake_up();
   if (posted && asleep_) ++due_wakes_;
   asleep_ = false;
   return posted;
@@ -145,6 +152,11 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     budget_ = task_budget;
     item->run_(*item);
   }
+  return end_turn(more);
+}
+
+// Returns true if there is more to run.
+bool scheduler::end_turn(bool more) noexcept {
   flush_wakeups();
   if (const time_point next = timers_.earliest(); next != armed_) {
     armed_ = next;
@@ -163,6 +175,28 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   }
   asleep_ = false;
   return true;
+}
+
+scheduler::short_turn scheduler::run_short_turn(work_item& first, std::size_t max_items,
+                                                time_point about_now) noexcept {
+  if (!wake_up()) return short_turn::refused;
+  asleep_ = false;
+  current_ = this;
+  turn_time_ = std::max(turn_time_, about_now);
+  turn_items_ = max_items;
+  budget_ = task_budget;
+  first.run_(first);
+  bool more = true;
+  for (std::size_t done = 1; done < turn_items_; ++done) {
+    if (ready_.empty() && !take_remote()) {
+      more = false;
+      break;
+    }
+    work_item* const item = ready_.pop_front();
+    budget_ = task_budget;
+    item->run_(*item);
+  }
+  return end_turn(more) ? short_turn::more : short_turn::done;
 }
 
 void scheduler::run_selected(bool (*selected)(const work_item& item, const task_scope& scope),

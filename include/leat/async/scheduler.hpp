@@ -67,6 +67,18 @@ class scheduler {
     }
   }
 
+  /// Runs `item` in a short turn on this thread, inside the call. Call it in an event handler of
+  /// the driver, so that a completion resumes its task without a wake-up. The short turn also runs
+  /// the items that are ready afterwards, as many as a turn may run.
+  ///
+  /// Returns false, without effect, if this thread is in a turn, a turn runs on another thread or
+  /// will run soon, or this thread does not run the driver: call post() then. Always returns false
+  /// for a driver that has no such handlers. Thread safety: thread-safe.
+  [[nodiscard]] virtual bool run_here(work_item& item) noexcept {
+    static_cast<void>(item);
+    return false;
+  }
+
   /// Ends the current turn after the running item, so that timers, sockets and files are served
   /// before the next item. Call it after a computation that took milliseconds: the current turn may
   /// have hundreds of items left to run. Cost: O(1).
@@ -259,6 +271,18 @@ class scheduler {
   /// if an item has been posted since; wake() has then been called or is about to be called.
   bool begin_turn() noexcept;
 
+  /// The result of run_short_turn().
+  enum class short_turn : unsigned char {
+    refused,  // a turn runs or will run soon
+    done,     // the next post() from outside a turn calls wake()
+    more      // there is more to run: call run_ready()
+  };
+  /// Begins a turn with `first` if the scheduler sleeps, and runs up to `max_items` items. For
+  /// run_here(). It reads no clock: `about_now` becomes the time of the turn. Timers that are due
+  /// wait for the call that arm() has requested.
+  [[nodiscard]] short_turn run_short_turn(work_item& first, std::size_t max_items,
+                                          time_point about_now) noexcept;
+
   /// Returns true if an item from another thread is waiting. A driver may spin on it before it
   /// sleeps.
   [[nodiscard]] bool has_remote_items() const noexcept {
@@ -302,6 +326,8 @@ class scheduler {
   void post_remote(work_item& item) noexcept;
   bool take_remote() noexcept;
   void expire_timers();
+  [[nodiscard]] bool wake_up() noexcept;
+  [[nodiscard]] bool end_turn(bool more) noexcept;
   void flush_wakeups_now() noexcept;
   void finish_ended() noexcept;  // in task_scope.cpp
   [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;

@@ -1,6 +1,8 @@
 #include "leat/async/loop/asio_scheduler.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <new>
 
 #include <asio/io_context.hpp>
@@ -38,10 +40,28 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
   }
+  [[nodiscard]] bool run_here(work_item& item) noexcept override {
+    if (current() || !io_.get_executor().running_in_this_thread()) return false;
+    switch (run_short_turn(item, options_.max_items_per_turn, coarse_now())) {
+      case short_turn::refused: return false;
+      case short_turn::more: wake(); break;
+      case short_turn::done:
+        if (unarmed_) post_tick();
+    }
+    return true;
+  }
   void work_started() noexcept override { io_.get_executor().on_work_started(); }
   void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
 
  private:
+  // The time of the kernel's last tick, at most some milliseconds ago. It costs 7 ns instead of 43,
+  // and only tells since when a task waits.
+  static time_point coarse_now() noexcept {
+    ::timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+  }
+
   // Called at most once before the next turn begins, so the single memory slot is free.
   void wake() noexcept override { asio::post(io_, turn{this}); }
 

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution_context.hpp>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/async/work_item.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+
+namespace leat {
+
+/// A scheduler as an Asio executor. Its functions run one after the other with the tasks of the
+/// scheduler, as on a strand.
+///
+///     asio::post(leat::get_executor(s), [&] { ++served; });  // needs no lock
+///
+/// A function runs inside execute() on the scheduler itself, or in a handler of its io_context
+/// while no turn of the scheduler runs. Otherwise, and after asio::post(), it is posted.
+///
+/// A function must not throw; an exception ends the process. Functions that have not run when the
+/// scheduler is destroyed are destroyed. The executor does not count as work of the context, except
+/// for the time between a post and the call.
+///
+/// Use it as the executor of an I/O object only with the scheduler of an io_context. A scheduler of
+/// another kind has no context of its own: query(context) returns the system context.
+///
+/// Thread safety: thread-safe. Cost: a post takes one recycled block.
+class scheduler_executor {
+ public:
+  explicit scheduler_executor(scheduler& s) noexcept : scheduler_(&s) {}
+
+  /// Returns the scheduler.
+  [[nodiscard]] scheduler& get_scheduler() const noexcept { return *scheduler_; }
+
+  /// Runs `f` on the scheduler: see the class. Errors: std::bad_alloc.
+  template <class Function>
+  void execute(Function&& f) const {
+    if (!never_blocks_) {
+      if (scheduler::current() == scheduler_) {
+        if (scheduler_->is_ending()) return;
+        std::decay_t<Function> function(std::forward<Function>(f));
+        function();
+        return;
+      }
+      function_in_place<Function> here(f);
+      if (scheduler_->run_here(here)) return;
+    }
+    scheduler_->post(*new posted_function<std::decay_t<Function>>(std::forward<Function>(f)));
+  }
+
+  /// Returns an executor for which execute() never runs a function inside the call.
+  [[nodiscard]] scheduler_executor require(asio::execution::blocking_t::never_t) const noexcept {
+    return {*scheduler_, true};
+  }
+  /// Returns an executor for which execute() may run a function inside the call.
+  [[nodiscard]] scheduler_executor require(asio::execution::blocking_t::possibly_t) const noexcept {
+    return {*scheduler_, false};
+  }
+  /// Returns whether execute() may run a function inside the call.
+  [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept {
+    return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking.never)
+                         : asio::execution::blocking_t(asio::execution::blocking.possibly);
+  }
+  /// Returns the io_context of the scheduler, or the system context for one of another kind.
+  [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept;
+
+  friend bool operator==(const scheduler_executor& a, const scheduler_executor& b) noexcept {
+    return a.scheduler_ == b.scheduler_ && a.never_blocks_ == b.never_blocks_;
+  }
+  friend bool operator!=(const scheduler_executor& a, const scheduler_executor& b) noexcept {
+    return !(a == b);
+  }
+
+ private:
+  scheduler_executor(scheduler& s, bool never_blocks) noexcept
+      : scheduler_(&s), never_blocks_(never_blocks) {}
+
+  // A function of the caller, which is run inside the call or not at all.
+  template <class Function>
+  struct function_in_place : work_item {
+    explicit function_in_place(std::remove_reference_t<Function>& f) noexcept : function(f) {
+      run_ = [](work_item& item) noexcept {
+        auto& self = static_cast<function_in_place&>(item);
+        std::decay_t<Function> own(static_cast<Function&&>(self.function));
+        own();
+      };
+    }
+    std::remove_reference_t<Function>& function;
+  };
+
+  template <class Function>
+  struct posted_function : work_item {
+    template <class From>
+    explicit posted_function(From&& f) : function(std::forward<From>(f)) {
+      run_ = [](work_item& item) noexcept {
+        auto* const self = static_cast<posted_function*>(&item);
+        Function own(std::move(self->function));
+        delete self;  // before the call, which may need the memory
+        if (!scheduler::current_is_ending()) own();
+      };
+    }
+    static void* operator new(std::size_t size) { return detail::allocate_frame(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
+    Function function;
+  };
+
+  scheduler* scheduler_;
+  bool never_blocks_ = false;
+};
+
+/// Returns the scheduler as an Asio executor. Thread safety: thread-safe.
+[[nodiscard]] inline scheduler_executor get_executor(scheduler& s) noexcept {
+  return scheduler_executor(s);
+}
+
+}  // namespace leat
