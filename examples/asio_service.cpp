@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include <asio/awaitable.hpp>
@@ -28,16 +26,6 @@ struct request {
   int number;
 };
 
-//! [operation]
-// Awaits an Asio operation from a task. The handler shares ownership of the queue, because Asio may
-// call it after a stop has ended the task.
-leat::task<std::error_code> wait_for(asio::steady_timer& timer) {
-  const auto done = std::make_shared<leat::fifo_queue<std::error_code>>(1);
-  timer.async_wait([done](std::error_code ec) { static_cast<void>(done->try_push(ec)); });
-  co_return (co_await done->pop()).value();  // the queue is never closed
-}
-//! [/operation]
-
 //! [serve]
 // A leat task that serves requests until the queue is closed and drained.
 leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
@@ -45,8 +33,7 @@ leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
   int served = 0;
   while (const auto r = co_await requests.pop()) {
     asio::steady_timer work(io, 1ms);
-    const std::error_code ec = co_await wait_for(work);
-    if (ec) throw std::system_error(ec, "work");
+    co_await work.async_wait(leat::use_task);
     co_await replies.push("reply " + std::to_string(r->number));
     ++served;
   }

@@ -1,16 +1,19 @@
 // How a scheduler ends its tasks when its driver is destroyed; see scheduler::end_tasks().
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <sched.h>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "async/dump_query.hpp"
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
+#include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
@@ -102,15 +105,28 @@ std::exception_ptr destroyed_with(std::string_view what, const task_context& tas
 
 }  // namespace
 
-std::size_t task_scope::find_tasks_on(const scheduler& sched,
+bool task_scope::is_pinned(const task_context& c) noexcept {
+  const wait_operation* const w = c.waiting();
+  return w && w->what().is_pinned && w->what().is_pinned(*w);
+}
+
+// An older scope may belong to a frame that contains the scope of a pinned task, and its frames the
+// memory that is in use.
+std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
                                       std::span<task_context*> found) noexcept {
   std::size_t count = 0;
+  bool others_wait = false;
   const std::lock_guard lock(detail::scope_registry::mutex());
   task_scope* s = detail::scope_registry::first();
-  for (; s && count == 0; s = detail::scope_registry::next(*s)) {
+  for (; s && count == 0 && !others_wait; s = detail::scope_registry::next(*s)) {
     const detail::thread_lock scope_lock(s->mutex_);
     for (task_context* c = s->children_; c && count < found.size(); c = c->following_) {
-      if (c->scheduler_ == &sched) found[count++] = c;
+      if (c->scheduler_ != &sched) continue;
+      if (is_pinned(*c) == pinned) {
+        found[count++] = c;
+      } else if (!pinned) {
+        others_wait = true;
+      }
     }
   }
   return count;
@@ -121,7 +137,7 @@ std::size_t task_scope::find_tasks_on(const scheduler& sched,
 // found stay, since tasks of this scheduler end on this thread only.
 bool scheduler::destroy_task_batch(std::string_view what) noexcept {
   std::array<task_context*, 64> found{};
-  const std::size_t count = task_scope::find_tasks_on(*this, found);
+  const std::size_t count = task_scope::find_tasks_on(*this, false, found);
   for (std::size_t i = 0; i < count; ++i) {
     task_context& c = *found[i];
     std::exception_ptr error = destroyed_with(what, c);
@@ -143,6 +159,8 @@ void scheduler::end_tasks(std::string_view what) noexcept {
               "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
   if (here) here->flush_wakeups();  // this turn may hold back the wake-up that a wait here needs
   ending_ = true;
+  ended_with_ = what;
+  ending_thread_.store(&current_, std::memory_order_relaxed);
   // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that
   // the accesses of posts that have started are over.
   begin_turn();
@@ -158,6 +176,29 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   }
   timers_.clear();
   current_ = here;
+}
+
+void scheduler::continue_end() noexcept {
+  if (!is_ending_here() || current_ == this) return;
+  end_tasks(ended_with_);
+  if (tasks_ == 0) on_tasks_ended();
+}
+
+void scheduler::end_pinned_tasks() noexcept {
+  constexpr auto patience = std::chrono::seconds(10);
+  const auto give_up_at = std::chrono::steady_clock::now() + patience;
+  std::array<task_context*, 64> found{};
+  while (tasks_ > 0) {
+    const std::size_t count = task_scope::find_tasks_on(*this, true, found);
+    const bool is_late = std::chrono::steady_clock::now() > give_up_at;
+    for (std::size_t i = 0; i < count; ++i) {
+      wait_operation& w = *found[i]->waiting();
+      if (is_late) detail::foreign_wait_destroyed(w, *found[i]);
+      w.what().cancel(w);
+    }
+    end_tasks(ended_with_);
+    if (tasks_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 }  // namespace leat

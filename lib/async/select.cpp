@@ -7,8 +7,8 @@
 
 namespace leat::detail {
 
-const wait_operation::kind select_state::select_kind{"select", &select_state::cancel,
-                                                     &select_state::describe};
+const wait_operation::kind select_state::select_kind{
+    "select", &select_state::cancel, &select_state::describe, nullptr, &select_state::is_pinned};
 
 void select_state::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<select_state&>(w);
@@ -18,6 +18,11 @@ void select_state::cancel(wait_operation& w) noexcept {
 void select_state::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const select_state&>(w);
   self.functions_.describe(self, out);
+}
+
+bool select_state::is_pinned(const wait_operation& w) noexcept {
+  const auto& self = static_cast<const select_state&>(w);
+  return self.functions_.uses_memory(self);
 }
 
 void select_state::settle(work_item& item) noexcept {

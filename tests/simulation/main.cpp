@@ -31,6 +31,7 @@ const std::vector<scenario>& scenarios() {
   static const std::vector<scenario> all{
       {"queues", {.threads = 3}, queues},
       {"selecting", {.threads = 3}, selecting},
+      {"transferring", {.threads = 2}, transferring},
       {"budgets", {.threads = 3}, budgets},
       {"coordination", {.threads = 2}, coordination},
       {"running", {.threads = 2}, running},

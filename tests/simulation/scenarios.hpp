@@ -30,6 +30,7 @@ leat::task<> batching(leat::sim::world& w);
 leat::task<> pipeline(leat::sim::world& w);
 leat::task<> resuming(leat::sim::world& w);
 leat::task<> supervising(leat::sim::world& w);
+leat::task<> transferring(leat::sim::world& w);
 leat::task<> crashes(leat::sim::world& w);
 
 /// A check in simulated programs: throws std::logic_error with the sentence unless `holds`.

@@ -43,6 +43,12 @@ class [[nodiscard]] as_tuple_awaiter {
   {
     operation_.bind(promise, h);
   }
+  void bind(promise_base& promise, std::coroutine_handle<> h,
+            const std::source_location& where) noexcept
+    requires location_aware<Operation>
+  {
+    operation_.bind(promise, h, where);
+  }
 
   bool await_ready() noexcept {
     try {

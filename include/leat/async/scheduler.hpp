@@ -210,6 +210,17 @@ class scheduler {
   /// no task. Thread safety: thread-bound to the thread that destroys it.
   [[nodiscard]] bool is_ending() const noexcept { return ending_; }
 
+  /// Continues to end the tasks if this thread is destroying the scheduler. Call it after a wait
+  /// whose memory was in use (wait_operation::kind::is_pinned) has ended: end_tasks() has left its
+  /// task and the tasks that may own it. Returns immediately on other threads. Precondition: the
+  /// scheduler exists.
+  void continue_end() noexcept;
+
+  /// Returns true if this thread is destroying the scheduler. Thread safety: thread-safe.
+  [[nodiscard]] bool is_ending_here() const noexcept {
+    return ending_thread_.load(std::memory_order_relaxed) == &current_;
+  }
+
   /// Returns true in a destructor that runs because the current scheduler ends its tasks.
   [[nodiscard]] static bool current_is_ending() noexcept { return current_ && current_->ending_; }
 
@@ -236,9 +247,21 @@ class scheduler {
   /// A driver calls this first when it is destroyed, on the thread that destroys it and outside
   /// run_ready(). Another call destroys the tasks that have been spawned since.
   ///
+  /// A task that waits for an operation which uses its frame, such as an Asio operation, stays
+  /// until the operation has ended, and so do the tasks of older scopes; see continue_end().
+  /// `what` must live as long as the scheduler.
+  ///
   /// Cost: a few loads if there are no tasks; otherwise O(tasks + scopes of the process) for each
   /// 64 tasks.
   void end_tasks(std::string_view what) noexcept;
+
+  /// Ends the tasks that end_tasks() has left. Requests the cancellation of their operations, and
+  /// waits until other threads have ended these. After 10 s it prints the first of the tasks and
+  /// ends the process, because memory that is still in use would have to be freed.
+  void end_pinned_tasks() noexcept;
+
+  /// Called when continue_end() has ended the last task.
+  virtual void on_tasks_ended() noexcept {}
 
   /// Completes those requests of the scheduler's services that have finished, without the event
   /// loop. Returns false in a child of fork(), because it shares nothing that would complete them.
@@ -353,6 +376,8 @@ class scheduler {
   std::array<void*, service_slots> services_{};
   bool asleep_ = true;   // the last turn has left nothing
   bool ending_ = false;  // see end_tasks()
+  std::string_view ended_with_;
+  std::atomic<const void*> ending_thread_{nullptr};  // the address of its current_
   const task_context* dying_ = nullptr;
   std::size_t due_wakes_ = 0;          // calls of wake() that have begun, as far as a turn has seen
   std::atomic<std::size_t> wakes_{0};  // and that have returned

@@ -174,8 +174,11 @@ class task_scope {
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   static void drop_stop_notice(work_item& item) noexcept;
-  // Tasks that live there, of the newest scope that has any; returns how many it has found.
-  [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched,
+  // True while code outside leat uses the frame of the task.
+  [[nodiscard]] static bool is_pinned(const task_context& c) noexcept;
+  // Tasks that live there, of the newest scope that has any: the pinned ones, or those that can be
+  // destroyed now. Returns how many it has found.
+  [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched, bool pinned,
                                                  std::span<task_context*> found) noexcept;
   [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) const noexcept
       LEAT_REQUIRES(mutex_);

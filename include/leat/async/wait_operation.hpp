@@ -44,6 +44,10 @@ class wait_operation : public work_item {
     /// Sets the machine-readable details, and the tasks that can end the wait. If null, only the
     /// text is known. Called on the same thread as cancel.
     void (*inspect)(const wait_operation&, wait_target&) = nullptr;
+    /// Returns true while code outside leat uses the memory of the wait, so that the scheduler must
+    /// not destroy the task; see scheduler::continue_end(). If null, this is never so. Called on
+    /// the same thread as cancel.
+    bool (*is_pinned)(const wait_operation&) noexcept = nullptr;
   };
 
   wait_operation(const wait_operation&) = delete;
@@ -130,6 +134,12 @@ class wait_operation : public work_item {
   /// the wake-up, which another thread may be about to post, no longer refers to this wait.
   /// Precondition: the scheduler ends its tasks.
   [[gnu::cold]] void withdraw_wakeup() noexcept;
+
+  /// Makes wake() resume the coroutine again, after the operation has used its own run function.
+  void set_wakeup() noexcept { run_ = &wait_operation::resume; }
+
+  /// Sets the source location, for an operation that no call of leat has created.
+  void set_where(const std::source_location& where) noexcept { where_ = where; }
 
   /// Discards the wake-up that is running, because the scheduler ends its tasks.
   void drop_wakeup() noexcept { run_ = &wait_operation::drop; }

@@ -31,7 +31,14 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     end("io_context");
     timer_.cancel();
   }
-  ~asio_scheduler() { end("io_context"); }  // destructors of handlers may have spawned since
+  // Destructors of handlers may have spawned since. The context has destroyed all its handlers;
+  // those of other contexts end now.
+  ~asio_scheduler() {
+    end("io_context");
+    if (started_tasks() == 0) return;
+    end_pinned_tasks();
+    on_tasks_ended();
+  }
 
   [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {
     return std::make_unique<detail::asio_event_listener>(io_, *this);

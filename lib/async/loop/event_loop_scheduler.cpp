@@ -36,6 +36,10 @@ void event_loop_scheduler::end(std::string_view what) noexcept {
     remove(*object);
     object->on_scheduler_end();
   }
+  if (started_tasks() == 0) on_tasks_ended();
+}
+
+void event_loop_scheduler::on_tasks_ended() noexcept {
   for (owned_service& owned : owned_) owned.service.reset();
   clear_services();
 }

@@ -37,7 +37,10 @@ class [[nodiscard]] limited_awaiter {
   template <awaitable_of_operation Asio>
   operator Asio() const noexcept;
 
-  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  void bind(promise_base& promise, std::coroutine_handle<> h,
+            const std::source_location& where) noexcept {
+    select_.bind(promise, h, where);
+  }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
@@ -80,7 +83,10 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
   template <awaitable_of_operation Asio>
   operator Asio() const noexcept;
 
-  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  void bind(promise_base& promise, std::coroutine_handle<> h,
+            const std::source_location& where) noexcept {
+    select_.bind(promise, h, where);
+  }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {

@@ -115,6 +115,12 @@ namespace detail {
 template <class A>
 concept task_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h) { a.bind(p, h); };
 
+/// An awaitable that must also know the location of the co_await, because no call of leat has
+/// created it.
+template <class A>
+concept location_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h,
+                                  const std::source_location& where) { a.bind(p, h, where); };
+
 /// Stands for an operation that lives elsewhere in the same expression. g++ 12 copies an awaiter
 /// that await_transform() returns by reference.
 template <class A>
@@ -162,6 +168,14 @@ class promise_common : public promise_base {
       std::source_location where = std::source_location::current()) noexcept;  // in as_tuple.hpp
 
   template <class A>
+    requires location_aware<std::remove_reference_t<A>>
+  bound_awaiter<std::remove_reference_t<A>> await_transform(
+      A&& awaitable, const std::source_location& where = std::source_location::current()) noexcept {
+    awaitable.bind(*this, handle(), where);
+    return {awaitable};
+  }
+
+  template <class A>
     requires task_aware<std::remove_reference_t<A>>
   bound_awaiter<std::remove_reference_t<A>> await_transform(A&& awaitable) noexcept {
     awaitable.bind(*this, handle());
@@ -169,7 +183,7 @@ class promise_common : public promise_base {
   }
 
   template <class A>
-    requires(!task_aware<std::remove_reference_t<A>>)
+    requires(!task_aware<std::remove_reference_t<A>> && !location_aware<std::remove_reference_t<A>>)
   foreign_wait<A> await_transform(
       A&& awaitable, const std::source_location& where = std::source_location::current()) {
     return foreign_wait<A>(static_cast<A&&>(awaitable), *this, handle(), where);

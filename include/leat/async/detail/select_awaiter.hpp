@@ -90,7 +90,11 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   /// Called by leat::task before anything else.
-  void bind(promise_base& promise, std::coroutine_handle<>) noexcept { task_ = &promise.context(); }
+  void bind(promise_base& promise, std::coroutine_handle<>,
+            const std::source_location& awaited_at) noexcept {
+    task_ = &promise.context();
+    if (where().line() == 0) set_where(awaited_at);  // its first operation does not know its own
+  }
 
   bool await_ready() {
     const bool stopped = task_ && task_->stop_requested();
@@ -215,6 +219,17 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return false;
   }
 
+  static bool uses_memory([[maybe_unused]] const select_state& s) noexcept {
+    if constexpr (has_irrevocable) {
+      using operation = std::tuple_element_t<irrevocable_at, std::tuple<Operations...>>;
+      const auto& self = static_cast<const select_awaiter&>(s);
+      const auto& pending =
+          static_cast<const indexed_branch<irrevocable_at, operation>&>(self.branches_);
+      if constexpr (requires { pending.uses_memory(); }) return pending.uses_memory();
+    }
+    return false;
+  }
+
   // Withdraws the operations that have lost. The irrevocable one is over: if it had an effect, it
   // wins over another one.
   void end() noexcept {
@@ -247,7 +262,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
     static_cast<const select_awaiter&>(s).branches_.describe(out);
   }
 
-  static constexpr functions the_functions{&describe_all, &cancel_irrevocable};
+  static constexpr functions the_functions{&describe_all, &cancel_irrevocable, &uses_memory};
 
   task_context* task_ = nullptr;
   bool suspended_ = false;

@@ -46,6 +46,8 @@ class select_state : public wait_operation {
     /// Called when there is a winner. Returns true if an irrevocable operation is pending; it has
     /// been asked to end and then wakes the select again.
     bool (*cancel_irrevocable)(select_state&) noexcept;
+    /// Returns true while code outside leat uses the memory of an operation.
+    bool (*uses_memory)(const select_state&) noexcept;
   };
 
   select_state(const functions& f, const std::source_location& where) noexcept
@@ -62,6 +64,7 @@ class select_state : public wait_operation {
   static void settle(work_item& item) noexcept;
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
+  static bool is_pinned(const wait_operation& w) noexcept;
   static const kind select_kind;
 
   const functions& functions_;
@@ -109,6 +112,9 @@ template <class Branch>
 ///                                        // and wakes the select_state when it has ended
 ///     bool had_effect() const noexcept;  // once it is over: it completed, failed with an error
 ///                                        // of its own, or has done a part
+///
+/// If code outside leat uses the memory of the operation until it has ended, the branch also has
+/// `bool uses_memory() const noexcept`, and the scheduler does not destroy the task before.
 ///
 /// It ends on the scheduler of the select. Unless the select has a winner, it claims the select and
 /// wakes it. If another operation has won and request_cancel() has not been called, it does not

@@ -74,8 +74,13 @@ class event_loop_scheduler : public scheduler {
   /// False in a child of fork().
   [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
 
-  /// Calls end_tasks() and then destroys the services while the driver can still serve them.
+  /// Calls end_tasks(), and then destroys the services while the driver can still serve them. If
+  /// tasks are left, because code outside leat uses their frames, the services stay until
+  /// continue_end() or end_pinned_tasks() has ended these.
   void end(std::string_view what) noexcept;
+
+  /// Destroys the services.
+  void on_tasks_ended() noexcept override;
 
  private:
   bool complete_services() noexcept override;

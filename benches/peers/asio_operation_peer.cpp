@@ -1,0 +1,19 @@
+// Asio operations in coroutines of Asio: the peer of leat_asio_bench.
+
+#include "support/asio_operations.hpp"
+
+namespace {
+
+struct asio_library {
+  using task = asio::awaitable<void>;
+  static constexpr auto& token = asio::use_awaitable;
+  static void start(asio::io_context& io, task t) {
+    asio::co_spawn(io, std::move(t), asio::detached);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::asio_loops<asio_library>::main(argc, argv, "asio::awaitable");
+}

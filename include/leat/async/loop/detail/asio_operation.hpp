@@ -1,0 +1,308 @@
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <ostream>
+#include <source_location>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/detail/result_tuple.hpp"
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/loop/detail/asio_operation_base.hpp"
+#include "leat/async/loop/detail/asio_operation_name.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/base/detail/assert.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+
+// The result of an operation: nothing, a value, or a tuple of several.
+template <class... T>
+struct asio_value {
+  using type = std::tuple<T...>;
+};
+template <class T>
+struct asio_value<T> {
+  using type = T;
+};
+template <>
+struct asio_value<> {
+  using type = void;
+};
+
+/// The meaning of a completion signature: its first parameter decides how the operation fails.
+template <class Signature>
+struct asio_signature;
+template <class R, class... T>
+struct asio_signature<R(T...)> {
+  using value_type = typename asio_value<std::decay_t<T>...>::type;
+  static constexpr bool throws = false;
+};
+template <class R, class... T>
+struct asio_signature<R(std::error_code, T...)> : asio_signature<R(T...)> {};
+template <class R, class... T>
+struct asio_signature<R(std::exception_ptr, T...)> : asio_signature<R(T...)> {
+  static constexpr bool throws = true;
+};
+
+template <class Value>
+struct asio_result {
+  std::optional<Value> value;
+  template <class... T>
+  void set(T&&... t) {
+    value.emplace(std::forward<T>(t)...);
+  }
+};
+template <>
+struct asio_result<void> {
+  void set() const noexcept {}
+};
+
+struct no_exception {};
+
+/// The awaitable that an Asio operation returns for use_task. Movable until it is awaited.
+template <class Signature, class Initiation, class... Arguments>
+class [[nodiscard]] asio_operation final : public asio_operation_base {
+ public:
+  using value_type = typename asio_signature<Signature>::value_type;
+
+  template <class I, class... A>
+    requires(!std::same_as<std::remove_cvref_t<I>, asio_operation>)
+  explicit asio_operation(I&& initiation, A&&... arguments)
+      : asio_operation_base(the_kind),
+        initiation_(std::forward<I>(initiation)),
+        arguments_(std::forward<A>(arguments)...) {}
+  asio_operation(asio_operation&& unstarted)
+      : asio_operation_base(the_kind),
+        initiation_(std::move(unstarted.initiation_)),
+        arguments_(std::move(unstarted.arguments_)) {
+    LEAT_ASSERT(unstarted.state_ == state::fresh,
+                "Asio operation moved after it was awaited: create a new one for each co_await");
+  }
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
+  /// Called by leat::task before anything else.
+  void bind(promise_base& promise, std::coroutine_handle<> h,
+            const std::source_location& where) noexcept {
+    wait_operation::bind(promise, h);
+    set_where(where);
+  }
+
+  bool await_ready() const noexcept {
+    LEAT_ASSERT(state_ == state::fresh,
+                "Asio operation awaited twice: create a new one for each co_await");
+    return false;
+  }
+
+  bool await_suspend(std::coroutine_handle<> h) {
+    if (!bound()) attach(h);
+    if (is_stopped_before_start()) return false;
+    begin_wait();
+    try {
+      if (!initiate() || yield_after_budget()) return true;
+    } catch (...) {
+      end_wait();
+      throw;
+    }
+    end_wait();
+    return false;
+  }
+
+  value_type await_resume() {
+    take_cancellation_exception();
+    if constexpr (throws) {
+      if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
+    }
+    if (error_) throw_error(code(), bytes());
+    if constexpr (!std::is_void_v<value_type>) return std::move(*result_.value);
+  }
+
+  result_tuple<value_type> await_tuple() noexcept {
+    take_cancellation_exception();
+    std::error_code ec = code();
+    if constexpr (throws) {
+      if (exception_) ec = to_error_code(std::exchange(exception_, nullptr));
+    }
+    if constexpr (std::is_void_v<value_type>) {
+      return {ec};
+    } else {
+      static_assert(std::default_initializable<value_type>,
+                    "as_tuple() needs a default-constructible result of the Asio operation");
+      if (!result_.value) return failed_with<result_tuple<value_type>>(ec);
+      return {ec, std::move(*result_.value)};
+    }
+  }
+
+ private:
+  friend class select_branch<asio_operation>;
+  static constexpr bool throws = asio_signature<Signature>::throws;
+
+  // The completion handler. It owns the completion: if it is destroyed without being called, the
+  // wait ends as cancelled.
+  class handler {
+   public:
+    using executor_type = scheduler_executor;
+    using allocator_type = standard_frame_allocator<>;
+    using cancellation_slot_type = slot;
+
+    explicit handler(asio_operation& o) noexcept : operation_(&o), scheduler_(o.scheduler_) {}
+    handler(handler&& other) noexcept
+        : operation_(std::exchange(other.operation_, nullptr)), scheduler_(other.scheduler_) {}
+    handler& operator=(handler&&) = delete;
+    ~handler() {
+      if (operation_) [[unlikely]]
+        operation_->abandoned();
+    }
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_type(*scheduler_); }
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return {}; }
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept {
+      return slot(operation_);
+    }
+
+    template <class... T>
+    void operator()(T&&... t) noexcept {
+      asio_operation* const o = std::exchange(operation_, nullptr);
+      o->set(std::forward<T>(t)...);
+      o->completed();
+    }
+
+   private:
+    asio_operation* operation_;
+    scheduler* scheduler_;
+  };
+
+  // Returns true if the operation is over.
+  bool initiate() {
+    state_ = state::initiating;
+    try {
+      std::apply([this](auto&&... a) { std::move(initiation_)(handler(*this), std::move(a)...); },
+                 std::move(arguments_));
+    } catch (...) {
+      initiation_failed();
+      throw;
+    }
+    return is_over_after_initiation();
+  }
+
+  template <class First, class... T>
+    requires(std::same_as<std::decay_t<First>, std::error_code>)
+  void set(First&& ec, T&&... t) {
+    error_ = ec;
+    result_.set(std::forward<T>(t)...);
+  }
+  template <class First, class... T>
+    requires(std::same_as<std::decay_t<First>, std::exception_ptr>)
+  void set(First&& e, T&&... t) {
+    exception_ = std::forward<First>(e);
+    result_.set(std::forward<T>(t)...);
+  }
+  template <class... T>
+  void set(T&&... t) {
+    result_.set(std::forward<T>(t)...);
+  }
+
+  // A coroutine that was cancelled here reports that by an exception.
+  void take_cancellation_exception() noexcept {
+    if constexpr (throws) {
+      if (!exception_ || !is_cancellation_exception()) return;
+      error_ = to_error_code(std::exchange(exception_, nullptr));
+    }
+  }
+  [[nodiscard]] bool is_cancellation_exception() const noexcept {
+    return cancel_requested_ && to_error_code(exception_) == errc::cancelled;
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    if constexpr (std::is_same_v<value_type, std::size_t>) return result_.value.value_or(0);
+    return 0;
+  }
+
+  // Once over.
+  [[nodiscard]] bool had_effect() const noexcept {
+    if (abandoned_) return false;
+    if constexpr (throws) {
+      if (exception_) return !is_cancellation_exception();
+    }
+    return !was_cancelled() || bytes() > 0;
+  }
+
+  static constexpr named_kind the_kind = make_kind(asio_operation_name<Initiation>);
+
+  [[no_unique_address]] Initiation initiation_;
+  [[no_unique_address]] std::tuple<Arguments...> arguments_;
+  [[no_unique_address]] asio_result<value_type> result_;
+  [[no_unique_address]] std::conditional_t<throws, std::exception_ptr, no_exception> exception_;
+};
+
+template <class Signature, class Initiation, class... Arguments>
+inline constexpr bool irrevocable<asio_operation<Signature, Initiation, Arguments...>> = true;
+
+/// An Asio operation in a select or under a limit.
+template <class Signature, class Initiation, class... Arguments>
+class select_branch<asio_operation<Signature, Initiation, Arguments...>> {
+  using operation = asio_operation<Signature, Initiation, Arguments...>;
+  using state = typename operation::state;
+  static constexpr bool has_no_result = std::is_void_v<typename operation::value_type>;
+
+ public:
+  using result_type =
+      std::conditional_t<has_no_result, std::monostate, typename operation::value_type>;
+
+  select_branch(operation&& o, select_state& s, int index)
+      : operation_(std::move(o)), select_state_(s), index_(index) {}
+  select_branch(select_branch&& unstarted, select_state& s, int index)
+      : select_branch(std::move(unstarted.operation_), s, index) {}
+
+  [[nodiscard]] bool try_complete() const noexcept { return false; }
+  [[nodiscard]] bool begin() {
+    operation_.join_select(select_state_, index_);
+    return operation_.initiate() && select_state_.claim(index_);
+  }
+  void withdraw() const noexcept {}
+  [[nodiscard]] bool is_over() const noexcept { return !uses_memory(); }
+  [[nodiscard]] bool uses_memory() const noexcept {
+    return operation_.state_ == state::pending || operation_.state_ == state::initiating;
+  }
+  void request_cancel() noexcept { operation_.request_cancel_in_select(); }
+  [[nodiscard]] bool had_effect() const noexcept {
+    return operation_.state_ == state::over && operation_.had_effect();
+  }
+  void interrupt(std::error_code ec) noexcept {
+    operation_.ended_by_ =
+        ec == errc::deadline_exceeded ? errc::deadline_exceeded : errc::cancelled;
+    if (operation_.state_ == state::fresh) operation_.error_ = ec;
+  }
+  result_type result() {
+    if constexpr (has_no_result) {
+      operation_.await_resume();
+      return {};
+    } else {
+      return operation_.await_resume();
+    }
+  }
+  auto tuple() noexcept { return operation_.await_tuple(); }
+  void describe(std::ostream& out) const {
+    out << "await ";
+    operation_.what().describe(operation_, out);
+  }
+
+ private:
+  operation operation_;
+  select_state& select_state_;
+  const int index_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <asio/cancellation_type.hpp>
+
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+
+/// The frame allocator as an allocator of the standard library.
+template <class T = void>
+struct standard_frame_allocator {
+  using value_type = T;
+  standard_frame_allocator() = default;
+  template <class U>
+  standard_frame_allocator(const standard_frame_allocator<U>&) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t n) {
+    return static_cast<T*>(allocate_frame(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) noexcept { free_frame(p, n * sizeof(T)); }
+  template <class U>
+  bool operator==(const standard_frame_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// The part of an awaited Asio operation that does not depend on its type.
+///
+/// States: `fresh` until it is awaited; `initiating` inside the initiating function; `pending`
+/// until Asio has called or destroyed the handler; then `over`. All transitions happen on the
+/// scheduler of the waiting coroutine, because it is the executor of the handler; a handler that is
+/// called elsewhere goes there first. So nothing here is atomic.
+class asio_operation_base : public wait_operation {
+ public:
+  class slot;
+
+ protected:
+  /// The kind of an operation, with the name of its initiating function.
+  struct named_kind : kind {
+    std::string_view name;
+  };
+  enum class state : unsigned char { fresh, initiating, pending, over };
+
+  explicit asio_operation_base(const named_kind& k) noexcept
+      : wait_operation(k, std::source_location()) {}
+  ~asio_operation_base() {
+    if (state_ != state::fresh) end();
+  }
+
+  static constexpr named_kind make_kind(std::string_view name) noexcept {
+    return {{"await", &cancel, &describe, &inspect, &is_pinned}, name};
+  }
+  [[nodiscard]] std::string_view name() const noexcept {
+    return static_cast<const named_kind&>(what()).name;
+  }
+
+  /// For await_suspend(): returns true, and the wait is over, if a stop was requested.
+  [[nodiscard]] bool is_stopped_before_start() noexcept {
+    if (!stop_requested()) return false;
+    error_ = make_error_code(errc::cancelled);
+    state_ = state::over;
+    return true;
+  }
+  /// Called when the initiating function has returned. Returns true if the operation is over.
+  [[nodiscard]] bool is_over_after_initiation() noexcept {
+    if (state_ == state::over) return true;
+    state_ = state::pending;
+    return false;
+  }
+  /// Called in a catch clause when the initiating function has thrown an exception.
+  void initiation_failed() noexcept;
+  /// For await_suspend() of an operation that is over: returns true if other tasks must run first.
+  [[nodiscard]] bool yield_after_budget() noexcept;
+
+  /// Called by the handler, after it has stored the result.
+  void completed() noexcept;
+  /// Called by the destructor of a handler that was not called.
+  [[gnu::cold]] void abandoned() noexcept;
+
+  /// Requests the cancellation of a pending operation.
+  void request_cancel() noexcept;
+
+  /// Starts to be a branch of a select.
+  void join_select(select_state& s, int index) noexcept {
+    select_state_ = &s;
+    index_ = index;
+    scheduler_ = s.get_scheduler();
+  }
+  /// As request_cancel(), for a branch that then wakes its select in any case.
+  void request_cancel_in_select() noexcept {
+    wakes_select_ = true;
+    request_cancel();
+  }
+
+  /// The error of the operation, or of the limit that has ended it.
+  [[nodiscard]] std::error_code code() const noexcept {
+    return error_ && was_cancelled() ? make_error_code(ended_by_) : error_;
+  }
+  /// True if the error of the operation is that it was cancelled here.
+  [[nodiscard]] bool was_cancelled() const noexcept {
+    return cancel_requested_ && error_ == errc::cancelled;
+  }
+  [[noreturn, gnu::cold]] void throw_error(std::error_code ec, std::size_t bytes) const;
+
+  state state_ = state::fresh;
+  bool cancel_requested_ = false;
+  bool wakes_select_ = false;
+  bool abandoned_ = false;
+  errc ended_by_ = errc::cancelled;
+  int index_ = 0;
+  select_state* select_state_ = nullptr;
+  std::error_code error_;
+
+ private:
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
+  static void inspect(const wait_operation& w, wait_target& target);
+  static bool is_pinned(const wait_operation& w) noexcept;
+
+  void completed_here() noexcept;
+  void end() noexcept;
+
+  // The handler in the cancellation slot.
+  void* make_room(std::size_t size);
+  void clear_slot() noexcept {
+    call_ = nullptr;
+    if (destroy_) destroy_handler();
+  }
+  [[gnu::cold]] void destroy_handler() noexcept;
+
+  void (*call_)(void* handler, asio::cancellation_type_t) = nullptr;
+  void (*destroy_)(void* handler) noexcept = nullptr;  // null if it has nothing to do
+  void* handler_ = nullptr;                            // in memory_, or in a block
+  std::size_t block_size_ = 0;
+  alignas(std::max_align_t) std::byte memory_[48];
+};
+
+/// The cancellation slot of the handler. The handler that Asio puts into it is stored in the wait.
+class asio_operation_base::slot {
+ public:
+  explicit slot(asio_operation_base* o) noexcept : operation_(o) {}
+
+  template <class Handler, class... Arguments>
+  Handler& emplace(Arguments&&... arguments) {
+    static_assert(alignof(Handler) <= alignof(std::max_align_t));
+    operation_->clear_slot();
+    Handler* const h = ::new (operation_->make_room(sizeof(Handler)))
+        Handler(std::forward<Arguments>(arguments)...);
+    operation_->call_ = [](void* p, asio::cancellation_type_t type) {
+      (*static_cast<Handler*>(p))(type);
+    };
+    if constexpr (!std::is_trivially_destructible_v<Handler>) {
+      operation_->destroy_ = [](void* p) noexcept { std::destroy_at(static_cast<Handler*>(p)); };
+    }
+    return *h;
+  }
+  template <class Handler>
+  std::decay_t<Handler>& assign(Handler&& h) {
+    return emplace<std::decay_t<Handler>>(std::forward<Handler>(h));
+  }
+  void clear() noexcept { operation_->clear_slot(); }
+  [[nodiscard]] bool is_connected() const noexcept { return operation_ != nullptr; }
+  [[nodiscard]] bool has_handler() const noexcept { return operation_ && operation_->call_; }
+  friend bool operator==(const slot& a, const slot& b) noexcept {
+    return a.operation_ == b.operation_;
+  }
+  friend bool operator!=(const slot& a, const slot& b) noexcept { return !(a == b); }
+
+ private:
+  asio_operation_base* operation_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/loop/detail/asio_operation.hpp"
+#include "leat/async/loop/partial_transfer.hpp"
+#include "leat/async/select.hpp"
+
+namespace leat {
+
+/// The type of use_task.
+struct use_task_t {
+  /// An executor whose I/O objects have use_task as their default completion token.
+  template <class Executor>
+  struct executor_with_default : Executor {
+    /// The default completion token. Asio needs this name.
+    using default_completion_token_type = use_task_t;
+
+    /// Converts an executor.
+    executor_with_default(const Executor& e) noexcept : Executor(e) {}
+    /// Converts another executor that converts to `Executor`.
+    template <class Other>
+      requires(!std::same_as<Other, executor_with_default> &&
+               std::convertible_to<const Other&, Executor>)
+    executor_with_default(const Other& e) noexcept : Executor(e) {}
+  };
+
+  /// The type of an I/O object or executor with use_task as its default completion token.
+  template <class Object>
+  using as_default_on_t = typename Object::template rebind_executor<
+      executor_with_default<typename Object::executor_type>>::other;
+
+  /// Adapts an I/O object, so that use_task is its default completion token.
+  template <class Object>
+  static as_default_on_t<std::decay_t<Object>> as_default_on(Object&& object) {
+    return as_default_on_t<std::decay_t<Object>>(std::forward<Object>(object));
+  }
+};
+
+/// A completion token of Asio: a leat task awaits the operation.
+///
+///     std::size_t n = co_await socket.async_read_some(buffer, leat::use_task);
+///     co_await leat::with_timeout(asio::async_write(socket, reply, leat::use_task), 5s);
+///
+/// The operation starts when it is awaited, alone, in select(), in as_tuple() or under a limit. It
+/// can be moved before that, and is awaited once. The I/O object and the buffers must outlive the
+/// wait.
+///
+/// Unlike other waits, this one does not end when a stop is requested or a limit expires: leat then
+/// requests the cancellation of the operation, which uses the caller's memory until it has ended.
+/// The result that it reports decides. If it succeeds anyway, the task receives the value.
+///
+/// Use it as the default token as follows:
+///
+///     using timer = leat::use_task_t::as_default_on_t<asio::steady_timer>;
+///
+/// Result:        nothing, the value, or a tuple of the values that follow the error code or
+///                exception in the completion signature.
+/// Errors:        failure with the code of the operation; partial_transfer, if an operation that
+///                returns a number of bytes has transferred some; the exception of the operation or
+///                of its initiation. `cancelled` after a stop, `deadline_exceeded` after a limit.
+/// Cancellation:  by all types of cancellation that the operation supports. If a stop was requested
+///                before, the operation does not start.
+/// Thread safety: the task continues on its own scheduler, whichever context completes the
+///                operation.
+/// Cost:          no allocation in steady state beyond those of Asio.
+inline constexpr use_task_t use_task{};
+
+}  // namespace leat
+
+/// Creates the awaitable for an operation with one completion signature.
+template <class Signature>
+class asio::async_result<leat::use_task_t, Signature> {
+ public:
+  /// Returns the awaitable.
+  template <class Initiation, class... Arguments>
+  static auto initiate(Initiation&& initiation, leat::use_task_t, Arguments&&... arguments) {
+    return leat::detail::asio_operation<Signature, std::decay_t<Initiation>,
+                                        std::decay_t<Arguments>...>(
+        std::forward<Initiation>(initiation), std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// Rejects an operation with several completion signatures.
+template <class First, class Second, class... Others>
+class asio::async_result<leat::use_task_t, First, Second, Others...> {
+  static_assert(!std::same_as<First, First>,
+                "use_task needs an operation with one completion signature");
+};

@@ -1,0 +1,111 @@
+#include "leat/async/loop/detail/asio_operation_base.hpp"
+
+#include <ostream>
+#include <string>
+
+#include "leat/async/loop/partial_transfer.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/base/detail/assert.hpp"
+
+namespace leat::detail {
+
+void asio_operation_base::initiation_failed() noexcept {
+  abandoned_ = true;  // it has no effect
+  // The handler is destroyed with the arguments of the initiating function.
+  LEAT_ASSERT(
+      state_ == state::over,
+      "the initiating function of an Asio operation kept the handler and threw an exception");
+}
+
+bool asio_operation_base::yield_after_budget() noexcept {
+  if (!context_ || scheduler_->consume_budget()) return false;
+  wake();
+  return true;
+}
+
+void asio_operation_base::completed() noexcept {
+  if (scheduler::current() == scheduler_) [[likely]] {
+    completed_here();
+    return;
+  }
+  // An operation that ignores the executor of the handler.
+  run_ = [](work_item& item) noexcept { static_cast<asio_operation_base&>(item).completed_here(); };
+  scheduler_->post(*this);
+}
+
+void asio_operation_base::completed_here() noexcept {
+  if (std::exchange(state_, state::over) == state::initiating) return;
+  if (!select_state_) {
+    set_wakeup();
+    scheduler_->post(*this);
+  } else if (select_state_->claim(index_) || wakes_select_) {
+    select_state_->wake();
+  }
+}
+
+void asio_operation_base::abandoned() noexcept {
+  scheduler& sched = *scheduler_;
+  const bool is_ending_here = sched.is_ending_here();
+  abandoned_ = true;
+  error_ = make_error_code(errc::cancelled);
+  completed();
+  // Otherwise the wait, and the scheduler with it, may be gone.
+  if (is_ending_here) sched.continue_end();
+}
+
+void asio_operation_base::request_cancel() noexcept {
+  if (std::exchange(cancel_requested_, true)) return;
+  if (call_) call_(handler_, asio::cancellation_type::all);
+}
+
+void asio_operation_base::cancel(wait_operation& w) noexcept {
+  auto& self = static_cast<asio_operation_base&>(w);
+  if (self.state_ == state::pending) self.request_cancel();
+}
+
+void asio_operation_base::describe(const wait_operation& w, std::ostream& out) {
+  const auto& self = static_cast<const asio_operation_base&>(w);
+  out << self.name();
+  if (self.cancel_requested_) out << ", cancelled, not ended yet";
+}
+
+void asio_operation_base::inspect(const wait_operation& w, wait_target& target) {
+  target.type = "asio operation";
+  target.name = static_cast<const asio_operation_base&>(w).name();
+}
+
+bool asio_operation_base::is_pinned(const wait_operation& w) noexcept {
+  return static_cast<const asio_operation_base&>(w).state_ == state::pending;
+}
+
+void asio_operation_base::end() noexcept {
+  LEAT_ASSERT(
+      state_ != state::pending,
+      "coroutine destroyed while an Asio operation uses its frame: cancel the operation and "
+      "let it end first");
+  if (is_dying()) withdraw_wakeup();
+  clear_slot();
+}
+
+void* asio_operation_base::make_room(std::size_t size) {
+  if (size <= sizeof memory_) return handler_ = memory_;
+  handler_ = allocate_frame(size);
+  block_size_ = size;
+  return handler_;
+}
+
+void asio_operation_base::destroy_handler() noexcept {
+  std::exchange(destroy_, nullptr)(handler_);
+  if (block_size_ > 0) free_frame(handler_, std::exchange(block_size_, 0));
+}
+
+void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) const {
+  std::string text(name());
+  if (abandoned_) text += ": its execution context was destroyed";
+  if (bytes == 0) throw failure(ec, text);
+  text += ": ended after " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  throw partial_transfer(ec, text, bytes);
+}
+
+}  // namespace leat::detail

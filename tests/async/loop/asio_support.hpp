@@ -1,0 +1,59 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio.hpp>
+
+#include "leat/async/loop/async_run.hpp"
+#include "leat/async/loop/use_task.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat_test {
+
+/// Runs a task in a context until no work is left, and throws its error.
+inline void run_in(asio::io_context& io, leat::task<> t) {
+  std::exception_ptr error;
+  leat::async_run(io, std::move(t), [&](std::exception_ptr e) { error = std::move(e); });
+  io.restart();
+  io.run();
+  if (error) std::rethrow_exception(error);
+}
+
+/// An Asio operation with the completion signature `Signature` that calls `f` with its handler.
+template <class Signature, class Function, class Token>
+auto operation(Function f, Token&& token) {
+  return asio::async_initiate<Token, Signature>(
+      [f](auto handler) mutable { f(std::move(handler)); }, token);
+}
+
+/// The code and the message of the exception that awaiting an operation throws.
+struct thrown {
+  std::error_code code{};
+  std::string what{};
+};
+
+/// Awaits an operation and returns its exception, if it throws one.
+template <class Operation>
+leat::task<thrown> error_of(Operation operation) {
+  try {
+    co_await operation;
+  } catch (const std::system_error& e) {
+    co_return thrown{e.code(), e.what()};
+  } catch (const std::exception& e) {
+    co_return thrown{make_error_code(leat::errc::unknown), e.what()};
+  }
+  co_return thrown{};
+}
+
+/// Two connected sockets.
+struct socket_pair {
+  explicit socket_pair(asio::io_context& io) : a(io), b(io) { asio::local::connect_pair(a, b); }
+  asio::local::stream_protocol::socket a;
+  asio::local::stream_protocol::socket b;
+};
+
+}  // namespace leat_test

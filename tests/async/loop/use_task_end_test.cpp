@@ -1,0 +1,290 @@
+// Tasks that await Asio operations when their scheduler is destroyed.
+
+#include "leat/async/loop/use_task.hpp"
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <asio.hpp>
+#include <catch2/catch.hpp>
+
+#include "async/loop/asio_support.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/loops.hpp"
+
+namespace use_task_end_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+using leat::use_task;
+using leat_test::operation;
+using local_socket = asio::local::stream_protocol::socket;
+
+struct witness {
+  explicit witness(int& n) noexcept : count(n) {}
+  witness(const witness&) = delete;
+  witness& operator=(const witness&) = delete;
+  ~witness() { ++count; }
+  int& count;
+};
+
+/// A task that waits in one of several ways, with everything that it uses in its frame.
+struct waiting {
+  int destroyed = 0;
+  task_group group;
+  leat_test::asio_loop loop;
+
+  void spawn(task<> t) { group.spawn_on(loop.get_scheduler(), std::move(t)); }
+  void end() {
+    CHECK(destroyed == 0);
+    loop.end();
+    CHECK(destroyed == 1);
+    CHECK(group.live_tasks() == 0);
+    CHECK(leat_test::is_cancelled(group));
+  }
+};
+
+task<> wait_for_timer(waiting& w) {
+  const witness gone(w.destroyed);
+  asio::steady_timer t(w.loop.context(), 1h);
+  co_await t.async_wait(use_task);
+}
+
+TEST_CASE("scheduler end: an Asio operation that was not started", "[async]") {
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    asio::steady_timer t(self.loop.context(), 1h);
+    auto unstarted = t.async_wait(use_task);
+    co_await leat::sleep_for(1h);
+    co_await unstarted;
+  }(w));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: a task that waits for a timer of Asio", "[async]") {
+  waiting w;
+  w.spawn(wait_for_timer(w));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: a task that waits for a socket, which is older than the scheduler",
+          "[async]") {
+  waiting w;
+  leat_test::socket_pair before(w.loop.context());
+  w.spawn([](waiting& self, leat_test::socket_pair pair) -> task<> {
+    const witness gone(self.destroyed);
+    std::array<char, 8> buffer{};
+    co_await pair.a.async_read_some(asio::buffer(buffer), use_task);
+  }(w, std::move(before)));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: a task that waits for a composed operation", "[async]") {
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    leat_test::socket_pair s(self.loop.context());
+    std::array<char, 8> buffer{};
+    co_await asio::async_write(s.b, asio::buffer("abc", 3), use_task);
+    co_await asio::async_read(s.a, asio::buffer(buffer), use_task);
+  }(w));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: a task that waits for an accept and one that waits for a resolver",
+          "[async]") {
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    asio::ip::tcp::acceptor a(self.loop.context(), {asio::ip::make_address("127.0.0.1"), 0});
+    co_await a.async_accept(use_task);
+  }(w));
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    asio::ip::tcp::resolver r(self.loop.context());
+    co_await r.async_resolve("127.0.0.1", "1", use_task);
+    co_await leat::sleep_for(1h);
+  }(w));
+  w.loop.run_one_turn();
+  w.end();
+}
+
+TEST_CASE("scheduler end: an Asio operation in a select, alone and after another one has won",
+          "[async]") {
+  for (const bool has_winner : {false, true}) {
+    waiting w;
+    w.spawn([](waiting& self, bool wins) -> task<> {
+      const witness gone(self.destroyed);
+      // It ignores its cancellation.
+      asio::steady_timer t(self.loop.context(), 1h);
+      auto stubborn = operation<void(std::error_code)>(
+          [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
+          use_task);
+      co_await leat::select(std::move(stubborn), leat::sleep_for(wins ? 1us : 1h));
+    }(w, has_winner));
+    w.loop.run_ready();
+    std::this_thread::sleep_for(1ms);
+    w.loop.run_ready();
+    w.end();
+  }
+}
+
+TEST_CASE("scheduler end: an Asio operation under a limit", "[async]") {
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    asio::steady_timer t(self.loop.context(), 1h);
+    co_await leat::with_timeout(t.async_wait(use_task), 1h);
+  }(w));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended", "[async]") {
+  waiting w;
+  w.spawn(wait_for_timer(w));
+  w.loop.run_ready();
+  w.group.request_stop();
+  w.loop.run_one_turn();  // the handler of the cancelled timer is posted
+  CHECK(w.destroyed == 0);
+  w.loop.end();
+  CHECK(w.destroyed == 1);
+  CHECK(w.group.live_tasks() == 0);
+}
+
+TEST_CASE("scheduler end: the frames that contain a pending operation end from the inside out",
+          "[async]") {
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    std::array<char, 8> buffer{};
+    leat_test::socket_pair s(self.loop.context());
+    task_group inner;
+    inner.spawn([](local_socket& a, std::array<char, 8>& b) -> task<> {
+      co_await a.async_read_some(asio::buffer(b), use_task);
+    }(s.a, buffer));
+    inner.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
+    co_await inner.join();
+  }(w));
+  w.loop.run_ready();
+  w.end();
+}
+
+/// Keeps handlers and calls or destroys them later.
+struct handler_store {
+  struct base {
+    virtual ~base() = default;
+    virtual void call() = 0;
+  };
+  template <class Handler>
+  struct stored final : base {
+    explicit stored(Handler&& h) : handler(std::move(h)) {}
+    void call() override { handler(); }
+    Handler handler;
+  };
+  std::unique_ptr<base> handler{};
+
+  auto wait() {
+    return operation<void()>(
+        [this](auto h) { handler = std::make_unique<stored<decltype(h)>>(std::move(h)); },
+        use_task);
+  }
+};
+
+task<> wait_in(waiting& w, handler_store& store) {
+  const witness gone(w.destroyed);
+  co_await store.wait();
+}
+
+TEST_CASE("scheduler end: an operation that is complete and whose task has not resumed",
+          "[async]") {
+  handler_store store;
+  waiting w;
+  w.spawn(wait_in(w, store));
+  w.loop.run_ready();
+  store.handler->call();
+  w.end();
+}
+
+TEST_CASE("scheduler end: an operation whose handler was destroyed before", "[async]") {
+  handler_store store;
+  waiting w;
+  w.spawn(wait_in(w, store));
+  w.loop.run_ready();
+  store.handler.reset();
+  w.end();
+}
+
+TEST_CASE("scheduler end: waits for an operation of another context after cancelling it",
+          "[async]") {
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  waiting w;
+  w.spawn([](waiting& self, asio::io_context& far) -> task<> {
+    const witness gone(self.destroyed);
+    asio::steady_timer t(far, 1h);
+    co_await t.async_wait(use_task);
+  }(w, other));
+  w.loop.run_ready();
+  w.end();
+  work.reset();
+}
+
+TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context", "[async]") {
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  for (const bool in_select : {false, true}) {
+    task_group group;
+    leat_test::embedded_loop loop;
+    group.spawn_on(loop.get_scheduler(), [](asio::io_context& far, bool selects) -> task<> {
+      asio::steady_timer t(far, 1h);
+      if (selects) {
+        co_await leat::select(leat::sleep_for(1h), t.async_wait(use_task));
+      } else {
+        co_await t.async_wait(use_task);
+      }
+    }(other, in_select));
+    loop.run_ready();
+    loop.end();
+    CHECK(leat_test::is_cancelled(group));
+  }
+  work.reset();
+}
+
+TEST_CASE("use_task: the destruction of another context ends its operations as cancelled",
+          "[async]") {
+  asio::io_context io;
+  std::optional<asio::io_context> other(std::in_place);
+  std::error_code code;
+  task_group group;
+  std::optional<asio::steady_timer> t(std::in_place, *other, 1h);
+  group.spawn_on(leat::get_scheduler(io),
+                 [](asio::steady_timer& timer, std::error_code& out) -> task<> {
+                   const auto error = co_await leat_test::error_of(timer.async_wait(use_task));
+                   out = error.code;
+                 }(*t, code));
+  io.poll();
+  t.reset();
+  other.reset();
+  io.restart();
+  io.run();
+  CHECK(code == leat::errc::cancelled);
+  group.wait_join();
+}
+
+}  // namespace use_task_end_test

@@ -1,0 +1,362 @@
+// Asio operations under limits, stops and in select(): which result wins.
+
+#include "leat/async/loop/use_task.hpp"
+
+#include <array>
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include <asio.hpp>
+#include <catch2/catch.hpp>
+
+#include "async/loop/asio_support.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/loops.hpp"
+
+namespace use_task_limits_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::task_group;
+using leat::use_task;
+using leat_test::error_of;
+using leat_test::operation;
+using leat_test::run_in;
+using leat_test::socket_pair;
+using bytes = std::array<char, 8>;
+
+// ---- One operation and one limit.
+
+TEST_CASE("with_timeout: an Asio operation that completes in time returns its value", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    co_await leat::with_timeout(s.a.async_write_some(asio::buffer("abc", 3), use_task), 1h);
+    const std::size_t n =
+        co_await leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h);
+    CHECK(n == 3);
+    asio::steady_timer t(ctx, 1ms);
+    co_await leat::with_timeout(t.async_wait(use_task), 1h);
+  }(io));
+}
+
+TEST_CASE("with_timeout: a cancelled Asio operation fails with deadline_exceeded", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    const auto error = co_await error_of(
+        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
+    CHECK(error.code == errc::deadline_exceeded);
+    CHECK(error.what.find("async_receive") == 0);
+    const auto [ec, n] = co_await leat::as_tuple(
+        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
+    CHECK(ec == errc::deadline_exceeded);
+    CHECK(n == 0);
+    asio::steady_timer t(ctx, 1h);
+    const auto [late] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
+    CHECK(late == errc::deadline_exceeded);
+  }(io));
+}
+
+TEST_CASE("with_timeout: the bytes that a cancelled async_read has read are reported", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+    std::size_t moved = 0;
+    try {
+      co_await leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms);
+    } catch (const leat::partial_transfer& e) {
+      moved = e.bytes_transferred();
+      CHECK(e.code() == errc::deadline_exceeded);
+    }
+    CHECK(moved == 3);
+    co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
+    const auto [ec, n] = co_await leat::as_tuple(
+        leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms));
+    CHECK(ec == errc::deadline_exceeded);
+    CHECK(n == 2);
+  }(io));
+}
+
+TEST_CASE("with_timeout: an Asio operation keeps an error of its own", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    s.b.close();
+    const auto error = co_await error_of(
+        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1h));
+    CHECK(error.code == asio::error::eof);
+  }(io));
+}
+
+TEST_CASE("with_timeout: a limit of 0 takes the data that are there", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+    const auto [ec, n] = co_await leat::as_tuple(
+        leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
+    CHECK_FALSE(ec);
+    CHECK(n == 3);
+    const auto [none, m] = co_await leat::as_tuple(
+        leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
+    CHECK(none == errc::deadline_exceeded);
+    CHECK(m == 0);
+  }(io));
+}
+
+TEST_CASE("with_timeout: an exception of the initiation of an operation is thrown", "[async]") {
+  asio::io_context io;
+  run_in(io, []() -> task<> {
+    const auto error = co_await error_of(leat::with_timeout(
+        operation<void()>([](auto) { throw std::runtime_error("initiation"); }, use_task), 1s));
+    CHECK(error.what == "initiation");
+  }());
+}
+
+TEST_CASE("with_timeout: cancels through co_spawn and async_run", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    const auto wait = []() -> asio::awaitable<void> {
+      asio::steady_timer t(co_await asio::this_coro::executor, 1h);
+      co_await t.async_wait(asio::use_awaitable);
+    };
+    const auto [ec] =
+        co_await leat::as_tuple(leat::with_timeout(asio::co_spawn(ctx, wait, use_task), 1ms));
+    CHECK(ec == errc::deadline_exceeded);
+    const auto sleep = []() -> task<> { co_await leat::sleep_for(1h); };
+    const auto [stopped] =
+        co_await leat::as_tuple(leat::with_timeout(leat::async_run(ctx, sleep(), use_task), 1ms));
+    CHECK(stopped == errc::deadline_exceeded);
+  }(io));
+}
+
+TEST_CASE("with_timeout: waits for an operation that ignores the cancellation", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    asio::steady_timer t(ctx, 20ms);
+    const int n = co_await leat::with_timeout(
+        operation<void(int)>(
+            [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code) mutable { h(7); }); },
+            use_task),
+        1ms);
+    CHECK(n == 7);
+  }(io));
+}
+
+TEST_CASE("with_timeout: cancels operations of another context", "[async]") {
+  asio::io_context io;
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  run_in(io, [](asio::io_context& far) -> task<> {
+    asio::steady_timer t(far, 1h);
+    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
+    CHECK(ec == errc::deadline_exceeded);
+  }(other));
+  work.reset();
+}
+
+TEST_CASE("with_stop: a stop cancels an Asio operation", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    std::stop_source source;
+    task_group group;
+    group.spawn([](std::stop_source& s) -> task<> {
+      co_await leat::sleep_for(1ms);
+      s.request_stop();
+    }(source));
+    asio::steady_timer t(ctx, 1h);
+    const auto error =
+        co_await error_of(leat::with_stop(t.async_wait(use_task), source.get_token()));
+    CHECK(error.code == errc::cancelled);
+    co_await group.join();
+  }(io));
+}
+
+// ---- A stop of the task.
+
+task<> read_until_stopped(asio::local::stream_protocol::socket& s, std::string& out) {
+  bytes buffer{};
+  const auto error = co_await error_of(s.async_read_some(asio::buffer(buffer), use_task));
+  out = error.what;
+  CHECK(error.code == errc::cancelled);
+}
+
+TEST_CASE("use_task: a stop request during an operation cancels it", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    std::string what;
+    task_group group;
+    group.spawn(read_until_stopped(s.a, what));
+    co_await leat::sleep_for(1ms);
+    group.request_stop();
+    co_await group.join();
+    CHECK(what.find("async_receive") == 0);
+  }(io));
+}
+
+TEST_CASE("use_task: a stop takes effect at the next wait if the operation succeeds anyway",
+          "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    task_group group;
+    int steps = 0;
+    group.spawn([](asio::io_context& c, int& n) -> task<> {
+      asio::steady_timer t(c, 20ms);
+      co_await operation<void(std::error_code)>(
+          [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
+          use_task);
+      n = 1;
+      const auto [ec] = co_await leat::as_tuple(t.async_wait(use_task));
+      CHECK(ec == errc::cancelled);
+      n = 2;
+    }(ctx, steps));
+    co_await leat::sleep_for(1ms);
+    group.request_stop();
+    co_await group.join();
+    CHECK(steps == 2);
+  }(io));
+}
+
+// ---- select.
+
+TEST_CASE("select: a read of a socket that has data wins over a timer", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+    const auto done = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
+                                            leat::sleep_for(1h));
+    CHECK(done.index() == 0);
+    CHECK(std::get<0>(done) == 3);
+    const auto late = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
+                                            leat::sleep_for(1ms));
+    CHECK(late.index() == 1);
+  }(io));
+}
+
+TEST_CASE("select: the error of an Asio operation that has bytes wins over a timer", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    socket_pair s(ctx);
+    bytes buffer{};
+    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+    std::size_t moved = 0;
+    try {
+      co_await leat::select(leat::sleep_for(1ms),
+                            asio::async_read(s.b, asio::buffer(buffer), use_task));
+    } catch (const leat::partial_transfer& e) {
+      moved = e.bytes_transferred();
+      CHECK(e.code() == errc::cancelled);
+    }
+    CHECK(moved == 3);
+  }(io));
+}
+
+TEST_CASE("select: a stop of the task cancels the Asio operation", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    asio::steady_timer t(ctx, 1h);
+    std::error_code code;
+    task_group group;
+    group.spawn([](asio::steady_timer& timer, std::error_code& out) -> task<> {
+      const auto [ec, done] =
+          co_await leat::as_tuple(leat::select(timer.async_wait(use_task), leat::sleep_for(1h)));
+      out = ec;
+    }(t, code));
+    co_await leat::sleep_for(1ms);
+    group.request_stop();
+    co_await group.join();
+    CHECK(code == errc::cancelled);
+  }(io));
+}
+
+// ---- Dumps.
+
+std::string dump() {
+  std::ostringstream out;
+  leat::dump(out);
+  return std::move(out).str();
+}
+
+TEST_CASE("use_task: a dump names the operation and its source location", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    asio::ip::tcp::acceptor acceptor(ctx, {asio::ip::make_address("127.0.0.1"), 0});
+    socket_pair s(ctx);
+    std::string text;
+    task_group group("all");
+    group.spawn(
+        [](asio::ip::tcp::acceptor& a) -> task<> { co_await a.async_accept(use_task); }(acceptor),
+        "server");
+    group.spawn(
+        [](socket_pair& p, std::string& t) -> task<> {
+          co_await asio::async_read_until(p.a, asio::dynamic_buffer(t), '\n', use_task);
+        }(s, text),
+        "reader");
+    group.spawn(
+        [](socket_pair& p) -> task<> {
+          bytes buffer{};
+          co_await leat::select(p.b.async_read_some(asio::buffer(buffer), use_task),
+                                leat::sleep_for(1h));
+        }(s),
+        "chooser");
+    co_await leat::sleep_for(1ms);
+    const std::string seen = dump();
+    CHECK(seen.find("server: await async_accept, at ") != std::string::npos);
+    CHECK(seen.find("reader: await async_read_until, at ") != std::string::npos);
+    CHECK(seen.find("chooser: select await async_receive, or a timer, at ") != std::string::npos);
+    CHECK(seen.find("use_task_limits_test.cpp") != std::string::npos);
+    group.request_stop();
+    try {
+      co_await group.join();
+    } catch (const leat::failure&) {
+    }
+  }(io));
+}
+
+TEST_CASE("use_task: a dump shows that an operation was cancelled and has not ended", "[async]") {
+  asio::io_context io;
+  run_in(io, [](asio::io_context& ctx) -> task<> {
+    asio::steady_timer t(ctx, 20ms);
+    task_group group("all");
+    group.spawn(
+        [](asio::steady_timer& timer) -> task<> {
+          co_await operation<void(std::error_code)>(
+              [&timer](auto h) {
+                timer.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); });
+              },
+              use_task);
+        }(t),
+        "stubborn");
+    co_await leat::sleep_for(1ms);
+    group.request_stop();
+    co_await leat::sleep_for(1ms);
+    CHECK(dump().find("stubborn: await an Asio operation, cancelled, not ended yet, at ") !=
+          std::string::npos);
+    co_await group.join();
+  }(io));
+}
+
+}  // namespace use_task_limits_test

@@ -1,0 +1,215 @@
+// Consumers select among a fake Asio operation, a pop and a time limit. The world chooses when the
+// operation completes, whether it notices its cancellation, and whether it has an effect anyway.
+// Every item and every transfer arrives once.
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/error.hpp>
+#include <asio/post.hpp>
+
+#include "leat/async/loop/use_task.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+
+/// A device that hands out consecutive numbers; handing one out cannot be undone.
+class device {
+ public:
+  explicit device(world& w) noexcept : world_(w) {}
+
+  /// Completion: void(std::error_code, std::size_t), with a number from 1 on.
+  template <class Token>
+  auto async_transfer(Token&& token) {
+    return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
+        [this](auto handler) { start(std::move(handler)); }, token);
+  }
+
+  /// Ends when no transfer is in progress.
+  auto join() { return transfers_.join(); }
+  [[nodiscard]] std::size_t transferred() const noexcept { return transferred_; }
+
+ private:
+  template <class Handler>
+  struct transfer {
+    transfer(device& d, Handler&& h) : self(d), handler(std::move(h)) {}
+    void finish(std::error_code ec, std::size_t number) {
+      if (std::exchange(over, true)) return;
+      const auto executor = asio::get_associated_executor(handler);
+      asio::post(executor, [h = std::move(handler), ec, number]() mutable { h(ec, number); });
+    }
+    void finish_here(std::error_code ec, std::size_t number) {
+      over = true;
+      handler(ec, number);
+    }
+    device& self;
+    Handler handler;
+    bool over = false;
+  };
+
+  template <class Handler>
+  void start(Handler handler) {
+    const auto t = std::make_shared<transfer<Handler>>(*this, std::move(handler));
+    switch (world_.random().uniform_below(8)) {
+      case 0: t->finish_here({}, ++transferred_); return;
+      case 1: t->finish({}, ++transferred_); return;
+      case 2: t->over = true; return;  // the handler is lost
+      default: break;
+    }
+    asio::get_associated_cancellation_slot(t->handler).assign([t](asio::cancellation_type) {
+      switch (t->self.world_.random().uniform_below(4)) {
+        case 0: t->finish({}, t->over ? 0 : ++t->self.transferred_); break;
+        case 1: break;  // not noticed
+        default: t->finish(asio::error::make_error_code(asio::error::operation_aborted), 0);
+      }
+    });
+    transfers_.spawn([](std::shared_ptr<transfer<Handler>> pending) -> task<> {
+      world& w = pending->self.world_;
+      co_await leat::sleep_for(1us * w.random().uniform_below(6));
+      if (!pending->over) pending->finish({}, ++pending->self.transferred_);
+    }(t));
+  }
+
+  world& world_;
+  leat::task_group transfers_{"transfers"};
+  std::size_t transferred_ = 0;
+};
+
+struct records {
+  std::vector<std::size_t> transfers{};
+  std::vector<int> pushed{};
+  std::vector<int> popped{};
+  int next = 0;
+};
+
+template <class Queue>
+task<> produce(world& w, Queue& q, records& book) {
+  const std::uint64_t count = 1 + w.random().uniform_below(8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    co_await leat::sleep_for(1us * w.random().uniform_below(4));
+    const int item = book.next++;
+    const bool in = co_await q.push(item);
+    if (in) book.pushed.push_back(item);
+  }
+}
+
+template <class Queue>
+task<> consume(world& w, Queue& q, device& d, records& book) {
+  const std::uint64_t count = 1 + w.random().uniform_below(10);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    try {
+      const auto limit = 1us * w.random().uniform_below(5);
+      switch (w.random().uniform_below(3)) {
+        case 0: {
+          const auto done = co_await leat::select(q.pop(), d.async_transfer(leat::use_task),
+                                                  leat::sleep_for(limit));
+          if (done.index() == 0 && std::get<0>(done)) book.popped.push_back(*std::get<0>(done));
+          if (done.index() == 1) book.transfers.push_back(std::get<1>(done));
+          break;
+        }
+        case 1: {
+          const auto done = co_await leat::select(d.async_transfer(leat::use_task), q.pop_up_to(2));
+          if (done.index() == 0) book.transfers.push_back(std::get<0>(done));
+          if (done.index() == 1 && std::get<1>(done)) {
+            for (const int item : *std::get<1>(done)) book.popped.push_back(item);
+          }
+          break;
+        }
+        default: {
+          const std::size_t number =
+              co_await leat::with_timeout(d.async_transfer(leat::use_task), limit);
+          book.transfers.push_back(number);
+        }
+      }
+    } catch (const leat::failure& e) {
+      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+    }
+  }
+}
+
+template <class Queue>
+task<> transfer_and_pop(world& w, Queue& q) {
+  w.add_invariants(q);
+  records book;
+  device d(w);
+  leat::task_group producers("producers");
+  leat::task_group consumers("consumers");
+  // The device is thread-bound to the first thread, as an Asio object is to its context.
+  for (int i = 0; i < 2; ++i) {
+    const auto other = static_cast<std::size_t>(w.random().uniform_below(w.threads()));
+    producers.spawn_on(w.thread(other), produce(w, q, book), "producer");
+    consumers.spawn_on(w.thread(0), consume(w, q, d, book), "consumer");
+  }
+  if (w.random().uniform_below(3) == 0) {
+    co_await leat::sleep_for(1us * w.random().uniform_below(12));
+    if (w.random().uniform_below(2) == 0) consumers.request_stop();
+    if (w.random().uniform_below(2) == 0) q.close();
+  }
+  co_await consumers.join();
+  q.close_and_cancel();
+  try {
+    co_await producers.join();
+  } catch (const leat::failure& e) {
+    require(e.code() == errc::cancelled, e.what());
+  }
+  co_await d.join();
+  w.clear_invariants();
+  while (const std::optional<int> item = q.try_pop()) book.popped.push_back(*item);
+  std::sort(book.popped.begin(), book.popped.end());
+  std::sort(book.pushed.begin(), book.pushed.end());
+  std::sort(book.transfers.begin(), book.transfers.end());
+  require(book.popped == book.pushed, "popped items are not the pushed items");
+  require(book.transfers.size() == d.transferred(), "transfers were lost or repeated");
+  for (std::size_t i = 0; i < book.transfers.size(); ++i) {
+    require(book.transfers[i] == i + 1, "a transfer was lost or repeated");
+  }
+}
+
+}  // namespace
+
+task<> transferring(world& w) {
+  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(4));
+  switch (w.random().uniform_below(3)) {
+    case 0: {
+      leat::fifo_queue<int> q(capacity, "fifo");
+      co_await transfer_and_pop(w, q);
+      break;
+    }
+    case 1: {
+      leat::random_shuffle_queue<int> q(
+          {.capacity = capacity,
+           .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
+           .seed = w.random()(),
+           .name = "shuffled"});
+      co_await transfer_and_pop(w, q);
+      break;
+    }
+    default: {
+      leat::priority_queue<int> q(capacity, "prioritized");
+      co_await transfer_and_pop(w, q);
+    }
+  }
+}
+
+}  // namespace simulation
