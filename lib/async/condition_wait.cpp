@@ -16,37 +16,21 @@ const wait_operation::kind condition_wait::stop_kind{"wait for a stop of", &cond
                                                      &condition_wait::describe_stop,
                                                      &condition_wait::inspect};
 
-condition_wait::alarm::alarm(condition_wait& w) noexcept
-    : detail::timer(
-          [](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.end(outcome::deadline); }),
-      owner(w) {}
-
-condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
-                               const std::source_location& where) noexcept
-    : wait_operation((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
-      scope_(scope),
-      conditions_(conditions),
-      deadline_(deadline),
-      alarm_(*this) {}
+void condition_wait::alarm::expired(detail::timer& t) noexcept {
+  static_cast<alarm&>(t).owner.end(outcome::deadline);
+}
 
 condition_wait::~condition_wait() {
   bool ended = true;
   // acquire: a wait that has ended does not touch the scope, which may be gone.
   if (linked_.load(std::memory_order_acquire)) [[unlikely]] {
-    const detail::thread_lock lock(scope_.mutex_);
+    const detail::biased_lock lock(scope_.mutex_);
     ended = !linked_.load(std::memory_order_relaxed);
     if (!ended) scope_.unlink(*this);
   }
   if (!is_dying()) return;
   if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
   if (ended) withdraw_wakeup();
-}
-
-void condition_wait::link_into_scope() noexcept {
-  following_ = scope_.waiters_;
-  if (following_) following_->previous_ = this;
-  scope_.waiters_ = this;
-  linked_.store(true, std::memory_order_relaxed);
 }
 
 bool condition_wait::start() {
@@ -57,7 +41,7 @@ bool condition_wait::start() {
   if (deadline_ != no_deadline) scheduler_->add_timer(alarm_, deadline_);
   begin_wait();
   {
-    const detail::thread_lock lock(scope_.mutex_);
+    const detail::biased_lock lock(scope_.mutex_);
     if (!scope_.is_satisfied(conditions_)) {
       if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
         link_into_scope();
@@ -72,7 +56,7 @@ bool condition_wait::start() {
 
 void condition_wait::end(outcome result) noexcept {
   {
-    const detail::thread_lock lock(scope_.mutex_);
+    const detail::biased_lock lock(scope_.mutex_);
     if (!linked_.load(std::memory_order_relaxed)) return;
     scope_.unlink(*this);
     result_ = result;
@@ -110,7 +94,7 @@ void condition_wait::inspect(const wait_operation& w, wait_target& object) {
   const task_scope& scope = self.scope_;
   object.type = scope.kind();
   object.name = scope.name();
-  const detail::thread_lock lock(scope.mutex_);
+  const detail::biased_lock lock(scope.mutex_);
   const bool linked = self.linked_.load(std::memory_order_relaxed);
   if (!linked || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
   object.scope = scope.number();

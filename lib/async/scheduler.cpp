@@ -59,6 +59,12 @@ std::weak_ptr<const void> scheduler::lifetime() {
   return lifetime_;
 }
 
+bool scheduler::is_first_thread() noexcept {
+  const bool first = thread_ == nullptr && detail::biased_mutex::can_own();
+  thread_ = first ? detail::biased_mutex::this_thread() : this;
+  return first;
+}
+
 void scheduler::answer_dump_queries() noexcept {
   // acquire: pairs with the release of the last hold, so that its accesses are over.
   while (holds_.load(std::memory_order_acquire) != 0) {

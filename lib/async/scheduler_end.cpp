@@ -114,20 +114,24 @@ bool task_scope::is_pinned(const task_context& c) noexcept {
 // memory that is in use.
 std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
                                       std::span<task_context*> found) noexcept {
+  // A task of this scheduler that is wanted; null if there is none.
+  const auto next_in = [&](task_context* c) noexcept {
+    while (c && (c->scheduler_ != &sched || (pinned && !is_pinned(*c)))) c = c->following_;
+    return c;
+  };
+  const detail::scope_registry::lock_all locked;
+  task_scope* newest = nullptr;
+  locked.each([&](task_scope& s) {
+    if (newest && s.number() < newest->number()) return;
+    const detail::biased_lock lock(s.mutex_);
+    if (next_in(s.children_)) newest = &s;
+  });
+  if (!newest) return 0;
   std::size_t count = 0;
-  bool others_wait = false;
-  const std::lock_guard lock(detail::scope_registry::mutex());
-  task_scope* s = detail::scope_registry::first();
-  for (; s && count == 0 && !others_wait; s = detail::scope_registry::next(*s)) {
-    const detail::thread_lock scope_lock(s->mutex_);
-    for (task_context* c = s->children_; c && count < found.size(); c = c->following_) {
-      if (c->scheduler_ != &sched) continue;
-      if (is_pinned(*c) == pinned) {
-        found[count++] = c;
-      } else if (!pinned) {
-        others_wait = true;
-      }
-    }
+  const detail::biased_lock lock(newest->mutex_);
+  for (task_context* c = next_in(newest->children_); c && count < found.size();
+       c = next_in(c->following_)) {
+    if (is_pinned(*c) == pinned) found[count++] = c;
   }
   return count;
 }

@@ -1,46 +1,83 @@
 #include "async/scope_registry.hpp"
 
+#include <algorithm>
+#include <sched.h>
+#include <utility>
 #include <vector>
 
 namespace leat::detail {
 
-constinit task_scope* scope_registry::newest_ = nullptr;
-constinit std::uint64_t scope_registry::made_ = 0;
+constinit std::array<scope_registry::shard, 64> scope_registry::shards_{};
 
-std::mutex& scope_registry::mutex() noexcept {
-  static std::mutex instance;
-  return instance;
-}
+constinit std::uint64_t scope_registry::numbers_taken_ = 0;
+constinit std::uint64_t scope_registry::current_epoch_ = 0;
+constinit std::size_t scope_registry::threads_seen_ = 0;
+constinit thread_local scope_registry::thread_state scope_registry::here_{};
 
-void scope_registry::add(task_scope& s) noexcept {
-  const std::lock_guard lock(mutex());
-  s.number_ = ++made_;
-  s.following_scope_ = newest_;
-  if (newest_) newest_->previous_scope_ = &s;
-  newest_ = &s;
-}
-
-void scope_registry::remove(task_scope& s) noexcept {
-  const std::lock_guard lock(mutex());
-  (s.previous_scope_ ? s.previous_scope_->following_scope_ : newest_) = s.following_scope_;
-  if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
-}
-
+// A scope that happens after this call sees the new epoch, and takes a new block.
 std::uint64_t scope_registry::made() noexcept {
-  const std::lock_guard lock(mutex());
-  return made_;
+  __atomic_fetch_add(&current_epoch_, 1, __ATOMIC_RELAXED);
+  return __atomic_load_n(&numbers_taken_, __ATOMIC_RELAXED);
 }
+
+void scope_registry::take_numbers(thread_state& here) noexcept {
+  constexpr std::uint64_t block = 64;
+  here.epoch = __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED);
+  here.next = __atomic_fetch_add(&numbers_taken_, block, __ATOMIC_RELAXED) + 1;
+  here.end = here.next + block;
+}
+
+void scope_registry::take_shard(thread_state& here) noexcept {
+  const std::size_t index = __atomic_fetch_add(&threads_seen_, 1, __ATOMIC_RELAXED);
+  here.own = &shards_[index % shards_.size()];
+}
+
+void scope_registry::wait_for_stop(task_scope& s) noexcept {
+  for (;; ::sched_yield()) {
+    const biased_lock lock(s.parent_shard_->mutex);
+    if (s.stops_in_progress_ > 0) continue;
+    if (s.parent_) unlink_from_parent(s);
+    return;
+  }
+}
+
+task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
+  const biased_lock lock(s.shard_->mutex);
+  task_scope* const child = s.first_child_;
+  if (!child) return nullptr;
+  unlink_from_parent(*child);
+  ++child->stops_in_progress_;
+  return child;
+}
+
+void scope_registry::end_stop(task_scope& child) noexcept {
+  const biased_lock lock(child.parent_shard_->mutex);
+  --child.stops_in_progress_;  // the last access: the child may be destroyed now
+}
+
+scope_registry::lock_all::lock_all() noexcept
+    : count_(std::min(__atomic_load_n(&threads_seen_, __ATOMIC_RELAXED), shards_.size())) {
+  for (std::size_t i = 0; i < count_; ++i) as_owner_[i] = shards_[i].mutex.lock();
+}
+
+scope_registry::lock_all::~lock_all() {
+  for (std::size_t i = count_; i-- > 0;) shards_[i].mutex.unlock(as_owner_[i]);
+}
+
+// ------------------------------------------------------------------------------------- searches
 
 bool scope_registry::is_within(const task_context& c, const task_id& ancestor,
                                std::uint64_t made) noexcept {
   if (c.id() == ancestor) return true;
-  const std::lock_guard lock(mutex());
+  const lock_all locked;
   const task_scope* scope = &c.scope();
   while (scope) {
     const task_id maker = scope->maker();
     if (maker == ancestor) return scope->number() > made;
-    scope = first();
-    while (scope && scope->number() != maker.scope) scope = next(*scope);
+    scope = nullptr;
+    locked.each([&](const task_scope& s) {
+      if (s.number() == maker.scope) scope = &s;
+    });
   }
   return false;
 }
@@ -48,10 +85,10 @@ bool scope_registry::is_within(const task_context& c, const task_id& ancestor,
 bool scope_registry::stop_scopes_on(const scheduler& sched) {
   std::vector<task_scope*> found;
   {
-    const std::lock_guard lock(mutex());
-    for (task_scope* s = first(); s; s = next(*s)) {
-      if (s->has_task_on(sched)) found.push_back(s);
-    }
+    const lock_all locked;
+    locked.each([&](task_scope& s) {
+      if (s.has_task_on(sched)) found.push_back(&s);
+    });
   }
   // Not under the lock: a stop calls the stop callbacks of users.
   bool any = false;

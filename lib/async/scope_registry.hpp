@@ -1,30 +1,72 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <utility>
 
 #include "leat/async/task_scope.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 
 namespace leat::detail {
 
-/// The scopes of the process, newest first, for dump().
-/// Thread safety: thread-safe; a walk holds mutex() throughout, which keeps scopes alive.
+/// A list of scopes, with its lock.
+struct alignas(64) registry_shard {
+  biased_mutex mutex;
+  task_scope* newest LEAT_GUARDED_BY(mutex) = nullptr;
+};
+
+/// The scopes of the process, for dump(), and the links through which a stop reaches the scopes
+/// that stop together with another one.
+///
+/// Scopes are created and destroyed often, mostly on the thread that uses them. So each thread adds
+/// its scopes to a list of its own, a shard. Its lock costs that thread no atomic instruction until
+/// another thread locks it. Threads share shards if there are more threads than shards. The shards
+/// are static, because a scope may outlive the thread that created it.
+///
+/// The lock of a shard also guards the links of its scopes to their children, since a parent may be
+/// destroyed before its child: the child locks the shard of its parent instead of the parent.
+///
+/// Thread safety: thread-safe.
 class scope_registry {
  public:
-  static void add(task_scope& s) noexcept;
+  /// Adds a scope. A stop of `parent`, unless null, stops it as well.
+  static void add(task_scope& s, task_scope* parent) noexcept;
+  /// Removes a scope from the stop of its parent. Waits for a stop of it that is in progress.
+  static void remove_from_parent(task_scope& s) noexcept;
   static void remove(task_scope& s) noexcept;
 
-  static std::mutex& mutex() noexcept;
+  /// Removes a child from the stop of `s` and returns it, or null if there is none. The child
+  /// remains until end_stop() is called for it.
+  [[nodiscard]] static task_scope* begin_stop_of_child(task_scope& s) noexcept;
+  static void end_stop(task_scope& child) noexcept;
 
-  /// First and next scope of a walk; null at the end.
-  static task_scope* first() noexcept { return newest_; }
-  static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
+  /// Holds the locks of all shards, which keeps all scopes alive.
+  class lock_all {
+   public:
+    lock_all() noexcept LEAT_NO_ANALYSIS;
+    ~lock_all() LEAT_NO_ANALYSIS;
+    lock_all(const lock_all&) = delete;
+    lock_all& operator=(const lock_all&) = delete;
 
-  /// Returns the number of scopes created so far; later ones have higher numbers.
+    /// Calls `f` with each scope, in no particular order.
+    template <class F>
+    void each(F&& f) const LEAT_NO_ANALYSIS {
+      for (std::size_t i = 0; i < count_; ++i) {
+        for (task_scope* s = shards_[i].newest; s; s = s->following_scope_) f(*s);
+      }
+    }
+
+   private:
+    const std::size_t count_;  // of shards that have been used
+    std::array<bool, 64> as_owner_;
+  };
+
+  /// Returns a number that every scope created so far has or is below, and that no later one is.
   [[nodiscard]] static std::uint64_t made() noexcept;
 
   /// Returns true if `c` is the task `ancestor`, or belongs, directly or indirectly, to a scope
-  /// that this task has created after the first `made` scopes of the process.
+  /// that this task has created since a call of made() that returned `made`.
   /// Cost: linear in the scopes of the process for each scope between the two.
   [[nodiscard]] static bool is_within(const task_context& c, const task_id& ancestor,
                                       std::uint64_t made) noexcept;
@@ -35,9 +77,84 @@ class scope_registry {
   static bool stop_scopes_on(const scheduler& sched);
 
  private:
-  // Guarded by mutex(). tools/gdb/leat.py begins here.
-  static constinit task_scope* newest_;
-  static constinit std::uint64_t made_;  // the number of scopes ever created
+  using shard = registry_shard;
+
+  // A thread's shard and the numbers that it may give to its scopes, [next, end). A scope has a
+  // higher number than the scope of the task that created it, and than every scope that existed
+  // when made() was called.
+  struct thread_state {
+    shard* own = nullptr;
+    std::uint64_t next = 0;
+    std::uint64_t end = 0;
+    std::uint64_t epoch = 0;
+  };
+
+  static void take_numbers(thread_state& here) noexcept;
+  static void take_shard(thread_state& here) noexcept;
+  static void unlink_from_parent(task_scope& s) noexcept;
+  static void wait_for_stop(task_scope& s) noexcept;
+
+  // tools/gdb/leat.py begins here.
+  static constinit std::array<shard, 64> shards_;
+  // Used with builtins: the model tests replace std::atomic by a type that cannot be static.
+  static constinit std::uint64_t numbers_taken_;
+  static constinit std::uint64_t current_epoch_;
+  static constinit std::size_t threads_seen_;
+  static constinit thread_local thread_state here_
+#if defined(__GNUC__)
+      __attribute__((tls_model("initial-exec")))
+#endif
+      ;
 };
+
+inline void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
+  thread_state& here = here_;
+  if (!here.own) [[unlikely]]
+    take_shard(here);
+  if (here.next >= here.end || here.next <= s.maker_.scope ||
+      here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED)) [[unlikely]] {
+    take_numbers(here);
+  }
+  s.number_ = here.next++;
+  s.shard_ = here.own;
+  if (parent) {
+    s.parent_shard_ = parent->shard_;
+    const biased_lock lock(s.parent_shard_->mutex);
+    s.parent_ = parent;
+    s.following_sibling_ = std::exchange(parent->first_child_, &s);
+    if (s.following_sibling_) s.following_sibling_->previous_sibling_ = &s;
+  }
+  const biased_lock lock(here.own->mutex);
+  s.following_scope_ = std::exchange(here.own->newest, &s);
+  if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
+}
+
+inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
+  (s.previous_sibling_ ? s.previous_sibling_->following_sibling_ : s.parent_->first_child_) =
+      s.following_sibling_;
+  if (s.following_sibling_) s.following_sibling_->previous_sibling_ = s.previous_sibling_;
+  s.parent_ = nullptr;
+}
+
+inline void scope_registry::remove_from_parent(task_scope& s) noexcept {
+  if (!s.parent_shard_) return;
+  {
+    const biased_lock lock(s.parent_shard_->mutex);
+    if (s.stops_in_progress_ == 0) {
+      if (s.parent_) unlink_from_parent(s);
+      return;
+    }
+  }
+  wait_for_stop(s);
+}
+
+inline void scope_registry::remove(task_scope& s) noexcept {
+  const biased_lock lock(s.shard_->mutex);
+  (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) = s.following_scope_;
+  if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
+  for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
+    child->parent_ = nullptr;
+  }
+}
 
 }  // namespace leat::detail

@@ -109,7 +109,7 @@ void condition_wait::attach_to_select(detail::select_state& s, int index) noexce
 }
 
 bool condition_wait::is_satisfied_now() const noexcept {
-  const detail::thread_lock lock(scope_.mutex_);
+  const detail::biased_lock lock(scope_.mutex_);
   return scope_.is_satisfied(conditions_);
 }
 
@@ -118,14 +118,14 @@ bool condition_wait::begin_selected() noexcept {
     result_ = outcome::self_join;
     return claim();
   }
-  const detail::thread_lock lock(scope_.mutex_);
+  const detail::biased_lock lock(scope_.mutex_);
   if (scope_.is_satisfied(conditions_)) return claim();
   link_into_scope();
   return false;
 }
 
 void condition_wait::withdraw() noexcept {
-  const detail::thread_lock lock(scope_.mutex_);
+  const detail::biased_lock lock(scope_.mutex_);
   if (linked_.load(std::memory_order_relaxed)) scope_.unlink(*this);
 }
 

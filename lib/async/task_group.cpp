@@ -14,11 +14,13 @@ void task_group::task_failed(std::exception_ptr error) noexcept {
   {
     const detail::thread_lock lock(error_mutex_);
     if (!first_error_) first_error_ = std::move(error);
+    failed_.store(true, std::memory_order_release);
   }
   request_stop();
 }
 
 std::exception_ptr task_group::first_error() const noexcept {
+  if (!failed_.load(std::memory_order_acquire)) return nullptr;
   const detail::thread_lock lock(error_mutex_);
   return first_error_;
 }

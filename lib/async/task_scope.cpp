@@ -37,33 +37,22 @@ void detail::promise_base::finished_root() noexcept {
 
 // --------------------------------------------------------------------- stop, from scope to task
 
-// Walks the scope's tasks of one scheduler, on that scheduler's thread, in batches. A batch ends
-// while its memory is still in the cache, and other tasks run between two batches.
-struct task_scope::stop_notice : work_item {
-  stop_notice(task_scope& sc, scheduler& s) noexcept : scope(sc), sched(s) {
-    run_ = &task_scope::run_stop_notice;
+inline work_list task_scope::take_satisfied() noexcept {
+  work_list satisfied;
+  for (condition_wait* w = waiters_; w != nullptr;) {
+    condition_wait* const following = w->following_;
+    if (is_satisfied(w->conditions_)) {
+      unlink(*w);
+      if (w->claim()) satisfied.push_back(*w);
+    }
+    w = following;
   }
-
-  // Continues at `c`, or at the first later task of this scheduler. Such a task ends on this
-  // thread, and finish() then advances to the next one.
-  void set_next(task_context* c) noexcept {
-    while (c && c->scheduler_ != &sched) c = c->following_;
-    next = c;
-  }
-
-  task_scope& scope;
-  scheduler& sched;  // may be gone when `tasks` is 0
-  // All guarded by the scope's mutex. If a stop is cleared and requested again while a notice is
-  // being delivered, the notice serves the second request: it cannot be in a run queue twice.
-  std::size_t tasks = 0;
-  bool is_posted = false;
-  bool begins = false;           // with the first task, whatever `next` is
-  task_context* next = nullptr;  // whose wait is to be cancelled
-};
+  return satisfied;
+}
 
 void task_scope::run_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
-  scheduler& where = self.sched;
+  scheduler& where = *self.sched;
   if (self.scope.cancel_wait_batch(self)) {
     where.post(self);
   } else {
@@ -74,9 +63,9 @@ void task_scope::run_stop_notice(work_item& item) noexcept {
 
 void task_scope::drop_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
-  scheduler& where = self.sched;
+  scheduler& where = *self.sched;
   {
-    const detail::thread_lock lock(self.scope.mutex_);
+    const detail::biased_lock lock(self.scope.mutex_);
     self.is_posted = false;
     self.next = nullptr;
   }
@@ -89,33 +78,56 @@ bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
          &static_cast<const stop_notice&>(item).scope == this;
 }
 
-// A stop of the scope that owns the parent task is a stop of this scope.
-struct task_scope::link {
-  struct forward {
-    task_scope* scope;
-    void operator()() const noexcept { scope->request_scope_stop(); }
-  };
-  link(const std::stop_token& parent, task_scope& scope) : callback(parent, forward{&scope}) {}
-  std::stop_callback<forward> callback;
-};
+namespace {
+
+// Returns the thread that will use a new scope alone, as far as can be known, or null. The tasks of
+// an io_context that several threads run may finish on any of them.
+detail::biased_mutex::thread_id find_owner(scheduler* here) noexcept {
+  return here && here->is_run_by_one_thread() ? detail::biased_mutex::this_thread() : nullptr;
+}
+
+}  // namespace
 
 task_scope::task_scope(std::string_view kind, std::string_view name, const task_context* maker,
                        task_context* stopped_with)
-    : kind_(kind), name_(name), maker_(maker ? maker->id() : task_id{}) {
-  if (stopped_with) link_ = std::make_unique<link>(stopped_with->scope().get_stop_token(), *this);
-  detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
+    : kind_(kind),
+      name_(name),
+      maker_(maker ? maker->id() : task_id{}),
+      mutex_(find_owner(scheduler::current())) {
+  task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
+  detail::scope_registry::add(*this, parent);  // last: a constructor that throws has no destructor
+  if (parent && parent->stop_requested()) {
+    detail::scope_registry::remove_from_parent(*this);
+    request_scope_stop();
+  }
 }
 
 task_scope::~task_scope() {
-  link_ = {};  // no stop can arrive from outside any more
-  if (!is_idle()) [[unlikely]]
-    detail::scope_destroyed(*this);
+  detail::scope_registry::remove_from_parent(*this);  // no stop can arrive from outside any more
+  bool is_waited_for = false;
   {
-    const detail::thread_lock lock(mutex_);
-    LEAT_ASSERT(waiters_ == nullptr,
+    const detail::biased_lock lock(mutex_);
+    is_waited_for = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
+  }
+  if (is_waited_for) [[unlikely]] {
+    if (!is_idle()) detail::scope_destroyed(*this);
+    LEAT_ASSERT(false,
                 "task scope destroyed while operations wait on it: join the waiting tasks first");
   }
   detail::scope_registry::remove(*this);
+  while (stop_notice* const n = stop_notice_.following) {
+    stop_notice_.following = n->following;
+    delete n;
+  }
+}
+
+std::stop_token task_scope::get_stop_token() const {
+  const detail::biased_lock lock(mutex_);
+  if (!stop_.stop_possible()) {
+    stop_ = std::stop_source();
+    if (stopped_.load(std::memory_order_relaxed)) stop_.request_stop();
+  }
+  return stop_.get_token();
 }
 
 bool task_scope::request_scope_stop() noexcept {
@@ -123,14 +135,14 @@ bool task_scope::request_scope_stop() noexcept {
   work_list satisfied;
   std::stop_source source(std::nostopstate);
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
-    for (const auto& n : stop_notices_) {
+    for (stop_notice* n = &stop_notice_; n; n = n->following) {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
       ++held_;
-      n->sched.add_hold();  // until the notice is delivered: the tasks may end before it is posted
+      n->sched->add_hold();  // until the notice is delivered: the tasks may end before it is posted
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
@@ -140,16 +152,20 @@ bool task_scope::request_scope_stop() noexcept {
   {
     const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
+    while (task_scope* const child = detail::scope_registry::begin_stop_of_child(*this)) {
+      child->request_scope_stop();
+      detail::scope_registry::end_stop(*child);
+    }
   }
-  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched.post(*item);
+  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait_operation*>(item)->wake();
   remove_hold();
   return true;
 }
 
 void task_scope::reset_stop() {
-  const detail::thread_lock lock(mutex_);
-  stop_ = std::stop_source();
+  const detail::biased_lock lock(mutex_);
+  stop_ = std::stop_source(std::nostopstate);
   stopped_.store(false, std::memory_order_release);
 }
 
@@ -172,7 +188,7 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
   std::size_t count = 0;
   bool more = false;
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (std::exchange(n.begins, false)) n.set_next(children_);
     if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // cleared meanwhile
     for (; n.next && count < waits.size(); n.set_next(n.next->following_)) {
@@ -190,11 +206,10 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
 
 // ------------------------------------------------------------------------- tasks, begin and end
 
-inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s) const noexcept {
-  for (const auto& n : stop_notices_) {
-    if (&n->sched == &s) return n.get();
-  }
-  return nullptr;
+inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s) noexcept {
+  stop_notice* n = &stop_notice_;
+  while (n && n->sched != &s) n = n->following;
+  return n;
 }
 
 inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
@@ -208,22 +223,26 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
 
 // Returns false if a stop could not reach the task's scheduler yet.
 inline bool task_scope::add_if_known(task_context& c) noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
+  if (!stop_notice_.sched) stop_notice_.sched = c.scheduler_;
   stop_notice* const n = find_stop_notice(*c.scheduler_);
   if (n) add_child(c, *n);
   return n != nullptr;
 }
 
 void task_scope::add_with_stop_notice(task_context& c) {
-  auto fresh = std::make_unique<stop_notice>(*this, *c.scheduler_);
-  const detail::thread_lock lock(mutex_);
+  auto fresh = std::make_unique<stop_notice>(*this, c.scheduler_);
+  const detail::biased_lock lock(mutex_);
   stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
-  if (!n) n = stop_notices_.emplace_back(std::move(fresh)).get();
+  if (!n) {
+    n = fresh.release();
+    n->following = std::exchange(stop_notice_.following, n);
+  }
   add_child(c, *n);
 }
 
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   for (const task_context* c = children_; c; c = c->following_) {
     if (c->scheduler_ == &s) return true;
   }
@@ -233,14 +252,20 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
+  start_on(s, t.handle_, t.handle_.promise(), name, where);
+  static_cast<void>(t.release());
+}
+
+void task_scope::start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
+                          std::string_view name, const std::source_location& where) {
   auto child = std::make_unique<task_context>(s, *this, name, where);
   // Complete before it is in the list, where a stop or a dump may find it at once.
   const bool here = scheduler::current() == &s;
   child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
-  child->body_ = t.handle_;
-  t.handle_.promise().root_in(*child);
+  child->body_ = body;
+  promise.root_in(*child);
+  if (!here) mutex_.give_up();  // the task will lock it on another thread
   if (!add_if_known(*child)) add_with_stop_notice(*child);
-  static_cast<void>(t.release());
   if (here) {
     s.task_started();
   } else {
@@ -274,7 +299,7 @@ inline void task_scope::leave_now(task_context& c, std::exception_ptr error) noe
     scope.task_failed(std::move(error));
   work_list satisfied;
   {
-    const detail::thread_lock lock(scope.mutex_);
+    const detail::biased_lock lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
     stop_notice& n = *scope.find_stop_notice(sched);
@@ -291,35 +316,46 @@ void task_scope::leave(task_context& c, std::exception_ptr error) noexcept {
 }
 
 void task_scope::finish(task_context& c) noexcept {
-  std::exception_ptr error = c.body_.promise().take_error();
+  detail::promise_base& promise = *c.innermost_;  // that of the outermost coroutine, at its end
+  std::exception_ptr error = promise.take_error();
+  if (c.scope_->keeps_results_ && !error) c.scope_->keep_result(c, promise, error);
   c.body_.destroy();
   leave_now(c, std::move(error));
 }
 
+void task_scope::keep_result(task_context& c, detail::promise_base& promise,
+                             std::exception_ptr& error) noexcept {
+  try {
+    task_returned(c.index_ - 1, promise);
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
 std::size_t task_scope::live_tasks() const noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   return tasks_;
 }
 
 task_id task_scope::next_id() noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   return {number_, ++spawned_};
 }
 
 bool task_scope::is_idle() const noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   return tasks_ == 0 && held_ == 0;
 }
 
 void task_scope::add_hold() noexcept {
-  const detail::thread_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   ++held_;
 }
 
 void task_scope::remove_hold() noexcept {
   work_list satisfied;
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     --held_;
     satisfied = take_satisfied();
   }
@@ -327,30 +363,6 @@ void task_scope::remove_hold() noexcept {
 }
 
 // ------------------------------------------------------------------------- waiting for a condition
-
-bool task_scope::is_satisfied(unsigned conditions) const noexcept {
-  return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
-         ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
-}
-
-void task_scope::unlink(condition_wait& w) noexcept {
-  (w.previous_ ? w.previous_->following_ : waiters_) = w.following_;
-  if (w.following_) w.following_->previous_ = w.previous_;
-  w.linked_.store(false, std::memory_order_release);
-}
-
-work_list task_scope::take_satisfied() noexcept {
-  work_list satisfied;
-  for (condition_wait* w = waiters_; w != nullptr;) {
-    condition_wait* const following = w->following_;
-    if (is_satisfied(w->conditions_)) {
-      unlink(*w);
-      if (w->claim()) satisfied.push_back(*w);
-    }
-    w = following;
-  }
-  return satisfied;
-}
 
 condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
                                       const std::source_location& where) {
@@ -371,14 +383,14 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
   sleeper self(*this, conditions, deadline, where);
   self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (is_satisfied(conditions)) return true;
     self.link_into_scope();
   }
   const detail::thread_record::blocked here(self);
   if (self.parker.park_until(deadline)) return true;
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (self.linked_.load(std::memory_order_relaxed)) {
       unlink(self);
       return false;
@@ -390,7 +402,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
 
 void task_scope::when_idle(condition_wait& w) noexcept {
   {
-    const detail::thread_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (!is_satisfied(idle)) {
       w.link_into_scope();
       return;

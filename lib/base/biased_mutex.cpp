@@ -55,18 +55,22 @@ void membarrier() noexcept {
 
 }  // namespace
 
+// Simulated threads share an OS thread, but each has its own identity.
+bool biased_mutex::can_own() noexcept {
+  return !preemption_hook::is_simulated() && have_membarrier();
+}
+
 bool biased_mutex::lock_shared_with_others() noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
   if (owner == nullptr) {
-    // Simulated threads share an OS thread, but each has its own identity.
-    const bool can_own = !preemption_hook::is_simulated() && have_membarrier();
-    const void* const self = can_own ? this_thread() : this;
+    const void* const self = can_own() ? this_thread() : this;
     if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
       if (self != this) return lock();
     }
   }
   common_.lock();
-  if (owner_.load(std::memory_order_relaxed) != this) revoke();
+  // acquire: sees all that an owner wrote before give_up().
+  if (owner_.load(std::memory_order_acquire) != this) revoke();
   return false;
 }
 

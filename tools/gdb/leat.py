@@ -426,8 +426,11 @@ class Queue:
 
 class Process:
     def __init__(self):
-        registry = 'leat::detail::scope_registry::newest_'
-        self.scopes = [Scope(s) for s in follow(gdb.parse_and_eval(registry), 'following_scope_')]
+        shards = gdb.parse_and_eval('leat::detail::scope_registry::shards_')['_M_elems']
+        first, last = shards.type.range()
+        scopes = [Scope(s) for i in range(first, last + 1)
+                  for s in follow(shards[i]['newest'], 'following_scope_')]
+        self.scopes = sorted(scopes, key=lambda s: s.number, reverse=True)
         schedulers = {}
         for task in self.tasks():
             schedulers.setdefault(int(task.scheduler.address), task.scheduler)

@@ -32,7 +32,12 @@ class select_state;
 class [[nodiscard]] condition_wait : public wait_operation {
  public:
   condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
-                 const std::source_location& where) noexcept;
+                 const std::source_location& where) noexcept
+      : wait_operation((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
+        scope_(scope),
+        conditions_(conditions),
+        deadline_(deadline),
+        alarm_(*this) {}
   condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
       : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
                        unstarted.where()) {}
@@ -61,7 +66,12 @@ class [[nodiscard]] condition_wait : public wait_operation {
   [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
                                                           std::string_view who);
   bool start();
-  void link_into_scope() noexcept LEAT_NO_ANALYSIS;
+  void link_into_scope() noexcept LEAT_NO_ANALYSIS {
+    following_ = scope_.waiters_;
+    if (following_) following_->previous_ = this;
+    scope_.waiters_ = this;
+    linked_.store(true, std::memory_order_relaxed);
+  }
   void end(outcome result) noexcept;
 
   // As one of the operations of a select; see detail::select_branch.
@@ -80,7 +90,8 @@ class [[nodiscard]] condition_wait : public wait_operation {
   static const kind stop_kind;
 
   struct alarm : detail::timer {
-    alarm(condition_wait& w) noexcept;
+    explicit alarm(condition_wait& w) noexcept : detail::timer(&expired), owner(w) {}
+    static void expired(detail::timer& t) noexcept;
     condition_wait& owner;
   };
 
@@ -95,5 +106,11 @@ class [[nodiscard]] condition_wait : public wait_operation {
   condition_wait* previous_ = nullptr;
   condition_wait* following_ = nullptr;
 };
+
+inline void task_scope::unlink(condition_wait& w) noexcept {
+  (w.previous_ ? w.previous_->following_ : waiters_) = w.following_;
+  if (w.following_) w.following_->previous_ = w.previous_;
+  w.linked_.store(false, std::memory_order_release);
+}
 
 }  // namespace leat

@@ -13,6 +13,7 @@
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 
 namespace leat {
 
@@ -229,6 +230,12 @@ class scheduler {
   /// Returns false if nothing more can arrive from other threads, in a child of fork().
   bool run_posted_items() noexcept;
 
+  /// Returns false if the scheduler is known to run on several threads in turn. For objects that are
+  /// best locked by one thread. Call it within a turn.
+  [[nodiscard]] bool is_run_by_one_thread() noexcept {
+    return thread_ == detail::biased_mutex::this_thread() || is_first_thread();
+  }
+
   /// Returns the task whose frame, with the objects in it, is being destroyed; null if there is
   /// none.
   [[nodiscard]] const task_context* dying_task() const noexcept { return dying_; }
@@ -353,6 +360,7 @@ class scheduler {
   [[nodiscard]] bool end_turn(bool more) noexcept;
   void flush_wakeups_now() noexcept;
   void finish_ended() noexcept;  // in task_scope.cpp
+  [[nodiscard]] bool is_first_thread() noexcept;
   [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;
 
   static constinit thread_local scheduler* current_
@@ -370,6 +378,8 @@ class scheduler {
   work_list later_;
   std::size_t later_count_ = 0;
   unsigned budget_ = 0;
+  detail::biased_mutex::thread_id thread_ =
+      nullptr;  // that runs it; null: not known; this: several
   time_point turn_time_{};
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;

@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <optional>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -130,6 +131,18 @@ child_awaiter<U> promise_common<T>::await_transform(untraced<U>&& internal) noex
   return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
 }
 
+}  // namespace detail
+
+template <class T>
+void task_scope::start_here(task<T>&& t, const std::source_location& where) {
+  LEAT_ASSERT(t.valid(),
+              "co_await on an empty task: it was moved from or has already been awaited");
+  start_on(*scheduler::current(), t.handle_, t.handle_.promise(), std::string_view(), where);
+  static_cast<void>(t.release());
+}
+
+namespace detail {
+
 /// The owner of one task, which keeps the error of that task for its waiter.
 class root_scope final : public task_scope {
  public:
@@ -193,6 +206,18 @@ task<void> store_result(task<T> t, result_slot<T>& slot) {
     slot.value = &co_await untraced<T>{std::move(t)};
   } else {
     slot.value.emplace(co_await untraced<T>{std::move(t)});
+  }
+}
+
+[[noreturn, gnu::cold]] void throw_body_stopped(std::string_view function);
+
+/// Returns the result that the body of with_task_group() or with_coordinator() has stored.
+/// Errors: cancelled if the body was stopped before it returned.
+template <class T>
+T take_body_result(result_slot<T>& slot, std::string_view function) {
+  if constexpr (!std::is_void_v<T>) {
+    if (!slot.value) throw_body_stopped(function);
+    return slot.take();
   }
 }
 

@@ -23,8 +23,6 @@ class wait_operation;
 namespace detail {
 class dump_collector;
 class promise_base;
-template <class T>
-class promise;
 class scope_handover;
 std::string to_text(const work_item& item);
 }  // namespace detail
@@ -85,10 +83,10 @@ class task_context : private work_item {
 
   scheduler* scheduler_;
   task_scope* scope_;
-  std::uint64_t index_ = 0;                            // set by the scope when it takes the task in
-  std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine
-  detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
-  task_context* previous_ = nullptr;                   // the scope's list of children
+  std::uint64_t index_ = 0;                    // set by the scope when it takes the task in
+  std::coroutine_handle<> body_;               // the outermost coroutine
+  detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks
+  task_context* previous_ = nullptr;           // the scope's list of children
   task_context* following_ = nullptr;
   detail::pimpl<char[]> name_;
   std::source_location spawned_at_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <source_location>
 #include <string_view>
@@ -167,6 +168,7 @@ class task_group final : public task_scope {
 
   mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
+  std::atomic<bool> failed_{false};  // there is one
 };
 
 namespace detail {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iosfwd>
-#include <memory>
-#include <optional>
 #include <source_location>
 #include <span>
 #include <stop_token>
@@ -18,8 +17,7 @@
 
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/pimpl.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -32,6 +30,7 @@ namespace detail {
 class dump_collector;
 class scope_handover;
 class scope_registry;
+struct registry_shard;
 class select_state;
 template <class Operation>
 class select_branch;
@@ -81,10 +80,8 @@ class task_scope {
     return stopped_.load(std::memory_order_acquire);
   }
   /// Returns the token that a stop request stops, for code that accepts a std::stop_token.
-  [[nodiscard]] std::stop_token get_stop_token() const noexcept {
-    const detail::thread_lock lock(mutex_);
-    return stop_.get_token();
-  }
+  /// Errors: std::bad_alloc. Cost: the first call of a scope allocates.
+  [[nodiscard]] std::stop_token get_stop_token() const;
 
   /// The description of one task of the scope, as in a dump or an error message.
   struct task_report {
@@ -127,6 +124,15 @@ class task_scope {
   void spawn_on(scheduler& s, task<void> t, std::string_view name,
                 const std::source_location& where);
 
+  /// Like spawn_on(), but for a task with a result, and without ownership of the coroutine if it
+  /// throws. The scope must override task_returned().
+  void start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
+                std::string_view name, const std::source_location& where);
+
+  /// Starts a task of the current scheduler, as start_on() does, and owns it.
+  template <class T>
+  void start_here(task<T>&& t, const std::source_location& where);  // in task.hpp
+
   /// Sets the stop flag and ends the wait of every task with `cancelled`, on the scheduler of that
   /// task. Returns false if a stop was requested before.
   bool request_scope_stop() noexcept;
@@ -139,6 +145,20 @@ class task_scope {
   /// pure virtual, because it can be called while the scope is being destroyed, before the message
   /// about the tasks that are left terminates the process.
   virtual void task_failed(std::exception_ptr /*error*/) noexcept {}
+
+  /// Called when a task has returned, if the scope was created with `keeps_results`, on the task's
+  /// scheduler and without a lock: takes the result out of the promise. `index` counts the tasks of
+  /// the scope from 0. An exception counts as the task's error.
+  virtual void task_returned(std::uint64_t /*index*/, detail::promise_base& /*promise*/) {}
+
+  /// The tag for a scope that overrides task_returned().
+  struct keeps_results_t {};
+
+  /// Creates a scope of the current task that keeps the results of its tasks.
+  task_scope(keeps_results_t /*unused*/, std::string_view kind, std::string_view name)
+      : task_scope(kind, name, scheduler::current_task()) {
+    keeps_results_ = true;
+  }
 
   /// Returns true if no task and no hold is left.
   [[nodiscard]] bool is_idle() const noexcept;
@@ -161,14 +181,39 @@ class task_scope {
   friend class detail::dump_collector;
   friend class detail::scope_handover;
 
-  struct stop_notice;  // tells one scheduler that the scope was stopped
-  struct link;         // to the parent scope's stop
+  // Tells one scheduler that the scope was stopped: walks the scope's tasks of this scheduler, on its
+  // thread, in batches. A batch ends while its memory is still in the cache, and other tasks run
+  // between two batches. All members are guarded by the scope's mutex.
+  struct stop_notice : work_item {
+    stop_notice(task_scope& sc, scheduler* s) noexcept : scope(sc), sched(s) {
+      run_ = &task_scope::run_stop_notice;
+    }
+
+    // Continues at `c`, or at the first later task of this scheduler. Such a task ends on this
+    // thread, and finish() then advances to the next one.
+    void set_next(task_context* c) noexcept {
+      while (c && c->scheduler_ != sched) c = c->following_;
+      next = c;
+    }
+
+    task_scope& scope;
+    scheduler* sched;  // null: not used yet; may be gone when `tasks` is 0
+    // If a stop is cleared and requested again while a notice is being delivered, the notice serves
+    // the second request: it cannot be in a run queue twice.
+    std::size_t tasks = 0;
+    bool is_posted = false;
+    bool begins = false;               // with the first task, whatever `next` is
+    task_context* next = nullptr;      // whose wait is to be cancelled
+    stop_notice* following = nullptr;  // of the same scope
+  };
 
   static void run_stop_notice(work_item& item) noexcept;
   [[nodiscard]] bool owns_stop_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(task_context& c) noexcept;
+  void keep_result(task_context& c, detail::promise_base& promise,
+                   std::exception_ptr& error) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
   static void leave_now(task_context& c, std::exception_ptr error) noexcept;
   // For scheduler::end_tasks().
@@ -180,36 +225,48 @@ class task_scope {
   // destroyed now. Returns how many it has found.
   [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched, bool pinned,
                                                  std::span<task_context*> found) noexcept;
-  [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) const noexcept
-      LEAT_REQUIRES(mutex_);
+  [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) noexcept LEAT_REQUIRES(mutex_);
   void add_child(task_context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool add_if_known(task_context& c) noexcept;
   void add_with_stop_notice(task_context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   bool cancel_wait_batch(stop_notice& n) noexcept;
-  [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
-  void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_) {
+    return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
+           ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
+  }
+  inline void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);  // in condition_wait.hpp
   [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
 
   const std::string_view kind_;
   const std::string name_;
   const task_id maker_;
+  bool keeps_results_ = false;
 
-  mutable detail::thread_mutex mutex_;
+  // Most scopes are used by the thread that creates them alone.
+  mutable detail::biased_mutex mutex_;
   task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
-  std::vector<std::unique_ptr<stop_notice>> stop_notices_ LEAT_GUARDED_BY(mutex_);
+  stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_){*this, nullptr};  // and those that follow it
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
 
-  std::stop_source stop_ LEAT_GUARDED_BY(mutex_);
+  // Created when a token is requested.
+  mutable std::stop_source stop_ LEAT_GUARDED_BY(mutex_){std::nostopstate};
   std::atomic<bool> stopped_{false};
-  detail::pimpl<link> link_;
 
-  // The process-wide list of scopes that dump() walks; guarded by the registry's lock.
+  // The process-wide lists of scopes that dump() walks, and the scopes that stop with this one; see
+  // scope_registry.
   friend class detail::scope_registry;
   std::uint64_t number_ = 0;
+  detail::registry_shard* shard_ = nullptr;         // the list that contains this scope
+  detail::registry_shard* parent_shard_ = nullptr;  // that of its parent; guards the next four
+  unsigned stops_in_progress_ = 0;                  // that the stop of the parent requests
+  task_scope* parent_ = nullptr;  // null: its stop does not stop this scope, or it is gone
+  task_scope* previous_sibling_ = nullptr;
+  task_scope* following_sibling_ = nullptr;
+  task_scope* first_child_ = nullptr;  // guarded by shard_, like the next two
   task_scope* previous_scope_ = nullptr;
   task_scope* following_scope_ = nullptr;
 };

@@ -28,7 +28,7 @@ struct [[nodiscard]] scheduler_query : context_query {
   scheduler& await_resume() const noexcept { return context_->get_scheduler(); }
 };
 struct [[nodiscard]] stop_token_query : context_query {
-  std::stop_token await_resume() const noexcept { return context_->scope().get_stop_token(); }
+  std::stop_token await_resume() const { return context_->scope().get_stop_token(); }
 };
 struct [[nodiscard]] stop_requested_query : context_query {
   bool await_resume() const noexcept { return context_->stop_requested(); }
@@ -62,7 +62,7 @@ namespace this_task {
 [[nodiscard]] inline detail::scheduler_query get_scheduler() noexcept { return {}; }
 
 /// Returns the stop token of the task's owner, for functions that accept a stop token. leat's own
-/// operations observe the stop without the token.
+/// operations observe the stop without the token. Errors: std::bad_alloc.
 [[nodiscard]] inline detail::stop_token_query get_stop_token() noexcept { return {}; }
 
 /// Returns true if the task was asked to stop. For loops that compute and never wait.

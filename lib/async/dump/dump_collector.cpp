@@ -23,14 +23,14 @@ namespace leat::detail {
 
 // ------------------------------------------------------------------------------------- the scopes
 
-// The live scopes that a dump covers, newest first. The caller holds the registry's lock.
+// The live scopes that a dump covers, newest first; they remain alive.
 class dump_collector::selected_scopes {
  public:
   // `only`: the number of a scope, to select it and those below it; 0: all.
   explicit selected_scopes(std::uint64_t only) {
-    for (task_scope* s = scope_registry::first(); s; s = scope_registry::next(*s)) {
-      scopes_.push_back(s);
-    }
+    locked_.each([this](task_scope& s) { scopes_.push_back(&s); });
+    std::sort(scopes_.begin(), scopes_.end(),
+              [](const task_scope* a, const task_scope* b) { return a->number() > b->number(); });
     if (only == 0) return;
     // The creator of a scope is older than the scope, so one pass from the oldest finds all.
     std::vector<std::uint64_t> numbers{only};
@@ -51,12 +51,13 @@ class dump_collector::selected_scopes {
   template <class F>
   void each_task(F&& f) const {
     for (const task_scope* s : scopes_) {
-      const thread_lock lock(s->mutex_);
+      const biased_lock lock(s->mutex_);
       for (const task_context* c = s->children_; c; c = c->following_) f(*s, *c);
     }
   }
 
  private:
+  const scope_registry::lock_all locked_;
   std::vector<task_scope*> scopes_;
 };
 
@@ -154,7 +155,6 @@ class dump_collector::query : public work_item {
   // On the scheduler's thread: its tasks, and so their scopes, cannot end meanwhile.
   [[nodiscard]] std::vector<const task_context*> tasks_here() const {
     std::vector<const task_context*> found;
-    const std::lock_guard lock(scope_registry::mutex());
     selected_scopes(only_).each_task([&](const task_scope&, const task_context& c) {
       if (&c.get_scheduler() == &scheduler_.get()) found.push_back(&c);
     });
@@ -195,7 +195,6 @@ bool is_dump_query(const work_item& item) noexcept {
 // The schedulers with tasks, each once.
 std::vector<scheduler_hold> dump_collector::find_schedulers(std::uint64_t only) {
   std::vector<scheduler_hold> all;
-  const std::lock_guard lock(scope_registry::mutex());
   selected_scopes(only).each_task([&](const task_scope&, const task_context& c) {
     const bool known = std::any_of(all.begin(), all.end(), [&](const scheduler_hold& k) {
       return &k.get() == &c.get_scheduler();
@@ -243,7 +242,6 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
                                                            process_snapshot& state,
                                                            const replies& r) {
   std::vector<scope_state> all;
-  const std::lock_guard lock(scope_registry::mutex());
   const selected_scopes selected(only);
   for (const task_scope* s : selected.scopes()) {
     all.push_back({s->number(), s->maker_, std::string(s->kind()), s->name(), s->stop_requested()});

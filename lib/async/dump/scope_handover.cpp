@@ -40,7 +40,7 @@ bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) 
 }
 
 bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const scheduler& sched) noexcept {
-  const thread_lock lock(scope.mutex_);
+  const biased_lock lock(scope.mutex_);
   for (const task_context* c = scope.children_; c; c = c->following_) {
     if (c->scheduler_ != &sched) return true;
   }

@@ -20,10 +20,27 @@ namespace leat::detail {
 /// thread of the process. So at least one of the two sees the other's write. Without membarrier,
 /// and under the thread sanitizer, which cannot see such a fence, no thread becomes the owner.
 ///
+/// A mutex can also be owned from its construction, and its owner can give it up before it shares
+/// the mutex with other threads: both cost plain stores.
+///
 /// lock() returns how the mutex was locked; pass this value to unlock().
 class LEAT_CAPABILITY("mutex") biased_mutex {
  public:
+  /// The identity of a thread. Another thread may have it after this one has ended, and then counts
+  /// as the same thread.
+  using thread_id = const void*;
+  [[nodiscard]] static thread_id this_thread() noexcept {
+    static constinit thread_local char token = 0;
+    return &token;
+  }
+
+  /// Returns true if the calling thread may own a mutex.
+  [[nodiscard]] static bool can_own() noexcept;
+
   biased_mutex() = default;
+  /// Creates a mutex that the thread `owner` owns, or no thread ever if `owner` is null.
+  /// Precondition: the calling thread is `owner`, and can_own() has returned true to it.
+  explicit biased_mutex(thread_id owner) noexcept : owner_(owner ? owner : this) {}
   biased_mutex(const biased_mutex&) = delete;
   biased_mutex& operator=(const biased_mutex&) = delete;
 
@@ -51,6 +68,14 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
     return owner_.load(std::memory_order_relaxed) == nullptr;
   }
 
+  /// Makes this a plain mutex if the calling thread owns it, without the cost of a revocation.
+  /// Precondition: the calling thread is not inside.
+  void give_up() noexcept {
+    if (owner_.load(std::memory_order_relaxed) != this_thread()) return;
+    // release: pairs with the acquire load in lock_shared_with_others().
+    owner_.store(this, std::memory_order_release);
+  }
+
   [[gnu::always_inline]] void unlock(bool as_owner) noexcept LEAT_RELEASE() LEAT_NO_ANALYSIS {
     if (as_owner) {
       // release: pairs with the acquire load in revoke().
@@ -61,13 +86,6 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   }
 
  private:
-  // A thread's identity. Another thread may have it after this one has ended, and then counts as
-  // the same thread.
-  static const void* this_thread() noexcept {
-    static constinit thread_local char token = 0;
-    return &token;
-  }
-
   bool lock_shared_with_others() noexcept LEAT_NO_ANALYSIS;
   void revoke() noexcept;
 
