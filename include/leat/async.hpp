@@ -7,6 +7,7 @@
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/dump/dump_on_request.hpp"
+#include "leat/async/for_each_concurrent.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/async_run.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
@@ -25,6 +26,8 @@
 #include "leat/async/this_task.hpp"
 #include "leat/async/wait_for_stop.hpp"
 #include "leat/async/wait_limit.hpp"
+#include "leat/async/when_all.hpp"
+#include "leat/async/when_any.hpp"
 
 // For authors of operations and schedulers
 #include "leat/async/scheduler.hpp"

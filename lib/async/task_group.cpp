@@ -1,8 +1,15 @@
 #include "leat/async/task_group.hpp"
 
+#include <string>
+
 #include "leat/base/error.hpp"
 
 namespace leat {
+
+void detail::throw_body_stopped(std::string_view function) {
+  throw failure(errc::cancelled,
+                std::string(function) + ": stopped before its body had returned a result");
+}
 
 void task_group::wait_join(std::source_location where) {
   block_until(idle, no_deadline, where);

@@ -259,46 +259,6 @@ LEAT_TEST("task_group: join() in a task of the same group throws failed_precondi
         said.npos);
 }
 
-LEAT_TEST("with_task_group: joins on every path", "[async]") {
-  int n = 0;
-  co_await leat::with_task_group([&n](task_group& g) -> task<> {
-    g.spawn(count_after(n, 1s));
-    co_return;
-  });
-  CHECK(n == 1);
-
-  std::string what;
-  try {
-    co_await leat::with_task_group([&n](task_group& g) -> task<> {
-      g.spawn(sleep_long());
-      g.spawn(count(n));
-      co_await leat::sleep_for(1s);
-      throw std::runtime_error("body");
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "body");
-  CHECK(n == 2);
-
-  bool stopped = false;
-  try {
-    co_await leat::with_task_group([&stopped](task_group& g) -> task<> {
-      g.spawn(fail_after(1s, "task"));
-      try {
-        co_await leat::sleep_for(1000h);
-      } catch (const leat::failure&) {
-        stopped = true;
-        throw;
-      }
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "task");
-  CHECK(stopped);
-}
-
 LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[async]") {
   manual_event never;
   int n = 0;
@@ -381,28 +341,6 @@ TEST_CASE("task_group: a forgotten join names the group, its tasks and the excep
   CHECK(said.find("fetch a") != said.npos);
   CHECK(said.find("this exception was propagating: the real error") != said.npos);
   CHECK(forget(false).find("propagating: object of type i, which is not") != said.npos);
-}
-
-LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[async]") {
-  bool stopped = false;
-  std::string what;
-  try {
-    co_await leat::with_task_group([&](task_group& group) -> task<void> {
-      group.spawn([](bool& s) -> task<void> {
-        try {
-          co_await leat::sleep_for(1h);
-        } catch (const leat::failure&) {
-          s = true;
-          throw;
-        }
-      }(stopped));
-      throw std::runtime_error("cannot begin");  // a function, not a coroutine
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "cannot begin");
-  CHECK(stopped);
 }
 
 LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[async]") {

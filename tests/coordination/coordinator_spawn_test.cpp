@@ -91,4 +91,29 @@ LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits fo
   CHECK(late == 35s);
 }
 
+LEAT_TEST("with_coordinator: returns the result of its body", "[coordination]") {
+  const int result = co_await leat::with_coordinator(
+      [&](leat::coordinator& coord) -> task<int> {
+        coord.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::seconds(1)); });
+        co_return 7;
+      },
+      "valued");
+  CHECK(result == 7);
+}
+
+LEAT_TEST("with_coordinator: a body that was stopped before its result fails with cancelled",
+          "[coordination]") {
+  std::error_code code;
+  try {
+    co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<int> {
+      coord.request_stop();
+      co_await leat::sleep_for(std::chrono::seconds(1));
+      co_return 7;
+    });
+  } catch (const leat::failure& e) {
+    code = e.code();
+  }
+  CHECK(code == leat::errc::cancelled);
+}
+
 }  // namespace coordinator_spawn_test

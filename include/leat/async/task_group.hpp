@@ -23,13 +23,12 @@ namespace detail {
 
 struct body_failure;
 
-/// task<void>, the type of with_task_group(body).
+/// The task that with_task_group(body) returns: one with the result of `body`.
 template <class Body>
-struct group_body {
-  static_assert(returns_exactly<task<void>, Body&, task_group&>,
+struct group_body : task_of_call<Body&, task_group&> {
+  static_assert(group_body::value,
                 "with_task_group() needs a body that returns a task: write "
                 "[&](leat::task_group& group) -> leat::task<> { ...; co_return; }");
-  using type = task<void>;
 };
 template <class Body>
 using group_task = typename group_body<Body>::type;
@@ -188,22 +187,32 @@ struct body_failure {
 ///       co_await consume(queue);  // ends when the producer fails, and vice versa
 ///     });
 ///
-/// Body: a callable that accepts task_group& and returns task<void>. with_task_group() keeps it,
-/// with its captures, until the end. The body cannot join the group, because it is one of the
-/// group's tasks. It need not be a coroutine: an exception that the call itself throws also stops
-/// the group.
+/// Body: a callable that accepts task_group& and returns a task. with_task_group() keeps it, with
+/// its captures, until the end. The body cannot join the group, because it is one of the group's
+/// tasks. It need not be a coroutine: an exception that the call itself throws also stops the group.
+///
+/// Result:       the result of the body's task.
+/// Errors:       the first error of a task of the group. `cancelled`, for a body with a result, if
+///               the group was stopped before the body returned.
 /// Cancellation: a stop request to the calling task stops the group.
 template <class Body>
 detail::group_task<Body> with_task_group(
     Body body, std::string_view name = {},
     std::source_location where = std::source_location::current()) {
+  using result = typename detail::group_task<Body>::value_type;
   task_group group(name);
+  detail::result_slot<result> slot;
   try {
-    group.spawn(body(group), "body", where);
+    if constexpr (std::is_void_v<result>) {
+      group.spawn(body(group), "body", where);
+    } else {
+      group.spawn(detail::store_result(body(group), slot), "body", where);
+    }
   } catch (...) {  // the body may have spawned tasks already
     detail::body_failure::report(group);
   }
   co_await group.join(where);
+  co_return detail::take_body_result(slot, "with_task_group()");
 }
 
 }  // namespace leat

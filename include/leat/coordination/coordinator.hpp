@@ -316,13 +316,12 @@ class coordinator final : public task_scope {
 
 namespace detail {
 
-/// task<void>, the type of with_coordinator(body).
+/// The task that with_coordinator(body) returns: one with the result of `body`.
 template <class Body>
-struct coordinator_body {
-  static_assert(returns_exactly<task<void>, Body&, coordinator&>,
+struct coordinator_body : task_of_call<Body&, coordinator&> {
+  static_assert(coordinator_body::value,
                 "with_coordinator() needs a body that returns a task: write "
                 "[&](leat::coordinator& coord) -> leat::task<> { ...; co_return; }");
-  using type = task<void>;
 };
 template <class Body>
 using coordinator_task = typename coordinator_body<Body>::type;
@@ -339,25 +338,36 @@ using coordinator_task = typename coordinator_body<Body>::type;
 ///       coord.request_stop();
 ///     }, "training");
 ///
-/// Body: a callable that accepts coordinator& and returns task<void>. with_coordinator() keeps it,
-/// with its captures, until the end. The body cannot join the coordinator, because it is one of the
+/// Body: a callable that accepts coordinator& and returns a task. with_coordinator() keeps it, with
+/// its captures, until the end. The body cannot join the coordinator, because it is one of the
 /// coordinator's tasks. It need not be a coroutine: an exception that the call itself throws also
 /// stops the coordinator.
 ///
-/// Errors:       like coordinator::join(). Stragglers are printed to standard error, and
-///               with_coordinator() waits for them: nothing that the caller owns is used after the
-///               call has ended.
+/// Result:       the result of the body's task.
+/// Errors:       like coordinator::join(). Also `cancelled`, for a body with a result, if the
+///               coordinator was stopped before the body returned. Stragglers are printed to
+///               standard error, and with_coordinator() waits for them: nothing that the caller owns
+///               is used after the call has ended.
 /// Cancellation: a stop request to the calling task stops the coordinator.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(
     Body body, coordinator_options options, join_options joining,
     std::source_location where = std::source_location::current()) {
+  using result = typename detail::coordinator_task<Body>::value_type;
   coordinator coord(std::move(options));
+  detail::result_slot<result> slot;
   joining.wait_for_stragglers = true;
   task<void> joined = coord.join(joining, where);  // created now, so that a join needs no memory
   // A body that is not a coroutine may spawn tasks and then throw.
-  coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
+  coord.stop_on_exception([&] {
+    if constexpr (std::is_void_v<result>) {
+      coord.spawn(body(coord), "body", where);
+    } else {
+      coord.spawn(detail::store_result(body(coord), slot), "body", where);
+    }
+  });
   co_await detail::untraced<void>{std::move(joined)};
+  co_return detail::take_body_result(slot, "with_coordinator()");
 }
 
 /// Like with_coordinator() above, but with default options. `name` is for messages and dumps.

@@ -31,5 +31,17 @@ template <class Result, class F, class... Args>
 concept returns_exactly =
     std::is_invocable_v<F, Args...> && std::is_same_v<std::invoke_result_t<F, Args...>, Result>;
 
+/// The task that a call of F with these arguments returns; task<void>, with `value` false, if it
+/// returns something else.
+template <class F, class... Args>
+struct task_of_call : std::false_type {
+  using type = task<void>;
+};
+template <class F, class... Args>
+  requires is_task<std::invoke_result_t<F, Args...>>
+struct task_of_call<F, Args...> : std::true_type {
+  using type = std::invoke_result_t<F, Args...>;
+};
+
 }  // namespace detail
 }  // namespace leat

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/async/detail/joint_scope.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/range_concepts.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace detail {
+
+/// Throws invalid_argument if `limit` is 0.
+void check_concurrency(std::string_view function, std::size_t limit);
+[[noreturn, gnu::cold]] void throw_stopped_early(std::size_t started);
+
+/// The result of F for an element of Range: a task.
+template <class Range, class F>
+using element_task = std::invoke_result_t<F&, std::ranges::range_reference_t<Range&>>;
+
+/// The elements that are left, and the function for them.
+template <class Range, class F>
+class element_queue {
+ public:
+  element_queue(Range& range, F& f)
+      : next_(std::ranges::begin(range)), end_(std::ranges::end(range)), function_(f) {}
+
+  [[nodiscard]] bool empty() const { return next_ == end_; }
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  /// Returns the task of the next element.
+  [[nodiscard]] auto pop() {
+    auto t = function_(*next_);
+    ++next_;
+    ++taken_;
+    return t;
+  }
+
+ private:
+  std::ranges::iterator_t<Range> next_;
+  std::ranges::sentinel_t<Range> end_;
+  F& function_;
+  std::size_t taken_ = 0;
+};
+
+class worker_scope final : public joint_scope {
+ public:
+  using joint_scope::joint_scope;
+};
+
+/// Runs one task after the other until the elements end or a stop is requested.
+template <class Queue>
+task<void> run_elements(task<void> first, Queue& elements, const task_scope& scope) {
+  co_await untraced<void>{std::move(first)};
+  while (!scope.stop_requested() && !elements.empty()) {
+    task<void> next = elements.pop();
+    co_await untraced<void>{std::move(next)};
+  }
+}
+
+template <class Range, class F>
+task<void> for_each_element(Range range, std::size_t limit, F f) {
+  check_concurrency("for_each_concurrent", limit);
+  const std::source_location where = co_await awaited_at();
+  element_queue<std::remove_reference_t<Range>, F> elements(range, f);
+  worker_scope scope("for_each_concurrent");
+  try {
+    for (std::size_t i = 0; i < limit && !elements.empty() && !scope.stop_requested(); ++i) {
+      scope.start(run_elements(elements.pop(), elements, scope), where);
+    }
+  } catch (...) {
+    scope.fail(std::current_exception());
+  }
+  co_await scope.join(where);
+  scope.rethrow_any();
+  if (!elements.empty()) throw_stopped_early(elements.taken());
+}
+
+template <class R>
+task<void> store_element(task<R> t, std::vector<std::optional<R>>& results, std::size_t index) {
+  R result = co_await untraced<R>{std::move(t)};
+  results[index].emplace(std::move(result));
+}
+
+template <class R, class Range, class F>
+task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
+  check_concurrency("map_concurrent", limit);
+  std::vector<std::optional<R>> results;
+  if constexpr (std::ranges::sized_range<Range>) results.reserve(std::ranges::size(range));
+  // Not a coroutine: a lambda that is one must outlive it.
+  const auto store = [&](std::ranges::range_reference_t<std::remove_reference_t<Range>&> element) {
+    const std::size_t index = results.size();
+    results.emplace_back();
+    return store_element<R>(f(std::forward<decltype(element)>(element)), results, index);
+  };
+  using function = std::remove_const_t<decltype(store)>;
+  task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store);
+  co_await untraced<void>{std::move(all)};
+  std::vector<R> values;
+  values.reserve(results.size());
+  for (std::optional<R>& r : results) values.push_back(std::move(*r));
+  co_return values;
+}
+
+}  // namespace detail
+
+/// Calls `f` for each element of a range and runs the tasks that it returns, at most `limit` at the
+/// same time.
+///
+///     co_await leat::for_each_concurrent(urls, 50, [&](const std::string& url) {
+///       return fetch(url, cache);
+///     });
+///
+/// Elements are taken in order, each when one of the `limit` tasks is free. The first error stops
+/// all tasks, and no further element is taken. for_each_concurrent() returns or throws after all
+/// tasks have finished, so they may refer to local variables of the caller.
+///
+/// The tasks run on the scheduler of the calling task. To use several threads, spawn one
+/// for_each_concurrent() on each, over a part of the range or a queue.
+///
+/// Range: an input range. A range that is passed as an lvalue is not copied and must outlive the
+///        call; another one is moved into the task. `f` is called with the reference of the
+///        iterator, before the iterator advances: for a range that can be passed over only once,
+///        let `f` take the element by value.
+/// F:     a callable that returns task<void>. It is kept until the end, so a lambda may capture.
+///        If the lambda is itself a coroutine, its captures remain valid for the same reason.
+///
+/// Errors:       the first error of a task, of `f`, or of the range; invalid_argument if `limit` is
+///               0. An empty range is not an error. `cancelled` if a stop request came before the
+///               last element had been processed.
+/// Cancellation: a stop request to the calling task stops the tasks.
+/// Cost:         one frame for each of the `limit` tasks, and one for each call of `f`.
+template <std::ranges::input_range Range, class F>
+[[nodiscard]] task<void> for_each_concurrent(Range&& range, std::size_t limit, F f) {
+  static_assert(std::is_same_v<detail::element_task<Range, F>, task<void>>,
+                "for_each_concurrent() needs a function that returns a task<void>: write "
+                "[&](auto& element) -> leat::task<> { ...; co_return; }, or use map_concurrent() "
+                "for results");
+  return detail::for_each_element<Range, F>(std::forward<Range>(range), limit, std::move(f));
+}
+
+/// Like for_each_concurrent(), but returns the results of the tasks, in the order of the elements.
+///
+///     std::vector<page> pages = co_await leat::map_concurrent(urls, 50, fetch);
+///
+/// F: a callable that returns a task with a result.
+/// Cost: also one frame for each element, and memory for all results.
+template <std::ranges::input_range Range, class F>
+[[nodiscard]] auto map_concurrent(Range&& range, std::size_t limit, F f) {
+  using element_task = detail::element_task<Range, F>;
+  static_assert(detail::is_task<element_task>,
+                "map_concurrent() needs a function that returns a task");
+  using result = typename element_task::value_type;
+  static_assert(!std::is_void_v<result>,
+                "map_concurrent() needs a task with a result: use for_each_concurrent()");
+  static_assert(!std::is_reference_v<result>,
+                "map_concurrent() needs a task without a reference result: return a pointer");
+  return detail::map_elements<result, Range, F>(std::forward<Range>(range), limit, std::move(f));
+}
+
+}  // namespace leat

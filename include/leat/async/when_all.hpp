@@ -1,0 +1,68 @@
+#pragma once
+
+#include <exception>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/async/detail/joint_scope.hpp"
+#include "leat/async/task.hpp"
+
+namespace leat {
+
+/// Runs tasks concurrently and returns all their results.
+///
+///     auto [user, orders] = co_await leat::when_all(load_user(id), load_orders(id));
+///
+/// The tasks run on the scheduler of the calling task: the code between two of their awaits needs no
+/// lock. The first error stops the other tasks. when_all() returns or throws after all of them have
+/// finished, so the tasks may refer to local variables of the caller.
+///
+/// Result:       a std::tuple of the results in the order of the arguments, with std::monostate for
+///               void. Without arguments, an empty tuple.
+/// Errors:       the first error of a task; std::bad_alloc, after the tasks that have started were
+///               stopped. `cancelled` if a stop request ended a task before it had a result.
+/// Cancellation: a stop request to the calling task stops the tasks. If all of them return a result
+///               nevertheless, when_all() returns the results.
+/// Cost:         no allocation beyond the frame of each task.
+template <class... T>
+[[nodiscard]] task<std::tuple<detail::joint_result<T>...>> when_all(task<T>... tasks) {
+  const std::source_location where = co_await detail::awaited_at();
+  detail::tuple_scope<T...> scope("when_all", false);
+  try {
+    (scope.start(std::move(tasks), where), ...);
+  } catch (...) {
+    scope.fail(std::current_exception());
+  }
+  co_await scope.join(where);
+  scope.rethrow_any();
+  co_return std::apply(
+      [](auto&... slots) { return std::tuple<detail::joint_result<T>...>(slots.get()...); },
+      scope.slots);
+}
+
+/// Like when_all() above, but for any number of tasks of the same type.
+///
+/// Result: the results in the order of `tasks`; nothing for tasks without a result. An empty vector
+///         if there are no tasks.
+template <class T>
+[[nodiscard]] auto when_all(std::vector<task<T>> tasks)
+    -> task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joint_result<T>>>> {
+  static_assert(!std::is_reference_v<T>,
+                "when_all() of a vector needs tasks without a reference result: return a pointer");
+  const std::source_location where = co_await detail::awaited_at();
+  detail::vector_scope<T> scope("when_all", tasks.size(), false);
+  scope.start_all(tasks, where);
+  co_await scope.join(where);
+  scope.rethrow_any();
+  if constexpr (!std::is_void_v<T>) {
+    std::vector<T> results;
+    results.reserve(scope.slots.size());
+    for (auto& slot : scope.slots) results.push_back(slot.get());
+    co_return results;
+  }
+}
+
+}  // namespace leat

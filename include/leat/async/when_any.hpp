@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/async/detail/joint_scope.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+/// Runs tasks concurrently until the first of them returns, and then stops the others.
+///
+///     auto [fast, safe] = co_await leat::when_any(ask(mirror), ask(origin));
+///     if (fast) use(*fast);
+///
+/// when_any() waits for all tasks: a task that was asked to stop may still return a result, for
+/// example because its data had already arrived. No result is dropped, so several optionals may
+/// have a value. To wait for operations instead of tasks, use select().
+///
+/// The tasks run on the scheduler of the calling task.
+///
+/// Result:       a std::tuple of std::optional in the order of the arguments, of which at least one
+///               has a value; std::monostate for void.
+/// Errors:       the first error of a task, which also stops the other tasks; the results are then
+///               lost. `cancelled` if a stop request ended all tasks before one had a result.
+///               std::bad_alloc.
+/// Cancellation: a stop request to the calling task stops the tasks.
+/// Cost:         no allocation beyond the frame of each task.
+template <class... T>
+[[nodiscard]] task<std::tuple<std::optional<detail::joint_result<T>>...>> when_any(
+    task<T>... tasks) {
+  static_assert(sizeof...(T) > 0, "when_any() needs at least one task");
+  static_assert((!std::is_reference_v<T> && ...),
+                "when_any() needs tasks without a reference result: return a pointer");
+  const std::source_location where = co_await detail::awaited_at();
+  detail::tuple_scope<T...> scope("when_any", true);
+  try {
+    (scope.start(std::move(tasks), where), ...);
+  } catch (...) {
+    scope.fail(std::current_exception());
+  }
+  co_await scope.join(where);
+  scope.rethrow_error();
+  const bool any =
+      std::apply([](auto&... slots) { return (slots.value.has_value() || ...); }, scope.slots);
+  if (!any) scope.rethrow_any();
+  co_return std::apply(
+      [](auto&... slots) {
+        return std::tuple<std::optional<detail::joint_result<T>>...>(std::move(slots.value)...);
+      },
+      scope.slots);
+}
+
+/// Like when_any() above, but for any number of tasks of the same type.
+/// Errors: also invalid_argument if `tasks` is empty, because none could be the first.
+template <class T>
+[[nodiscard]] task<std::vector<std::optional<detail::joint_result<T>>>> when_any(
+    std::vector<task<T>> tasks) {
+  static_assert(!std::is_reference_v<T>,
+                "when_any() needs tasks without a reference result: return a pointer");
+  if (tasks.empty()) {
+    throw failure(errc::invalid_argument, "when_any() of no tasks: pass at least one");
+  }
+  const std::source_location where = co_await detail::awaited_at();
+  detail::vector_scope<T> scope("when_any", tasks.size(), true);
+  scope.start_all(tasks, where);
+  co_await scope.join(where);
+  scope.rethrow_error();
+  const bool any = std::any_of(scope.slots.begin(), scope.slots.end(),
+                               [](const auto& slot) { return slot.value.has_value(); });
+  if (!any) scope.rethrow_any();
+  std::vector<std::optional<detail::joint_result<T>>> results;
+  results.reserve(scope.slots.size());
+  for (auto& slot : scope.slots) results.push_back(std::move(slot.value));
+  co_return results;
+}
+
+}  // namespace leat

@@ -1,0 +1,122 @@
+#include "leat/async/when_any.hpp"
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+
+namespace when_any_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+
+task<int> value_after(int value, leat::duration d) {
+  co_await leat::sleep_for(d);
+  co_return value;
+}
+task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
+task<int> finish_despite_stop(int value) {
+  co_await leat::as_tuple(leat::sleep_for(1000h));
+  co_return value;
+}
+task<int> fail_after(const char* what, leat::duration d) {
+  co_await leat::sleep_for(d);
+  throw std::runtime_error(what);
+}
+task<int> fail_when_stopped(const char* what) {
+  co_await leat::as_tuple(leat::sleep_for(1000h));
+  throw std::runtime_error(what);
+}
+
+LEAT_TEST("when_any: the first result stops the other tasks", "[async]") {
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
+  const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), value_after(2, 1s));
+  CHECK(!a);
+  CHECK(b == 2);
+  CHECK(sched.now() - begin == 1s);
+}
+
+LEAT_TEST("when_any: a loser that returns nevertheless keeps its result", "[async]") {
+  const auto [a, b] = co_await leat::when_any(finish_despite_stop(1), value_after(2, 1s));
+  CHECK(a == 1);
+  CHECK(b == 2);
+}
+
+LEAT_TEST("when_any: void becomes monostate", "[async]") {
+  const auto [a, b] = co_await leat::when_any(sleep(1s), value_after(2, 2s));
+  CHECK(a.has_value());
+  CHECK(!b);
+}
+
+LEAT_TEST("when_any: the first error stops the others and is thrown", "[async]") {
+  std::string message;
+  try {
+    co_await leat::when_any(fail_after("broken", 1s), value_after(2, 1000h));
+  } catch (const std::runtime_error& e) {
+    message = e.what();
+  }
+  CHECK(message == "broken");
+}
+
+LEAT_TEST("when_any: an error after the first result is thrown", "[async]") {
+  std::string message;
+  try {
+    co_await leat::when_any(fail_when_stopped("too late"), value_after(2, 1s));
+  } catch (const std::runtime_error& e) {
+    message = e.what();
+  }
+  CHECK(message == "too late");
+}
+
+LEAT_TEST("when_any: a vector of tasks returns an optional for each", "[async]") {
+  std::vector<task<int>> tasks;
+  for (int i = 0; i < 10; ++i) tasks.push_back(value_after(i, (10 - i) * 1s));
+  const auto results = co_await leat::when_any(std::move(tasks));
+  REQUIRE(results.size() == 10);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(!results[i]);
+  CHECK(results[9] == 9);
+}
+
+LEAT_TEST("when_any: an empty vector fails with invalid_argument", "[async]") {
+  const auto [ec, results] = co_await leat::as_tuple(leat::when_any(std::vector<task<int>>()));
+  CHECK(ec == leat::errc::invalid_argument);
+}
+
+LEAT_TEST("when_any: a stop of the caller ends it with cancelled", "[async]") {
+  leat::task_group group;
+  std::error_code code;
+  group.spawn([&]() -> task<> {
+    const auto [ec, results] =
+        co_await leat::as_tuple(leat::when_any(value_after(1, 1000h), value_after(2, 1000h)));
+    code = ec;
+  });
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(code == leat::errc::cancelled);
+}
+
+LEAT_TEST("when_any: a task that returns despite a stop of the caller has won", "[async]") {
+  leat::task_group group;
+  std::optional<int> won;
+  group.spawn([&]() -> task<> {
+    const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), finish_despite_stop(2));
+    won = b;
+  });
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(won == 2);
+}
+
+}  // namespace when_any_test

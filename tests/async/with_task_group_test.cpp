@@ -1,0 +1,142 @@
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+
+namespace with_task_group_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+
+task<void> count(int& n) {
+  ++n;
+  co_return;
+}
+task<void> count_after(int& n, leat::duration d) {
+  co_await leat::sleep_for(d);
+  ++n;
+}
+task<void> fail_after(leat::duration d, const char* what) {
+  co_await leat::sleep_for(d);
+  throw std::runtime_error(what);
+}
+task<void> sleep_long() { co_await leat::sleep_for(1000h); }
+
+LEAT_TEST("with_task_group: joins on every path", "[async]") {
+  int n = 0;
+  co_await leat::with_task_group([&n](task_group& g) -> task<> {
+    g.spawn(count_after(n, 1s));
+    co_return;
+  });
+  CHECK(n == 1);
+
+  std::string what;
+  try {
+    co_await leat::with_task_group([&n](task_group& g) -> task<> {
+      g.spawn(sleep_long());
+      g.spawn(count(n));
+      co_await leat::sleep_for(1s);
+      throw std::runtime_error("body");
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "body");
+  CHECK(n == 2);
+
+  bool stopped = false;
+  try {
+    co_await leat::with_task_group([&stopped](task_group& g) -> task<> {
+      g.spawn(fail_after(1s, "task"));
+      try {
+        co_await leat::sleep_for(1000h);
+      } catch (const leat::failure&) {
+        stopped = true;
+        throw;
+      }
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "task");
+  CHECK(stopped);
+}
+
+LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[async]") {
+  bool stopped = false;
+  std::string what;
+  try {
+    co_await leat::with_task_group([&](task_group& group) -> task<void> {
+      group.spawn([](bool& s) -> task<void> {
+        try {
+          co_await leat::sleep_for(1h);
+        } catch (const leat::failure&) {
+          s = true;
+          throw;
+        }
+      }(stopped));
+      throw std::runtime_error("cannot begin");  // a function, not a coroutine
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "cannot begin");
+  CHECK(stopped);
+}
+
+LEAT_TEST("with_task_group: returns the result of its body", "[async]") {
+  int n = 0;
+  const int result = co_await leat::with_task_group([&](task_group& group) -> task<int> {
+    group.spawn(count_after(n, 2s));
+    co_await leat::sleep_for(1s);
+    co_return 7;
+  });
+  CHECK(result == 7);
+  CHECK(n == 1);
+}
+
+LEAT_TEST("with_task_group: returns a reference and a move-only result of its body", "[async]") {
+  int n = 0;
+  int& same = co_await leat::with_task_group([&](task_group&) -> task<int&> { co_return n; });
+  CHECK(&same == &n);
+  const auto pointer = co_await leat::with_task_group(
+      [&](task_group&) -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); });
+  CHECK(*pointer == 3);
+}
+
+LEAT_TEST("with_task_group: an error of another task replaces the result", "[async]") {
+  std::string message;
+  try {
+    co_await leat::with_task_group([&](task_group& group) -> task<int> {
+      group.spawn(fail_after(2s, "late"));
+      co_return 7;
+    });
+  } catch (const std::runtime_error& e) {
+    message = e.what();
+  }
+  CHECK(message == "late");
+}
+
+LEAT_TEST("with_task_group: a body that was stopped before its result fails with cancelled",
+          "[async]") {
+  std::string message;
+  try {
+    co_await leat::with_task_group([&](task_group& group) -> task<int> {
+      group.request_stop();
+      co_await leat::sleep_for(1s);
+      co_return 7;
+    });
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::cancelled);
+    message = e.what();
+  }
+  CHECK(message.find("with_task_group()") != std::string::npos);
+}
+
+}  // namespace with_task_group_test

@@ -1,0 +1,62 @@
+// Tasks that are spawned and joined need no memory but their frames, which are recycled.
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "faults/failing_allocations.hpp"
+#include "leat/async/for_each_concurrent.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/when_all.hpp"
+#include "leat/async/when_any.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+
+namespace scope_memory_test {
+
+using leat::task;
+using leat_test::made;
+
+#if !LEAT_ASAN  // whose build of the library does not recycle frames
+
+task<> nothing() { co_return; }
+task<int> one() { co_return 1; }
+
+/// Returns the number of allocations of 100 runs, after 10 others.
+template <class Run>
+task<std::ptrdiff_t> allocations_of(Run run) {
+  for (int i = 0; i < 10; ++i) co_await run();
+  const std::ptrdiff_t before = made;
+  for (int i = 0; i < 100; ++i) co_await run();
+  co_return made - before;
+}
+
+task<> spawn_one() {
+  leat::task_group group;
+  group.spawn(nothing());
+  co_await group.join();
+}
+task<> spawn_in_nested_groups() {
+  leat::task_group outer;
+  outer.spawn(spawn_one());
+  outer.spawn(spawn_one());
+  co_await outer.join();
+}
+task<> join_two() { co_await leat::when_all(one(), nothing()); }
+task<> join_any() { co_await leat::when_any(one(), one()); }
+
+TEST_CASE("task_group: spawning and joining a task allocates nothing but frames", "[faults]") {
+  CHECK(leat::sync_wait(allocations_of(spawn_one)) == 0);
+  CHECK(leat::sync_wait(allocations_of(spawn_in_nested_groups)) == 0);
+}
+
+TEST_CASE("when_all: joining two tasks allocates nothing but frames", "[faults]") {
+  CHECK(leat::sync_wait(allocations_of(join_two)) == 0);
+  CHECK(leat::sync_wait(allocations_of(join_any)) == 0);
+}
+
+#endif
+
+}  // namespace scope_memory_test
