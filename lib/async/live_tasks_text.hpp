@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,15 @@ namespace detail {
 /// indented; empty if there are none. Queries the schedulers like task_scope::report().
 [[nodiscard]] std::string describe_live_tasks(const task_scope& scope,
                                               duration patience = std::chrono::seconds(1));
+
+/// The operation that the newest task of a scope waits for, with its place: one line. Called on the
+/// scheduler of that task.
+[[nodiscard]] std::string wait_of_first_task(const task_scope& scope);
+
+/// Prints to standard error that the select or limit at `where` still waits for its task, the only
+/// one of `scope`, which was asked to stop `patience` ago.
+void print_late_task(const task_scope& scope, const std::source_location& where,
+                     std::chrono::seconds patience) noexcept;
 
 /// Ends the process because a scope is destroyed before its tasks were joined. Prints the name of
 /// the scope, its tasks with what they wait for, and the exception that is propagating, if any.

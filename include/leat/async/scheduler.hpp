@@ -230,8 +230,8 @@ class scheduler {
   /// Returns false if nothing more can arrive from other threads, in a child of fork().
   bool run_posted_items() noexcept;
 
-  /// Returns false if the scheduler is known to run on several threads in turn. For objects that are
-  /// best locked by one thread. Call it within a turn.
+  /// Returns false if the scheduler is known to run on several threads in turn. For objects whose
+  /// locks are cheaper if one thread uses them. Call it within a turn.
   [[nodiscard]] bool is_run_by_one_thread() noexcept {
     return thread_ == detail::biased_mutex::this_thread() || is_first_thread();
   }

@@ -10,6 +10,7 @@
 #include "leat/async/detail/select_awaiter.hpp"
 #include "leat/async/detail/select_branches.hpp"
 #include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/task_branch.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_for_stop.hpp"
@@ -19,21 +20,24 @@
 namespace leat {
 namespace detail {
 
+/// The source location of the first operation that has one, in contrast to a task.
 template <class First, class... Others>
-const std::source_location& first_location(const First& first, const Others&...) noexcept {
-  return first.where();
+std::source_location first_location(const First& first, const Others&... others) noexcept {
+  if constexpr (!is_task<First>) {
+    return first.where();
+  } else if constexpr (sizeof...(Others) > 0) {
+    return first_location(others...);
+  } else {
+    return {};
+  }
 }
 
 template <class Operation, class End>
 [[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
   static_assert(
-      !is_task<std::remove_cvref_t<Operation>>,
-      "with_timeout(), with_deadline() and with_stop() need an operation, not a task: spawn "
-      "the task in a task_group and pass group.join()");
-  static_assert(
-      is_task<std::remove_cvref_t<Operation>> || selectable<std::remove_cvref_t<Operation>>,
-      "with_timeout(), with_deadline() and with_stop() need an operation of leat that waits: pass "
-      "queue.pop(), leat::sleep_for() or group.join()");
+      selectable<std::remove_cvref_t<Operation>>,
+      "with_timeout(), with_deadline() and with_stop() need a task or an operation of leat that "
+      "waits: pass queue.pop(), leat::sleep_for() or group.join()");
   static_assert(
       !std::is_lvalue_reference_v<Operation>,
       "with_timeout(), with_deadline() and with_stop() take ownership of the operation: write "
@@ -53,15 +57,18 @@ template <class Operation, class End>
 /// several operations can complete immediately, the first one in the argument list wins.
 ///
 /// Accepts pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
-/// wait_for_stop() and task_group::join(). It does not accept push_many(): a sequence may be longer
-/// than the capacity, so push_many() could already have added some of its items when another
-/// operation wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
+/// wait_for_stop(), task_group::join(), and one task. It does not accept push_many(): a sequence
+/// may be longer than the capacity, so push_many() could already have added some of its items when
+/// another operation wins. To limit a push_many(), use with_timeout(), with_deadline() or
+/// with_stop().
 ///
-/// At most one operation may be one that cannot be undone after it has started. Such an operation
-/// starts last, and select() ends after it has ended. If another operation completes first, it is
-/// only the provisional winner: select() asks the irrevocable operation to end. If that operation
-/// has an effect anyway, it wins, and the other one is undone: an item that a pop received returns
-/// to the front of its queue. select() therefore accepts no push next to it.
+/// At most one operation may be irrevocable, which means that it cannot be undone after it has
+/// started. A task is such an operation. It starts last, and select() ends after it has ended. If
+/// another operation completes first, it is only the provisional winner: select() asks the
+/// irrevocable operation to end, or the task to stop. If that operation has an effect anyway, it
+/// wins, and the other one is undone: an item that a pop received returns to the front of its
+/// queue. A task has an effect if it returns, or throws an error other than the `cancelled` of its
+/// stop. select() therefore accepts no push next to an irrevocable operation.
 ///
 /// select() owns the operations: you can return the result of select() from a function, or keep it
 /// and await it later. The objects that an operation refers to must live until the operation has
@@ -77,14 +84,9 @@ template <class Operation, class End>
 ///                operation that completes immediately costs no more than without select().
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
-  static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
-                "select() needs operations, not tasks: spawn the task in a task_group and write "
-                "group.join()");
-  static_assert(((detail::is_task<std::remove_cvref_t<Operations>> ||
-                  detail::selectable<std::remove_cvref_t<Operations>>) &&
-                 ...),
-                "select() needs operations of leat, such as queue.pop() or group.join(): write "
-                "leat::sleep_for(limit) for a time limit");
+  static_assert((detail::selectable<std::remove_cvref_t<Operations>> && ...),
+                "select() needs a task or operations of leat, such as queue.pop() or "
+                "group.join(): write leat::sleep_for(limit) for a time limit");
   static_assert((!std::is_lvalue_reference_v<Operations> && ...),
                 "select() takes ownership of its operations: write std::move(operation)");
   static_assert(
@@ -108,10 +110,19 @@ template <class... Operations>
                                                std::move(operations)...);
 }
 
-/// Limits an operation to a time span, which begins when the result is awaited. If the time runs
-/// out, the operation ends and, except for push_many(), has no effect.
+/// Limits an operation or a task to a time span, which begins when the result is awaited. If the
+/// time runs out, the operation ends and, except for push_many() and irrevocable operations, has no
+/// effect.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
+///     auto answer = co_await leat::with_timeout(handle(request), 5s);
+///
+/// If the time runs out for a task, the task is asked to stop, and with_timeout() waits until it
+/// has ended. A task that returns a result or throws an error of its own despite the stop has won.
+/// A task that has not ended after ten more seconds is printed to standard error.
+///
+/// A limit of 0 or less is valid: an operation succeeds if it need not wait, and a task if it never
+/// waits.
 ///
 /// with_timeout() owns the operation, as select() does: you can return its result from a function.
 ///

@@ -189,7 +189,7 @@ struct body_failure {
 ///
 /// Body: a callable that accepts task_group& and returns a task. with_task_group() keeps it, with
 /// its captures, until the end. The body cannot join the group, because it is one of the group's
-/// tasks. It need not be a coroutine: an exception that the call itself throws also stops the group.
+/// tasks. It need not be a coroutine: an exception that the call throws also stops the group.
 ///
 /// Result:       the result of the body's task.
 /// Errors:       the first error of a task of the group. `cancelled`, for a body with a result, if

@@ -181,7 +181,7 @@ class task_scope {
   friend class detail::dump_collector;
   friend class detail::scope_handover;
 
-  // Tells one scheduler that the scope was stopped: walks the scope's tasks of this scheduler, on its
+  // Tells one scheduler that the scope was stopped. It walks the tasks of this scheduler, on its
   // thread, in batches. A batch ends while its memory is still in the cache, and other tasks run
   // between two batches. All members are guarded by the scope's mutex.
   struct stop_notice : work_item {

@@ -16,7 +16,7 @@ namespace leat {
 ///
 ///     auto [user, orders] = co_await leat::when_all(load_user(id), load_orders(id));
 ///
-/// The tasks run on the scheduler of the calling task: the code between two of their awaits needs no
+/// The tasks run on the scheduler of the calling task, so code between two of their awaits needs no
 /// lock. The first error stops the other tasks. when_all() returns or throws after all of them have
 /// finished, so the tasks may refer to local variables of the caller.
 ///

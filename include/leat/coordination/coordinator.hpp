@@ -346,8 +346,8 @@ using coordinator_task = typename coordinator_body<Body>::type;
 /// Result:       the result of the body's task.
 /// Errors:       like coordinator::join(). Also `cancelled`, for a body with a result, if the
 ///               coordinator was stopped before the body returned. Stragglers are printed to
-///               standard error, and with_coordinator() waits for them: nothing that the caller owns
-///               is used after the call has ended.
+///               standard error, and with_coordinator() waits for them: nothing that the caller
+///               owns is used after the call has ended.
 /// Cancellation: a stop request to the calling task stops the coordinator.
 template <class Body>
 detail::coordinator_task<Body> with_coordinator(

@@ -43,6 +43,27 @@ std::string detail::describe_live_tasks(const task_scope& scope, duration patien
   return members_text(dump_collector::collect(&scope, patience));
 }
 
+std::string detail::wait_of_first_task(const task_scope& scope) {
+  const task_state task = dump_collector::query_first_task(scope);
+  if (!task.waiting) return {};
+  const std::string text = describe_position(task);
+  return text.substr(0, text.find('\n'));
+}
+
+void detail::print_late_task(const task_scope& scope, const std::source_location& where,
+                             std::chrono::seconds patience) noexcept {
+  try {
+    const std::string place = to_text(to_code_location(where));
+    const std::string task = describe_live_tasks(scope, duration::zero());
+    std::fprintf(stderr,
+                 "leat: select() or limit at %s waits for its task, which was asked to stop %d s "
+                 "ago:\n%s",
+                 place.c_str(), static_cast<int>(patience.count()), task.c_str());
+  } catch (...) {  // no memory
+    std::fputs("leat: select() or limit waits for a task that does not stop\n", stderr);
+  }
+}
+
 void detail::foreign_wait_destroyed(const wait_operation& w, const task_context& c) noexcept {
   try {
     const std::string task = name_of(c);

@@ -109,6 +109,16 @@ task_state dump_collector::query_task(const task_context& task) {
   return state;
 }
 
+// A task of this scheduler ends on this thread only.
+task_state dump_collector::query_first_task(const task_scope& scope) {
+  const task_context* first = nullptr;
+  {
+    const biased_lock lock(scope.mutex_);
+    first = scope.children_;
+  }
+  return first ? query_task(*first) : task_state();
+}
+
 // -------------------------------------------------------------------------- asking the schedulers
 
 struct dump_collector::replies {

@@ -23,6 +23,9 @@ class dump_collector {
   [[nodiscard]] static process_snapshot collect(const task_scope* only, duration patience,
                                                 const std::vector<const scheduler*>& driven = {});
 
+  /// The state of the newest task of a scope, on the scheduler of that task.
+  [[nodiscard]] static task_state query_first_task(const task_scope& scope);
+
  private:
   struct replies;         // the replies of the schedulers
   class query;            // queries one scheduler for its tasks

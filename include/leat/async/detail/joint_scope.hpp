@@ -6,6 +6,7 @@
 #include <optional>
 #include <source_location>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 
@@ -34,6 +36,12 @@ class joint_scope : public task_scope {
     start_here(std::move(t), where);
   }
 
+  using task_scope::idle;
+  using task_scope::when_idle;
+
+  /// Asks all tasks to stop.
+  void request_stop() noexcept { request_scope_stop(); }
+
   /// Waits for all tasks, even after a stop request.
   [[nodiscard]] condition_wait join(const std::source_location& where) {
     return wait_until(idle, no_deadline, where);
@@ -42,6 +50,11 @@ class joint_scope : public task_scope {
   /// Stops all tasks because of `error`, which rethrow_error() throws. A `cancelled` that the stop
   /// of the scope caused is kept apart.
   void fail(std::exception_ptr error) noexcept;
+
+  /// Returns true if a task has failed with an error other than that `cancelled`.
+  [[nodiscard]] bool has_error() const noexcept { return error_ != nullptr; }
+  /// Returns the code of that error.
+  [[nodiscard]] std::error_code error_code() const noexcept { return to_error_code(error_); }
 
   /// Throws the first error, if there is one.
   void rethrow_error() const {

@@ -1,0 +1,81 @@
+#include "leat/async/detail/task_branch.hpp"
+
+#include <chrono>
+#include <ostream>
+#include <string>
+
+#include "async/live_tasks_text.hpp"
+#include "leat/base/clock.hpp"
+
+namespace leat::detail {
+
+namespace {
+
+// After this time, a task that was asked to stop and still runs is printed.
+constexpr auto grace_period = std::chrono::seconds(10);
+
+}  // namespace
+
+task_branch::end_wait::end_wait(joint_scope& scope, task_branch& b,
+                                const std::source_location& where) noexcept
+    : condition_wait(scope, joint_scope::idle, no_deadline, where), branch(b) {
+  run_ = [](work_item& item) noexcept { static_cast<end_wait&>(item).branch.ended(); };
+}
+
+task_branch::alarm::alarm(task_branch& b) noexcept
+    : timer([](timer& t) noexcept { static_cast<alarm&>(t).branch.print_late(); }), branch(b) {}
+
+task_branch::~task_branch() {
+  if (alarm_.is_set()) state_.get_scheduler()->cancel_timer(alarm_);
+}
+
+void task_branch::started(joint_scope& scope) {
+  scope_ = &scope;
+  end_.emplace(scope, *this, state_.where());
+  scope.when_idle(*end_);
+}
+
+// Runs within the end of the task, after the scope has been accessed for the last time.
+void task_branch::ended() noexcept {
+  ended_ = true;
+  if (alarm_.is_set()) state_.get_scheduler()->cancel_timer(alarm_);
+  if (state_.claim(index_) || cancel_requested_) state_.wake();
+}
+
+void task_branch::request_cancel() noexcept {
+  cancel_requested_ = true;
+  try {
+    waited_for_ = wait_of_first_task(*scope_);
+    scheduler& sched = *state_.get_scheduler();
+    sched.add_timer(alarm_, deadline_after(sched.now(), grace_period));
+  } catch (...) {  // no memory: the messages are shorter
+  }
+  scope_->request_stop();
+}
+
+void task_branch::print_late() const noexcept {
+  print_late_task(*scope_, state_.where(), grace_period);
+}
+
+void task_branch::describe(std::ostream& out) const {
+  out << "a task";
+  if (!is_over() && cancel_requested_) out << ", asked to stop, not ended yet";
+}
+
+void task_branch::rethrow_error() const {
+  if (scope_) scope_->rethrow_error();
+  if (interrupted_by_ == errc::deadline_exceeded) {
+    const std::string what = waited_for_.empty() ? "task" : "task that waits for " + waited_for_;
+    throw failure(errc::deadline_exceeded, what + ": timed out and was stopped");
+  }
+  if (scope_) scope_->rethrow_any();
+  throw failure(errc::cancelled, "task: stopped before it started");
+}
+
+std::error_code task_branch::error_code() const noexcept {
+  if (scope_ && scope_->has_error()) return scope_->error_code();
+  return make_error_code(interrupted_by_ == errc::deadline_exceeded ? errc::deadline_exceeded
+                                                                    : errc::cancelled);
+}
+
+}  // namespace leat::detail
