@@ -2,6 +2,8 @@
 //
 // Each program runs under both models of the one-sided fence, since neither contains the other.
 
+#include <optional>
+
 #include "leat/base/detail/biased_mutex.hpp"
 
 #include "model/model.hpp"
@@ -71,6 +73,45 @@ class revocation final : public model::program {
   model::guarded<unsigned> count_;
 };
 
+// The first thread owns the mutex from its construction and gives it up after its first visit,
+// while another thread may be about to revoke it.
+template <unsigned threads>
+class surrender final : public model::program {
+ public:
+  explicit surrender(fence_model f) { model::fences = f; }
+
+ private:
+  static constexpr unsigned visits = 2;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      mutex_.emplace(leat::detail::biased_mutex::this_thread());
+      constructed_.store(true, std::memory_order_release);
+      visit();
+      mutex_->give_up();
+      visit();
+    } else {
+      for (int i = 0; i < 20 && !constructed_.load(std::memory_order_acquire); ++i) model::yield();
+      if (!constructed_.load(std::memory_order_acquire)) return;
+      visit();
+      visited_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  void finish() override {
+    model::require(count_.get() == visits + visited_.load(std::memory_order_relaxed),
+                   "a visit was lost");
+  }
+  void visit() {
+    const leat::detail::biased_lock lock(*mutex_);
+    count_.set(count_.get() + 1);
+  }
+
+  std::optional<leat::detail::biased_mutex> mutex_;
+  std::atomic<bool> constructed_{false};
+  std::atomic<unsigned> visited_{0};
+  model::guarded<unsigned> count_;
+};
+
 constexpr auto fence = fence_model::two_fences;
 constexpr auto wide = fence_model::system_wide;
 constexpr auto bounded = model::test::search::bounded;
@@ -89,5 +130,12 @@ const model::test both("biased_mutex: the owner against two revoking threads", 3
                        model::make<revocation<3>, fence>);
 const model::test both_w("biased_mutex: the owner against two revoking threads, system-wide fence",
                          3, model::make<revocation<3>, wide>);
+
+const model::test gives_up("biased_mutex: an owner that gives up", 2,
+                           model::make<surrender<2>, fence>, bounded);
+const model::test gives_up_w("biased_mutex: an owner that gives up, system-wide fence", 2,
+                             model::make<surrender<2>, wide>, bounded);
+const model::test gives_up_two("biased_mutex: an owner that gives up to two threads", 3,
+                               model::make<surrender<3>, fence>);
 
 }  // namespace biased_mutex_model
