@@ -25,6 +25,7 @@ queue_base::queue_base(const queue_options& options, const traits& t)
       fast_push_(!options.budget),
       fast_pop_(!options.budget),
       low_mark_(options.capacity / 2),
+      slow_paths_(options.budget ? 1 : 0),
       max_weight_(options.max_weight),
       close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
                     std::source_location::current()),
@@ -51,6 +52,7 @@ queue_base::~queue_base() {
     }
     LEAT_ASSERT(unstarted_runners_ == 0,
                 "queue destroyed before a queue_runner that fills it: declare the queue first");
+    while (detail::queue_waiter* const w = provisional_pops_.first()) leave_provisional(*w);
     if (budget_) leave_budget(woken);
   }
   wake_all(woken);
@@ -65,24 +67,23 @@ void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
     return;
   }
   poppers_.remove(w);
-  if (!holds_items(w)) return;
+  if (!w.is_returning() || (w.is_provisional() && become_provisional(w))) return;
   held_ -= w.moved_;
   held_limit_ -= w.count_;
 }
 
 void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
                                  work_list& woken) noexcept {
+  w.outcome_ = outcome;
   remove_waiter(w);
   if (w.role_ == detail::queue_waiter::role::close) return;
-  w.outcome_ = outcome;
   if (w.is_push() && w.scheduler_ && w.scheduler_ != scheduler::current()) held_back_ = true;
   woken.push_back(w);
 }
 
-// Returns all items that a pop has moved to storage, which has space for them. `single_weight`: the
-// weight of the item, if the pop is of a single one.
-void queue_base::restore_items(detail::queue_waiter& w, std::size_t single_weight) noexcept {
-  const std::size_t weight = return_to_storage(w, single_weight);
+// Returns all items that a pop has moved to storage, which has space for them.
+void queue_base::restore_items(detail::queue_waiter& w) noexcept {
+  const std::size_t weight = return_to_storage(w);
   if (weighed_) count_weight_returned(weight);
   size_ += w.moved_;
   returned_ += w.moved_;
@@ -92,8 +93,8 @@ void queue_base::restore_items(detail::queue_waiter& w, std::size_t single_weigh
 // Returns the items of an unfinished pop.
 void queue_base::return_held(detail::queue_waiter& w) noexcept {
   if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
-  if (holds_items(w)) held_ -= w.moved_;
-  restore_items(w, 0);
+  if (w.is_returning()) held_ -= w.moved_;
+  restore_items(w);
 }
 
 // Adds as many items at a time as there is space for; with weights a single one, because each item
@@ -112,7 +113,7 @@ bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
 }
 
 bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
-  const bool allows_partial_batch = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
+  const bool allows_partial_batch = is_over() && w.role_ == detail::queue_waiter::role::pop_up_to;
   if (takes_whole_batches_ && !allows_partial_batch && size_ < min_after_dequeue_ + w.count_)
     return false;
   while (w.moved_ < w.count_) {
@@ -123,7 +124,7 @@ bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
     if (weighed_) count_weight_taken(weight);
     w.moved_ += there;
     size_ -= there;
-    if (holds_items(w)) held_ += there;
+    if (w.is_returning()) held_ += there;
   }
   return true;
 }
@@ -166,7 +167,7 @@ work_list queue_base::match_wait_queues() noexcept {
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
-      if (w->selected_) {
+      if (w->is_selected()) {
         if (!advance_selected_push(*w, woken)) break;
         continue;
       }
@@ -175,19 +176,19 @@ work_list queue_base::match_wait_queues() noexcept {
     }
     while (detail::queue_waiter* w = poppers_.first()) {
       const bool single = w->role_ == detail::queue_waiter::role::pop;
-      if (w->selected_ && single) {
-        if (!has_item() && !closed_) break;
+      if (w->is_selected() && single) {
+        if (!has_item() && !is_over()) break;
         if (!claim_or_remove(*w)) continue;
       }
       const std::size_t before = w->moved_;
       const bool done = advance_pop(*w);
       moved = moved || w->moved_ != before;
-      if (!done && !closed_) {
+      if (!done && !is_over()) {
         if (!is_batch_impossible(*w)) break;
         if (claim_or_remove(*w)) complete_waiter(*w, detail::queue_outcome::exhausted, woken);
         continue;
       }
-      if (w->selected_ && !single && !w->claim()) {  // others may take what a batch returns
+      if (w->is_selected() && !single && !w->claim()) {  // others may take what a batch returns
         return_held(*w);
         remove_waiter(*w);
         continue;
@@ -248,11 +249,12 @@ work_list queue_base::match_after_pop() noexcept {
 // An operation allocates in its own name only: whatever others do on its behalf later must not
 // fail.
 void queue_base::reserve_for(const detail::queue_waiter& w) {
-  const std::size_t held = held_limit_ + (holds_items(w) ? w.count_ : 0);
+  const std::size_t held = held_limit_ + (w.is_returning() ? w.count_ : 0);
   if (has_memory_for(held)) return;
   const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
-  const std::size_t inside =
-      std::max({size_, min_after_dequeue_, std::min(capacity_, size_ + entering)});
+  std::size_t inside = std::max({size_, min_after_dequeue_, std::min(capacity_, size_ + entering)});
+  // A push to a queue with all of its memory does not allocate, whatever may return.
+  if (w.is_provisional() && reserved_ >= capacity_) inside = std::max(inside, capacity_);
   reserve_at_least(inside + held);
 }
 
@@ -319,8 +321,12 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
       static_cast<void>(w.claim());
       waits = false;
     } else {
+      if (holds_items(w)) w.set(detail::queue_waiter::returning);
       reserve_for(w);
-      if (holds_items(w)) held_limit_ += w.count_;
+      if (w.is_returning()) {
+        held_limit_ += w.count_;
+        if (w.is_provisional()) ++slow_paths_;
+      }
       if (w.is_push()) expect(w);
       const bool first = wait_queue.empty();
       wait_queue.push_back(w);
@@ -358,7 +364,6 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       if (taken > w.count_) return false;
       w.count_ = taken;
       static_cast<void>(advance_pop(w));
-      if (holds_items(w)) held_ -= w.moved_;
       woken = match_waiters();
     }
   }

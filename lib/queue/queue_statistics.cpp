@@ -91,8 +91,9 @@ queue_statistics queue_base::counts_now() const noexcept {
   s.waiting_pops = poppers_.size();
   if (const detail::queue_waiter* w = poppers_.first()) {
     s.awaited = takes_whole_batches_ ? w->count_ : 1;
-    if (holds_items(*w)) s.held = w->moved_;  // only the first one has any
   }
+  s.held = held_;
+  s.provisional_pops = provisional_pops_.size();
   s.pushed = pushed_;
   s.popped = pushed_ - size_ - held_;
   s.returned = returned_;
@@ -115,6 +116,7 @@ void queue_base::append_to(std::string& text) const {
   if (s.capacity != unbounded) detail::append_text(text, " of ", s.capacity);
   if (weighed_) detail::append_text(text, ", weight ", s.weight);
   if (s.max_weight != unbounded) detail::append_text(text, " of ", s.max_weight);
+  if (s.provisional_pops > 0) detail::append_text(text, ", ", s.provisional_pops, " provisional");
   text += s.closed ? ", closed)" : ")";
   if (!budget_) return;
   text += ", ";

@@ -51,7 +51,7 @@ void queue_waiter::inspect(const wait_operation& w, wait_target& object) {
 }
 
 const task_context* queue_waiter::waiting_task() const noexcept {
-  if (!selected_) return context_;
+  if (!is_selected()) return context_;
   return static_cast<const selected_queue_waiter&>(*this).select_state_.task();
 }
 
@@ -64,7 +64,7 @@ selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* it
                                              std::size_t count, select_state& s, int index,
                                              const std::source_location& where) noexcept
     : queue_waiter(queue, r, items, count, where), select_state_(s), index_(index) {
-  selected_ = true;
+  set(selected);
   run_ = [](work_item& item) noexcept {
     static_cast<selected_queue_waiter&>(item).select_state_.wake();
   };
@@ -74,14 +74,14 @@ queue_operation queue_waiter::operation() const noexcept {
   using waiter = queue_operation::waiter;
   queue_operation o;
   o.is_push = is_push();
-  o.selected = selected_;
+  o.selected = is_selected();
   o.wait = static_cast<const leat::wait_operation*>(this);
   o.at = where();
   o.asked = count_;
   o.done = moved_;
   if (const task_context* const c = waiting_task()) {
     o.task = c->id();
-  } else if (selected_ || resumes_coroutine()) {
+  } else if (is_selected() || resumes_coroutine()) {
     o.who = waiter::coroutine;
   } else {
     o.who = run_ == &blocking_queue_waiter::unpark ? waiter::thread : waiter::handler;

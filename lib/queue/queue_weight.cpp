@@ -67,9 +67,9 @@ bool queue_base::ignores_minimum() const noexcept LEAT_NO_ANALYSIS {
 // Returns true if the items that a whole batch waits for cannot enter before the stored items
 // leave, and the stored items leave only with the batch.
 bool queue_base::can_never_fill_batch(const detail::queue_waiter& w) const noexcept {
-  if (size_ >= w.count_) return false;
+  if (size_ >= w.count_ || !provisional_pops_.empty()) return false;
   const detail::queue_waiter* const push = first_push_within_capacity();
-  if (!push || push->selected_) return false;  // a branch of a select may leave
+  if (!push || push->is_selected()) return false;  // a branch of a select may leave
   return weight_ > max_weight_ - next_weight(*push);
 }
 

@@ -212,9 +212,11 @@ constexpr std::int64_t large = std::int64_t{1} << 40;
 tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
 tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
-// First in, first out. A reservation throws std::bad_alloc while `refuse` is set.
+// First in, first out. A reservation throws std::bad_alloc while `refuse` is set. A batch reserves
+// nothing to return its items, because it takes them together.
 class refusing_order : public leat::detail::ring_order<tensor_tuple> {
  public:
+  static constexpr bool takes_whole_batches = true;
   explicit refusing_order(const bool& refuse) : refuse_(refuse) {}
   void reserve(std::size_t count) {
     if (refuse_) throw std::bad_alloc();
@@ -270,6 +272,7 @@ LEAT_TEST("tensor_queue: elements that can neither be stacked nor returned fail 
   refuse = true;
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
+  for (int i = 0; i < 3; ++i) CHECK(q.try_push(tall()));
   co_await g.join();
   CHECK(contains(error, "more values"));
   CHECK(leat::to_error_code(q.failure_cause()) == leat::errc::resource_exhausted);

@@ -17,7 +17,6 @@
 #include "leat/queue/detail/queue_awaiter.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_select_branch.hpp"
-#include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/detail/typed_queue_base.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -37,8 +36,10 @@ namespace leat {
 ///   can cause a deadlock.
 ///
 /// Closing: close() rejects later pushes. The remaining items are still delivered; then pops return
-/// an empty result. After fail(error), pushes throw `error`, and so do pops once all items have
-/// been removed; the try_ forms do not throw it. A closed queue cannot be reopened.
+/// an empty result. They wait as long as another pop may still return an item: a pop in a select()
+/// next to an operation that cannot be undone, or an async_ pop with a cancellation slot. After
+/// fail(error), pushes throw `error`, and so do pops once all items have been removed; the try_
+/// forms do not throw it. A closed queue cannot be reopened.
 ///
 /// Order of service: first come, first served among pushes and among pops, regardless of the
 /// number of items. The first waiting operation blocks later ones. A try_ operation never
@@ -73,6 +74,7 @@ class basic_queue
       public blocking_operations<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
   using base = detail::typed_queue_base<T, Order, Weigh>;
   using typename base::pop_many_operation;
+  using typename base::pop_operation;
   using typename base::pop_up_to_operation;
   using typename base::push_copy_operation;
   using typename base::push_many_operation;
@@ -117,7 +119,7 @@ class basic_queue
   /// Cancellation: total: a cancelled pop removes nothing.
   /// TensorFlow:   QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
-    return awaiter<detail::pop_operation<T>>(*this, where);
+    return awaiter<pop_operation>(*this, where);
   }
 
   /// Adds an item without waiting. Returns true, or false if the queue is full or closed or if
@@ -137,9 +139,9 @@ class basic_queue
   /// Removes the next item without waiting. Returns the item, or an empty optional if the queue is
   /// empty or if other pops are waiting.
   [[nodiscard]] std::optional<T> try_pop() noexcept {
-    detail::raw_storage<T> slot;
-    if (!this->try_take(slot.get())) return std::nullopt;
-    return slot.take();
+    pop_operation operation;
+    if (!operation.try_complete(*this)) return std::nullopt;
+    return operation.result(detail::queue_outcome::done, 1);
   }
 
   /// Adds an item like push(), with an Asio completion token. The operation owns the value and
@@ -162,11 +164,13 @@ class basic_queue
   /// Removes the next item like pop(), with an Asio completion token; see async_push().
   ///
   /// Completion:   void(std::error_code, std::optional<T>)
+  /// Errors:       those of async_push(). With a cancellation slot also resource_exhausted, without
+  ///               effect, if there is no memory to return the item.
   /// Cancellation: total until the handler is called. An item that the pop has already removed
   ///               returns to the queue, so composed operations such as `pop || timer` lose none.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate<detail::pop_operation<T>>(*this, where, std::forward<Token>(token));
+    return detail::initiate<pop_operation>(*this, where, std::forward<Token>(token));
   }
 
   // ---- Many items.
@@ -328,7 +332,7 @@ class basic_queue
     return blocking<push_copy_operation>::run(*this, limit, where, value);
   }
   auto block_pop(const wait_limit* limit, const location& where) {
-    return blocking<detail::pop_operation<T>>::run(*this, limit, where);
+    return blocking<pop_operation>::run(*this, limit, where);
   }
   auto block_push_many(std::span<T> items, const wait_limit* limit, const location& where) {
     return blocking<push_many_operation>::run(*this, limit, where, items);

@@ -10,6 +10,7 @@
 #include "leat/async/dump/detail/live_queue.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
+#include "leat/queue/detail/queue_forms.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
 #include "leat/queue/detail/recent_tasks.hpp"
 #include "leat/queue/queue_options.hpp"
@@ -18,18 +19,6 @@
 namespace leat {
 
 class queue_runner;
-
-namespace detail {
-template <class Queue, class Operation>
-class queue_awaiter;
-class blocking_queue_waiter;
-template <class Queue, class Operation, class Handler>
-class async_queue_operation;
-template <class Operation>
-class select_branch;
-template <class Queue, class PopMany>
-struct pop_batch_operation;
-}  // namespace detail
 
 /// Base class of all queues, for everything that does not depend on the item type: name, capacity,
 /// close, fail and statistics. detail::typed_queue_base adds the storage of the items and describes
@@ -49,7 +38,7 @@ class queue_base {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Returns the maximum number of stored items, or `unbounded`.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-  /// Returns the number of stored items, without those that a waiting batch holds.
+  /// Returns the number of stored items, without those that a pop holds and may return.
   [[nodiscard]] std::size_t size() const noexcept;
   /// Returns true once a close has taken effect.
   [[nodiscard]] bool is_closed() const noexcept;
@@ -90,17 +79,15 @@ class queue_base {
   virtual void store_from_push(detail::queue_waiter& w, std::size_t count) noexcept = 0;
   // Moves the next `count` values from storage to the pop. Returns their weight; 0 if unweighed.
   virtual std::size_t move_to_pop(detail::queue_waiter& w, std::size_t count) noexcept = 0;
-  // Returns all items that a pop has taken to storage. Returns their weight; `weight` is the weight
-  // of the item of a single pop, which does not store it.
-  virtual std::size_t return_to_storage(detail::queue_waiter& w, std::size_t weight) noexcept = 0;
+  // Returns all items that a pop has taken to storage, which has space for them. Returns their
+  // weight.
+  virtual std::size_t return_to_storage(detail::queue_waiter& w) noexcept = 0;
   // Ensures that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
   // Returns the number of items in storage, by its own count, for the statistics.
   [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
   // Computes the weights of a push unless that was done. Not under the lock; may throw.
   virtual void weigh(detail::queue_waiter& w) = 0;
-  // Returns the weight of the item that a pop has taken. Not under the lock; may throw.
-  [[nodiscard]] virtual std::size_t weigh_taken(const detail::queue_waiter& w) const = 0;
 
   // -- For the typed queue. "Fast": no operation waits, and only the value has to be moved.
   [[nodiscard]] bool can_store_fast() const noexcept LEAT_NO_ANALYSIS {
@@ -171,8 +158,8 @@ class queue_base {
     const bool owns_queue_;
   };
 
-  // Grows the storage by one item.
-  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
+  // Ensures that one more item fits, in addition to those that may return.
+  void reserve_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
   void reserve_at_least(std::size_t items) LEAT_NO_ANALYSIS {
     if (items <= reserved_) return;
     reserve(items);
@@ -243,13 +230,19 @@ class queue_base {
   bool begin(detail::queue_waiter& w) { return !enqueue_waiter_fast(w) && begin_general(w); }
   [[nodiscard]] bool begin_general(detail::queue_waiter& w);
 
+  // Like begin(), for a provisional pop. If it completes with items, commit() or undo() follows.
+  // Until then undo() cannot fail, and no pop of the closed queue reports the end of the items.
+  [[nodiscard]] bool begin_provisional(detail::queue_waiter& w);
+  // Makes a provisional pop final. Has no effect on other pops.
+  void commit(detail::queue_waiter& w) noexcept;
+
   // Ends a wait with `cancelled`. Returns false if it has already ended.
   bool cancel(detail::queue_waiter& w) noexcept;
   // Like cancel(), but also returns false, without effect, if a push_many has added items.
   bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
 
   // Returns the items of a completed pop to the queue; the pop then ends with `cancelled`. Has no
-  // effect on other operations, or if there is no memory.
+  // effect on other operations, or if there is no memory for a pop that is not provisional.
   void undo(detail::queue_waiter& w) noexcept;
 
   // Like undo(), for an operation whose result is not used. If there is no memory, the queue fails,
@@ -298,6 +291,10 @@ class queue_base {
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
     return w.role_ >= detail::queue_waiter::role::pop_many && !takes_whole_batches_;
   }
+  // Returns true if no item will enter or return.
+  [[nodiscard]] bool is_over() const noexcept LEAT_REQUIRES(mutex_) {
+    return closed_ && provisional_pops_.empty();
+  }
   template <bool Wake, bool EvenIfBegun = true>
   bool try_remove_waiter(detail::queue_waiter& w) noexcept;
   void undo_pop(detail::queue_waiter& w);
@@ -311,8 +308,9 @@ class queue_base {
   [[nodiscard]] bool claim_or_remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
                        work_list& woken) noexcept LEAT_REQUIRES(mutex_);
-  void restore_items(detail::queue_waiter& w, std::size_t single_weight) noexcept
-      LEAT_REQUIRES(mutex_);
+  [[gnu::cold]] bool become_provisional(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void leave_provisional(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void restore_items(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 
@@ -355,8 +353,8 @@ class queue_base {
   // Updates the conditions of the fast path after a change of a wait queue, closed_ or held_back_.
   void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
-    fast_push_ = nobody_waits && !closed_ && !budget_;
-    fast_pop_ = nobody_waits && !held_back_ && !budget_;
+    fast_push_ = nobody_waits && !closed_ && slow_paths_ == 0;
+    fast_pop_ = nobody_waits && !held_back_ && slow_paths_ == 0;
   }
 
   bool fast_push_ LEAT_GUARDED_BY(mutex_);
@@ -364,7 +362,8 @@ class queue_base {
   bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
   bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
   const std::size_t low_mark_;
-  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
+  std::size_t slow_paths_ LEAT_GUARDED_BY(mutex_);      // 1 for a budget, 1 per provisional pop
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that may return them
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // the largest value that held_ may reach
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // items that waiting pushes have yet to add
   std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // items for which there is memory, at least
@@ -378,6 +377,7 @@ class queue_base {
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  detail::waiter_list provisional_pops_ LEAT_GUARDED_BY(mutex_);  // completed with items
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
   detail::live_queue registration_{this, &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the position of a plain close among the pushes

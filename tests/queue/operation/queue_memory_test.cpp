@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <cstddef>
-#include <deque>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -9,55 +6,14 @@
 #include <asio/io_context.hpp>
 
 #include "leat/async/task_group.hpp"
-#include "leat/queue/basic_queue.hpp"
 #include "leat/queue/completion_tokens.hpp"
+#include "queue/exact_queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
 // The memory of a queue's storage. An operation reserves memory when it begins, so that no
 // allocation is needed when another operation completes it. It reserves no more than may be needed.
 
 namespace queue_memory_test {
-
-struct room {
-  std::size_t reserved = 0;  // the largest reserved size
-  bool refuse = false;       // rejects further reservations
-  bool overrun = false;      // more items were stored than reserved
-};
-
-// First in, first out, with exactly the reserved capacity.
-class exact_order {
- public:
-  static constexpr bool takes_whole_batches = false;
-  static constexpr bool allows_direct_handoff = true;
-  explicit exact_order(room& r) : room_(r) {}
-  void reserve(std::size_t count) {
-    if (room_.refuse && count > room_.reserved) throw std::bad_alloc();
-    room_.reserved = std::max(room_.reserved, count);
-  }
-  [[nodiscard]] bool has_free_slot() const noexcept { return size() < room_.reserved; }
-  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
-  void store(int&& value) noexcept {
-    room_.overrun |= !has_free_slot();
-    items_.push_back(value);
-  }
-  void take(int* to) noexcept {
-    std::construct_at(to, items_.front());
-    items_.pop_front();
-  }
-  void put_back(int&& value) noexcept {
-    room_.overrun |= !has_free_slot();
-    items_.push_front(value);
-  }
-
- private:
-  room& room_;
-  std::deque<int> items_;
-};
-
-struct exact_queue : leat::basic_queue<int, exact_order> {
-  exact_queue(std::size_t capacity, room& r)
-      : basic_queue({.capacity = capacity, .name = "exact"}, 0, {}, r) {}
-};
 
 constexpr std::size_t large = 1'000'000;  // not allocated immediately
 

@@ -79,6 +79,8 @@ TEST_CASE("world: reports a queue that loses or duplicates an item", "[sim]") {
   CHECK(of_queue({.size = 1, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}) == words);
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 4, .pushed = 9, .popped = 4}) == words);
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 5}) == words);
+  CHECK(of_queue({.capacity = 4, .held = 1, .provisional_pops = 1, .pushed = 1}).empty());
+  CHECK(of_queue({.capacity = 4, .held = 1, .provisional_pops = 2, .pushed = 1}) == words);
 }
 
 TEST_CASE("world: reports a queue above its maximum weight", "[sim]") {
@@ -150,6 +152,8 @@ TEST_CASE("world: reports a wait on a closed queue", "[sim]") {
   CHECK(of_queue(s) == words);
   CHECK(of_queue({.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4, .closed = true}) ==
         words);
+  s.held = s.provisional_pops = s.pushed = 1;  // it may return
+  CHECK(of_queue(s).empty());
   CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4, .closed = true}).empty());
 }
 

@@ -173,7 +173,11 @@ class [[nodiscard]] select_awaiter final : public select_state {
     try {
       const bool over = branches_.any([&](auto& a, auto index) {
         if constexpr (index() == irrevocable_at) return false;
-        here = a.begin();
+        if constexpr (has_irrevocable && requires { a.begin_provisional(); }) {
+          here = a.begin_provisional();
+        } else {
+          here = a.begin();
+        }
         return here || winner() != nobody;
       });
       if constexpr (has_irrevocable) {
@@ -230,8 +234,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return false;
   }
 
-  // Withdraws the operations that have lost. The irrevocable one is over: if it had an effect, it
-  // wins over another one.
+  // Withdraws the operations that have lost, and makes a provisional winner final. The irrevocable
+  // operation is over: if it had an effect, it wins over another one.
   void end() noexcept {
     suspended_ = false;
     if constexpr (has_irrevocable) {
@@ -242,7 +246,11 @@ class [[nodiscard]] select_awaiter final : public select_state {
       }
     }
     branches_.any([this](auto& a, auto index) {
-      if (static_cast<int>(index()) != winner()) a.withdraw();
+      if (static_cast<int>(index()) != winner()) {
+        a.withdraw();
+      } else if constexpr (has_irrevocable && requires { a.commit(); }) {
+        a.commit();
+      }
       return false;
     });
   }

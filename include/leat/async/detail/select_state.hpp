@@ -82,6 +82,11 @@ class select_state : public wait_operation {
 ///     auto result();             // of the winner; throws the operation's error
 ///     void undo() noexcept;      // optional: it has won, and its result is dropped
 ///     void describe(std::ostream&) const;
+///
+/// A branch whose undo() may fail has two more. They are called next to an irrevocable operation:
+///
+///     bool begin_provisional();  // like begin(), but undo() will not fail
+///     void commit() noexcept;    // it has won, and undo() will not be called
 template <class Operation>
 class select_branch;
 

@@ -44,6 +44,7 @@ class async_queue_operation final : private Operation,
     ptr self =
         ptr::make(allocator, q, std::move(handler), where, std::forward<Arguments>(arguments)...);
     if (list && !self->join(*list)) return;
+    self->must_undo_ = true;
     self->listen();
     self.release()->begin(q);
   }
@@ -69,14 +70,13 @@ class async_queue_operation final : private Operation,
   }
 
  private:
+  static constexpr bool is_pop = Operation::the_role >= queue_waiter::role::pop;
+  static constexpr bool is_single = Operation::the_role == queue_waiter::role::pop;
   using ptr = asio_operation_ptr<async_queue_operation>;
   friend ptr;
 
   // Returns false if the context of the handler is being destroyed.
-  [[nodiscard]] bool join(pending_operations& list) noexcept {
-    must_undo_ = list.add(*this);
-    return must_undo_;
-  }
+  [[nodiscard]] bool join(pending_operations& list) noexcept { return list.add(*this); }
 
   bool withdraw() noexcept override { return this->queue_.abandon(*this); }
 
@@ -90,15 +90,26 @@ class async_queue_operation final : private Operation,
 
   void begin(Queue& q) {
     try {
-      if (Operation::try_complete(q)) {
-        this->set_done();
-      } else if (!q.begin(*this)) {
-        return;
-      }
+      if (!begin_or_complete(q)) return;
     } catch (...) {  // nothing has happened
       begin_error_ = to_error_code(std::current_exception());
     }
     deliver();
+  }
+
+  // Returns false if it waits. A pop that can be cancelled after it has completed is provisional
+  // until its handler is called.
+  [[nodiscard]] bool begin_or_complete(Queue& q) {
+    const bool is_provisional = is_pop && is_cancellable();
+    if (!(is_provisional && is_single) && Operation::try_complete(q)) {
+      this->set_done();
+      return true;
+    }
+    return is_provisional ? q.begin_provisional(*this) : q.begin(*this);
+  }
+
+  [[nodiscard]] bool is_cancellable() const noexcept {
+    return asio::get_associated_cancellation_slot(handler_).is_connected();
   }
 
   void listen() {
@@ -106,8 +117,9 @@ class async_queue_operation final : private Operation,
     if (!cancellation.is_connected()) return;
     cancellation.assign([this](asio::cancellation_type type) {
       if (type == asio::cancellation_type::none) return;
-      // A completed pop is undone too if its handler has not been called. So a composed operation
-      // that drops the losing result, such as `||` of awaitables, loses no item.
+      // A completed pop, which is provisional, is undone too if its handler has not been called. So
+      // a composed operation that drops the losing result, such as `||` of awaitables, loses no
+      // item.
       if (!cancel(type)) this->queue_.undo(*this);
     });
   }
@@ -136,6 +148,7 @@ class async_queue_operation final : private Operation,
   void finish(ptr& memory) {
     if (this->list_) this->list_->remove(*this);
     must_undo_ = false;
+    if (this->is_provisional()) this->queue_.commit(*this);
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
     auto [ec, result] = detail::finish<Operation>(*this, this->outcome_, this->moved_,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -56,11 +57,13 @@ struct push_copy_operation {
   }
 };
 
-template <class T>
+/// A pop of one item. Item is the item as it is stored, with its weight, because the pop may have
+/// to return it.
+template <class T, class Item = T>
 struct pop_operation {
   static constexpr auto the_role = queue_waiter::role::pop;
   static constexpr bool all_or_nothing = true;
-  raw_storage<T> slot;
+  raw_storage<Item> slot;
 
   template <class Queue>
   [[gnu::always_inline]] bool try_complete(Queue& q) noexcept {
@@ -70,7 +73,11 @@ struct pop_operation {
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
     if (o != queue_outcome::done) return std::nullopt;
-    return slot.take();
+    if constexpr (std::same_as<T, Item>) {
+      return slot.take();
+    } else {
+      return slot.take().value;
+    }
   }
 };
 

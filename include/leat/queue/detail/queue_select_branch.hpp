@@ -37,12 +37,26 @@ class select_branch<queue_awaiter<Queue, Operation>> {
     return queue_.begin(waiter_) && waiter_.select_state_.winner() == waiter_.index_;
   }
 
+  // Like begin(), for a pop next to an operation that cannot be undone: if the pop wins with items,
+  // commit() or undo() follows, and undo() cannot fail.
+  [[nodiscard]] bool begin_provisional()
+    requires(Operation::the_role >= queue_waiter::role::pop)
+  {
+    begun_ = true;
+    waiter_.items_ = operation_.items();
+    return queue_.begin_provisional(waiter_) && waiter_.select_state_.winner() == waiter_.index_;
+  }
+  void commit() noexcept {
+    if (waiter_.is_provisional()) queue_.commit(waiter_);
+  }
+
   void withdraw() noexcept {
-    if (begun_) static_cast<void>(queue_.abandon(waiter_));
+    if (std::exchange(begun_, false)) static_cast<void>(queue_.abandon(waiter_));
   }
 
   // Returns the items of a pop to the queue.
   void undo() noexcept {
+    begun_ = false;  // the queue may be destroyed
     if (at_once_) {
       waiter_.items_ = operation_.items();
       waiter_.set_done();
@@ -54,6 +68,7 @@ class select_branch<queue_awaiter<Queue, Operation>> {
 
   auto result() {
     if (at_once_) return operation_.result(queue_outcome::done, operation_.count());
+    begun_ = false;  // the queue may be destroyed
     waiter_.throw_on_failure();
     return operation_.result(waiter_.outcome_, waiter_.moved_);
   }

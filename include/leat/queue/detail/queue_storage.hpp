@@ -52,6 +52,7 @@ class queue_storage {
 
  public:
   static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
+  using item_type = stored_item<T, Weigh>;
   using push_weights = std::conditional_t<weighs, weighed_push, unweighed_push>;
   using batch = std::conditional_t<weighs, weighed_batch<T>, std::vector<T>>;
 
@@ -75,15 +76,11 @@ class queue_storage {
   }
 
   /// Moves the next item to the raw memory at `to` and returns its weight.
-  std::size_t take(T* to) noexcept {
+  std::size_t take(item_type* to) noexcept {
+    order_.take(to);
     if constexpr (weighs) {
-      raw_storage<weighed<T>> slot;
-      order_.take(slot.get());
-      weighed<T> item = slot.take();
-      std::construct_at(to, std::move(item.value));
-      return item.weight;
+      return std::launder(to)->weight;
     } else {
-      order_.take(to);
       return 0;
     }
   }
@@ -114,41 +111,32 @@ class queue_storage {
 
   /// Moves the next `count` values to a pop. Returns their weight.
   std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept {
-    if (w.role_ == queue_waiter::role::pop) return take(static_cast<T*>(w.items_));
+    if (w.role_ == queue_waiter::role::pop) return take(static_cast<item_type*>(w.items_));
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      raw_storage<T> moving;
+      raw_storage<item_type> moving;
       const std::size_t weight = take(moving.get());
-      items.push_back(moving.take());
-      if constexpr (weighs) items.weights.push_back(weight);
+      if constexpr (weighs) {
+        items.push_back(moving.take().value);
+        items.weights.push_back(weight);
+      } else {
+        items.push_back(moving.take());
+      }
       sum += weight;
     }
     return sum;
   }
 
-  /// The weight of the item that a pop has taken. Errors: exceptions of the weight function.
-  [[nodiscard]] std::size_t weigh_taken(const queue_waiter& w) const {
-    if constexpr (weighs) {
-      return static_cast<std::size_t>(weigh_(*std::launder(static_cast<const T*>(w.items_))));
-    } else {
-      return 0;
-    }
-  }
-
-  /// Returns all items of a pop to storage, and their weight to the caller. `single_weight` is the
-  /// weight of the item of a single pop, which does not store it.
-  std::size_t return_to_storage(queue_waiter& w,
-                                [[maybe_unused]] std::size_t single_weight) noexcept {
+  /// Returns all items of a pop to storage, and their weight to the caller.
+  std::size_t return_to_storage(queue_waiter& w) noexcept {
     if (w.role_ == queue_waiter::role::pop) {
-      T* const item = std::launder(static_cast<T*>(w.items_));
-      if constexpr (weighs) {
-        order_.put_back({std::move(*item), single_weight});
-      } else {
-        order_.put_back(std::move(*item));
-      }
-      std::destroy_at(item);
-      return single_weight;
+      item_type* const taken = std::launder(static_cast<item_type*>(w.items_));
+      std::size_t weight = 0;
+      if constexpr (weighs) weight = taken->weight;
+      order_.put_back(std::move(*taken));
+      std::destroy_at(taken);
+      return weight;
     }
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;

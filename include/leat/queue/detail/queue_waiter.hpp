@@ -38,6 +38,13 @@ class queue_waiter : public wait_operation {
  public:
   enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
 
+  /// Bits of flags_.
+  enum flag : std::uint8_t {
+    selected = 1,     ///< a selected_queue_waiter
+    returning = 2,    ///< a pop that has reserved memory to return its items
+    provisional = 4,  ///< a pop that commit() or undo() ends: see queue_undo.cpp
+  };
+
   inline queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                       const std::source_location& where =
                           std::source_location::current()) noexcept;  // in queue_base.hpp
@@ -46,11 +53,20 @@ class queue_waiter : public wait_operation {
   /// Returns true for a push_many, which may have added only some items when it ends.
   [[nodiscard]] bool is_push_many() const noexcept { return role_ == role::push_many; }
 
+  [[nodiscard]] bool is_selected() const noexcept { return (flags_ & selected) != 0; }
+  [[nodiscard]] bool is_returning() const noexcept { return (flags_ & returning) != 0; }
+  [[nodiscard]] bool is_provisional() const noexcept { return (flags_ & provisional) != 0; }
+  void set(flag f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | f); }
+  void clear(flag f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~f); }
+
   /// Returns true for an operation on one item that is not part of a select.
   [[nodiscard]] bool is_single_push() const noexcept {
-    return role_ == role::push && count_ == 1 && !selected_;
+    return role_ == role::push && count_ == 1 && !is_selected();
   }
-  [[nodiscard]] bool is_single_pop() const noexcept { return role_ == role::pop && !selected_; }
+  /// Like is_single_push(), and the pop is not provisional.
+  [[nodiscard]] bool is_single_pop() const noexcept {
+    return role_ == role::pop && (flags_ & (selected | provisional)) == 0;
+  }
 
   /// Records that it completed at once.
   void set_done() noexcept {
@@ -69,7 +85,7 @@ class queue_waiter : public wait_operation {
 
   /// Returns false if it is part of a select that another branch has won; then it must not move
   /// anything.
-  [[nodiscard]] bool claim() noexcept { return !selected_ || claim_select(); }
+  [[nodiscard]] bool claim() noexcept { return !is_selected() || claim_select(); }
 
   /// The error code of the outcomes from `cancelled` on; success for the others.
   [[nodiscard]] std::error_code error() const noexcept {
@@ -110,7 +126,7 @@ class queue_waiter : public wait_operation {
   const role role_;
   queue_outcome outcome_ = queue_outcome::waiting;
   bool linked_ = false;
-  bool selected_ = false;  // a selected_queue_waiter
+  std::uint8_t flags_ = 0;
   const std::uint32_t queue_number_;
 
  private:

@@ -56,11 +56,13 @@ class typed_queue_base : public queue_base {
 
   using storage = queue_storage<T, Order, Weigh>;
   static constexpr bool weighs = storage::weighs;
+  using item_type = typename storage::item_type;
   using push_weights = typename storage::push_weights;
   using batch = typename storage::batch;
   using push_operation = detail::push_operation<T, push_weights>;
   using push_copy_operation = detail::push_copy_operation<T, push_weights>;
   using push_many_operation = detail::push_many_operation<T, push_weights>;
+  using pop_operation = detail::pop_operation<T, item_type>;
   using pop_many_operation = detail::pop_many_operation<T, queue_waiter::role::pop_many, batch>;
   using pop_up_to_operation = detail::pop_many_operation<T, queue_waiter::role::pop_up_to, batch>;
 
@@ -88,7 +90,7 @@ class typed_queue_base : public queue_base {
     return store_and_match(value, weight);
   }
 
-  [[gnu::always_inline]] bool try_take(T* to) noexcept {
+  [[gnu::always_inline]] bool try_take(item_type* to) noexcept {
     if (mutex_.try_lock_as_owner()) {
       if (can_take_fast()) {
         [[maybe_unused]] const std::size_t weight = storage_.take(to);
@@ -124,7 +126,7 @@ class typed_queue_base : public queue_base {
  private:
   friend push_operation;
   friend push_copy_operation;
-  friend pop_operation<T>;
+  friend pop_operation;
   template <class Queue>
   friend class leat::tensor_queue;
 
@@ -139,7 +141,7 @@ class typed_queue_base : public queue_base {
         std::construct_at(static_cast<T*>(waiting_pop->items_), std::move(value));
         complete_pop(*waiting_pop);
       } else {
-        if (!storage_.has_free_slot()) grow_by_one();
+        reserve_one();
         storage_.store(value, weight);
         count_stored();
         if constexpr (weighs) count_weight_stored(weight);
@@ -155,7 +157,7 @@ class typed_queue_base : public queue_base {
     return true;
   }
 
-  [[gnu::noinline]] bool take_and_match(T* to) noexcept {
+  [[gnu::noinline]] bool take_and_match(item_type* to) noexcept {
     bool flush = false;
     work_list woken;
     queue_waiter* waiting_push = nullptr;
@@ -194,9 +196,8 @@ class typed_queue_base : public queue_base {
   std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept override {
     return storage_.move_to_pop(w, count);
   }
-  std::size_t weigh_taken(const queue_waiter& w) const override { return storage_.weigh_taken(w); }
-  std::size_t return_to_storage(queue_waiter& w, std::size_t single_weight) noexcept override {
-    return storage_.return_to_storage(w, single_weight);
+  std::size_t return_to_storage(queue_waiter& w) noexcept override {
+    return storage_.return_to_storage(w);
   }
   void reserve(std::size_t items) override { storage_.reserve(items); }
   [[nodiscard]] std::size_t stored() const noexcept override { return storage_.size(); }

@@ -1,0 +1,198 @@
+#pragma once
+
+// Provisional pops on every kind of queue, which a test commits or undoes.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+
+#include "leat/queue/completion_tokens.hpp"
+#include "queue/queue_kinds.hpp"
+#include "support/loops.hpp"
+
+namespace provisional_pops {
+
+using queue_kinds::capacity;
+
+// ------------------------------------------------------------------------------------- the queues
+
+// The weight of an item is its value. A weigher that is told to fail throws.
+inline bool weigher_fails = false;
+struct by_value_or_throws {
+  std::size_t operator()(int item) const {
+    if (weigher_fails) throw std::runtime_error("weighed again");
+    return static_cast<std::size_t>(item);
+  }
+};
+
+template <class Queue>
+struct weighed_numbers {
+  using queue = Queue;
+  using item = int;
+  static queue make() { return queue({.capacity = capacity, .name = "q"}); }
+  static item make_item() { return 7; }
+  static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
+};
+using weighed_fifo = weighed_numbers<leat::fifo_queue<int, by_value_or_throws>>;
+using weighed_shuffle = weighed_numbers<leat::random_shuffle_queue<int, by_value_or_throws>>;
+using weighed_priority =
+    weighed_numbers<leat::priority_queue<int, std::less<int>, by_value_or_throws>>;
+
+// -------------------------------------------------------------------------------------- the pops
+
+struct pop {
+  static constexpr std::size_t moves = 1;
+  template <class Queue, class Token>
+  static void start(Queue& q, Token&& token) {
+    q.async_pop(std::forward<Token>(token));
+  }
+  template <class Queue>
+  static auto start(Queue& q) {
+    return q.pop();
+  }
+  template <class Kind, class Item>
+  static std::size_t count(const std::optional<Item>& item) {
+    return item ? 1 : 0;
+  }
+};
+
+struct of_batch {
+  static constexpr std::size_t moves = 3;
+  template <class Kind, class Batch>
+  static std::size_t count(const std::optional<Batch>& batch) {
+    return batch ? Kind::count(*batch) : 0;
+  }
+};
+struct pop_many : of_batch {
+  template <class Queue, class Token>
+  static void start(Queue& q, Token&& token) {
+    q.async_pop_many(moves, std::forward<Token>(token));
+  }
+  template <class Queue>
+  static auto start(Queue& q) {
+    return q.pop_many(moves);
+  }
+};
+struct pop_up_to : of_batch {
+  template <class Queue, class Token>
+  static void start(Queue& q, Token&& token) {
+    q.async_pop_up_to(moves, std::forward<Token>(token));
+  }
+  template <class Queue>
+  static auto start(Queue& q) {
+    return q.pop_up_to(moves);
+  }
+};
+
+// How an operation has ended.
+struct ending {
+  bool ended = false;
+  std::error_code ec;
+  std::size_t moved = 0;
+};
+
+// A pop with a handler in a loop of its own. It is not provisional, because nothing can cancel it.
+template <class Kind, class Pop>
+class plain_pop : public ending {
+ public:
+  explicit plain_pop(typename Kind::queue& q) {
+    Pop::start(q, asio::bind_executor(loop_.context(), [this](std::error_code e, auto&& result) {
+                 ended = true;
+                 ec = e;
+                 moved = Pop::template count<Kind>(result);
+               }));
+  }
+  // Delivers the result if there is one.
+  [[nodiscard]] bool has_ended() {
+    loop_.run_ready();
+    return ended;
+  }
+
+ private:
+  leat_test::asio_loop loop_;
+};
+
+// ------------------------------------------------------------------------------- provisional pops
+
+// A pop with a handler that a cancellation can reach.
+struct by_handler {
+  static constexpr bool at_once = true;  // also if it does not wait
+  template <class Kind, class Pop>
+  class pop : public ending {
+   public:
+    explicit pop(typename Kind::queue& q) {
+      Pop::start(q, asio::bind_cancellation_slot(
+                        signal_.slot(),
+                        asio::bind_executor(loop_.context(), [this](std::error_code e, auto&& got) {
+                          ended = true;
+                          ec = e;
+                          moved = Pop::template count<Kind>(got);
+                        })));
+    }
+    void undo() {
+      signal_.emit(asio::cancellation_type::total);
+      loop_.run_ready();
+    }
+    void commit() { loop_.run_ready(); }
+    void end_loop() { loop_.end(); }
+
+   private:
+    asio::cancellation_signal signal_;
+    leat_test::asio_loop loop_;
+  };
+};
+
+// ------------------------------------------------------------------------------------- the matrix
+
+template <class Way, class Kind, class Pop>
+struct combination {
+  using kind = Kind;
+  using way = Way;
+  using pop = typename Way::template pop<Kind, Pop>;
+  using queue = typename Kind::queue;
+  static constexpr std::size_t moves = Pop::moves;
+};
+template <class Way, class Kind>
+using with_every_pop = std::tuple<combination<Way, Kind, pop>, combination<Way, Kind, pop_many>,
+                                  combination<Way, Kind, pop_up_to>>;
+
+using padding = queue_kinds::of_tensors<leat::padding_fifo_queue, leat::dtype::int32>;
+using tensor_priority = queue_kinds::of_tensors<leat::tensor_priority_queue, leat::dtype::int64>;
+
+template <class Way>
+using fifos_of = decltype(std::tuple_cat(with_every_pop<Way, queue_kinds::of_numbers<fifo>>(),
+                                         with_every_pop<Way, weighed_fifo>()));
+template <class Way>
+using others_of = decltype(std::tuple_cat(
+    with_every_pop<Way, queue_kinds::of_numbers<shuffled>>(),
+    with_every_pop<Way, queue_kinds::of_numbers<prioritized>>(), with_every_pop<Way, padding>(),
+    with_every_pop<Way, tensor_priority>(), with_every_pop<Way, weighed_shuffle>(),
+    with_every_pop<Way, weighed_priority>()));
+template <class Kind>
+void push(typename Kind::queue& q, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) REQUIRE(q.try_push(Kind::make_item()));
+}
+
+template <class Queue>
+std::size_t drain(Queue& q) {
+  std::size_t count = 0;
+  while (q.try_pop()) ++count;
+  return count;
+}
+
+template <class Queue>
+std::string text_of(const Queue& q) {
+  std::ostringstream out;
+  q.describe(out);
+  return std::move(out).str();
+}
+
+}  // namespace provisional_pops
