@@ -1,0 +1,245 @@
+// Consumers select between a queue and an operation that cannot be undone, so that their pops are
+// provisional and some are undone. Every item arrives once or remains in the queue. After a pop has
+// reported the end, no item returns.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "async/fake_operations.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using leat_test::transfer;
+using leat_test::transfer_script;
+
+// The weight of an item is 1, 2 or 3. An item is weighed once.
+thread_local std::vector<int> weighed;
+struct weigh_once {
+  std::size_t operator()(int item) const {
+    require(std::find(weighed.begin(), weighed.end(), item) == weighed.end(),
+            "an item was weighed again");
+    weighed.push_back(item);
+    return 1 + static_cast<std::size_t>(item) % 3;
+  }
+};
+
+struct ledger {
+  std::vector<int> in;
+  std::vector<int> out;
+  int next = 0;
+  bool end_reported = false;
+
+  void take(const std::optional<int>& item) {
+    if (item) out.push_back(*item);
+    end_reported = end_reported || !item;
+  }
+  // A batch of pop_many() may be missing although fewer items are left.
+  void take(const std::optional<std::vector<int>>& batch, bool may_be_short, std::size_t count) {
+    if (batch) out.insert(out.end(), batch->begin(), batch->end());
+    if (may_be_short) end_reported = end_reported || !batch || batch->size() < count;
+  }
+};
+
+bool is_end(const leat::failure& e) {
+  return e.code() == errc::cancelled || e.code() == errc::data_loss;
+}
+
+transfer_script some_script(world& w) {
+  transfer_script s;
+  s.takes = 1us * w.random().uniform_below(8);
+  s.cancel_takes = 1us * w.random().uniform_below(6);
+  s.completes_all_the_same = w.random().uniform_below(3) == 0;
+  s.moved_before_cancel = w.random().uniform_below(4) == 0 ? 3 : 0;
+  s.at_once = w.random().uniform_below(10) == 0;
+  s.cannot_start = w.random().uniform_below(20) == 0;
+  return s;
+}
+
+template <class Queue>
+task<> produce(world& w, Queue& q, ledger& book) {
+  const std::size_t rounds = 1 + w.random().uniform_below(8);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    if (w.random().uniform_below(3) == 0)
+      co_await leat::sleep_for(1us * w.random().uniform_below(5));
+    const int item = book.next++;
+    try {
+      const bool in = co_await q.push(item);
+      if (!in) co_return;
+      book.in.push_back(item);
+    } catch (const leat::failure& e) {
+      require(is_end(e), e.what());
+      co_return;
+    }
+  }
+}
+
+// One pop of some kind. Returns false at the end.
+template <class Queue>
+task<bool> consume_once(world& w, Queue& q, ledger& book) {
+  transfer_script script = some_script(w);
+  const auto count = static_cast<std::size_t>(1 + w.random().uniform_below(3));
+  switch (w.random().uniform_below(7)) {
+    case 0: {
+      const auto item = co_await q.pop();
+      book.take(item);
+      co_return item.has_value();
+    }
+    case 1: {
+      const auto batch = co_await q.pop_many(count);
+      book.take(batch, false, count);
+      co_return batch.has_value();
+    }
+    case 2: {
+      const auto batch = co_await q.pop_up_to(count);
+      book.take(batch, true, count);
+      co_return batch.has_value();
+    }
+    case 3: {
+      if (const std::optional<int> item = q.try_pop()) book.out.push_back(*item);
+      co_await leat::this_task::yield();
+      co_return true;
+    }
+    case 4: {
+      const auto done = co_await leat::select(transfer{script}, q.pop());
+      if (done.index() == 0) co_return true;
+      book.take(std::get<1>(done));
+      co_return std::get<1>(done).has_value();
+    }
+    case 5: {
+      const auto done = co_await leat::select(q.pop_many(count), transfer{script});
+      if (done.index() == 1) co_return true;
+      book.take(std::get<0>(done), false, count);
+      co_return std::get<0>(done).has_value();
+    }
+    default: {
+      const auto done = co_await leat::select(q.pop_up_to(count), transfer{script},
+                                              leat::sleep_for(1us * w.random().uniform_below(8)));
+      if (done.index() != 0) co_return true;
+      book.take(std::get<0>(done), true, count);
+      co_return std::get<0>(done).has_value();
+    }
+  }
+}
+
+template <class Queue>
+task<> consume(world& w, Queue& q, ledger& book) {
+  for (bool more = true; more;) {
+    bool ended = false;
+    try {
+      more = co_await consume_once(w, q, book);
+    } catch (const leat::failure& e) {
+      ended = e.code() != errc::resource_exhausted;  // of a transfer that cannot start
+      require(!ended || is_end(e), e.what());
+    }
+    if (ended) co_return;
+  }
+}
+
+template <class Queue>
+task<> exercise(world& w, Queue& q) {
+  ledger book;
+  weighed.clear();
+  w.add_invariants(q);
+  w.always("no item follows the end", [&] {
+    const auto s = q.statistics();
+    return !book.end_reported || (s.size == 0 && s.held == 0);
+  });
+  leat::task_group producers("producers");
+  leat::task_group consumers("consumers");
+  leat::task_group patient("patient consumers");  // they are not stopped
+  std::exception_ptr error;
+  for (std::size_t i = 0; i < 1 + w.random().uniform_below(4); ++i) {
+    producers.spawn_on(w.thread(i % w.threads()), produce(w, q, book), "producer");
+    consumers.spawn_on(w.thread((i + 1) % w.threads()), consume(w, q, book), "consumer");
+  }
+  if (w.random().uniform_below(2) == 0) patient.spawn(consume(w, q, book), "patient");
+  co_await leat::sleep_for(1us * w.random().uniform_below(20));
+  switch (w.random().uniform_below(4)) {
+    case 0: q.close_and_cancel(); break;
+    case 1: q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
+    case 2: consumers.request_stop(); break;
+    default: q.close();
+  }
+  producers.request_stop();
+  for (leat::task_group* group : {&producers, &consumers, &patient}) {
+    try {
+      co_await group->join();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    q.close();
+  }
+  w.clear_invariants();
+  if (error) std::rethrow_exception(error);
+  while (const std::optional<int> item = q.try_pop()) book.out.push_back(*item);
+  std::sort(book.in.begin(), book.in.end());
+  std::sort(book.out.begin(), book.out.end());
+  require(book.in == book.out, "popped items are not the pushed items");
+  const leat::queue_statistics s = q.statistics();
+  require(s.held == 0 && s.provisional_pops == 0, "a pop is provisional at the end");
+  require(s.pushed == s.popped && s.weight == 0, "statistics are not consistent");
+}
+
+}  // namespace
+
+task<> undoing(world& w) {
+  const auto capacity = static_cast<std::size_t>(3 + w.random().uniform_below(6));
+  leat::memory_budget budget(12, "budget");
+  switch (w.random().uniform_below(6)) {
+    case 0: {
+      leat::fifo_queue<int> q(capacity, "fifo");
+      co_await exercise(w, q);
+      break;
+    }
+    case 1: {
+      leat::random_shuffle_queue<int> q({.capacity = capacity,
+                                         .min_after_dequeue = w.random().uniform_below(2),
+                                         .seed = w.random().uniform_below(1000),
+                                         .name = "shuffle"});
+      co_await exercise(w, q);
+      break;
+    }
+    case 2: {
+      leat::priority_queue<int> q(capacity, "priority");
+      co_await exercise(w, q);
+      break;
+    }
+    case 3: {
+      leat::fifo_queue<int, weigh_once> q(
+          {.capacity = capacity, .max_weight = 9, .name = "weighed fifo"});
+      co_await exercise(w, q);
+      break;
+    }
+    case 4: {
+      leat::fifo_queue<int, weigh_once> q(
+          {.capacity = capacity, .max_weight = 20, .budget = &budget, .name = "budgeted fifo"});
+      co_await exercise(w, q);
+      break;
+    }
+    default: {
+      leat::priority_queue<int, std::less<int>, weigh_once> q(
+          {.capacity = capacity, .max_weight = 9, .name = "weighed priority"});
+      co_await exercise(w, q);
+    }
+  }
+}
+
+}  // namespace simulation
