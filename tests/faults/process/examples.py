@@ -80,6 +80,8 @@ def commands(folder):
     yield 'typed_elements', []
     yield 'damaged_files', []
     yield 'lossless_timeout', ['300']
+    yield 'concurrency', []
+    yield 'partial_read', []
     yield 'batch_server', ['100']
     yield 'embed_epoll', []
     yield 'embed_glib', []
