@@ -1,6 +1,5 @@
 #include "leat/async/scheduler.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -132,6 +131,28 @@ bool scheduler::begin_turn() noexcept {
   return posted;
 }
 
+// Returns true if there is more to run.
+[[gnu::always_inline]] inline bool scheduler::end_turn(bool more) noexcept {
+  flush_wakeups();
+  if (const time_point next = timers_.earliest(); next != armed_) {
+    armed_ = next;
+    arm(next);
+  }
+  current_ = nullptr;
+  if (more) return true;
+  asleep_ = true;
+  // Goes to sleep unless an item has arrived meanwhile. This is the last access: from here on
+  // another thread may call run_ready(). release: that thread sees this turn's writes through
+  // post_remote()'s acquire.
+  work_item* expected = awake_sentinel();
+  if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+    return false;
+  }
+  asleep_ = false;
+  return true;
+}
+
 bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
   LEAT_ASSERT(current_ == nullptr,
               "scheduler run inside another one on the same thread: run it on another thread");
@@ -161,44 +182,26 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   return end_turn(more);
 }
 
-// Returns true if there is more to run.
-bool scheduler::end_turn(bool more) noexcept {
-  flush_wakeups();
-  if (const time_point next = timers_.earliest(); next != armed_) {
-    armed_ = next;
-    arm(next);
-  }
-  current_ = nullptr;
-  if (more) return true;
-  asleep_ = true;
-  // Goes to sleep unless an item has arrived meanwhile. This is the last access: from here on
-  // another thread may call run_ready(). release: that thread sees this turn's writes through
-  // post_remote()'s acquire.
-  work_item* expected = awake_sentinel();
-  if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
-                                      std::memory_order_relaxed)) {
-    return false;
-  }
-  asleep_ = false;
-  return true;
-}
-
 scheduler::short_turn scheduler::run_short_turn(work_item& first, std::size_t max_items,
                                                 time_point about_now) noexcept {
   if (!wake_up()) return short_turn::refused;
   asleep_ = false;
   current_ = this;
-  turn_time_ = std::max(turn_time_, about_now);
+  turn_time_ = about_now;
   turn_items_ = max_items;
   budget_ = task_budget;
   first.run_(first);
   bool more = true;
   for (std::size_t done = 1; done < turn_items_; ++done) {
-    if (ready_.empty() && !take_remote()) {
-      more = false;
-      break;
+    work_item* item = ready_.pop_front();
+    if (!item) {
+      if (!has_remote_items()) {
+        more = false;
+        break;
+      }
+      take_remote();
+      item = ready_.pop_front();
     }
-    work_item* const item = ready_.pop_front();
     budget_ = task_budget;
     item->run_(*item);
   }

@@ -1,7 +1,9 @@
 #include "leat/async/loop/detail/asio_operation_base.hpp"
 
+#include <cstddef>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "leat/async/loop/partial_transfer.hpp"
 #include "leat/async/scheduler.hpp"
@@ -24,8 +26,8 @@ bool asio_operation_base::yield_after_budget() noexcept {
   return true;
 }
 
-void asio_operation_base::completed() noexcept {
-  if (scheduler::current() == scheduler_) [[likely]] {
+void asio_operation_base::completed_elsewhere() noexcept {
+  if (scheduler::current() == scheduler_) {
     completed_here();
     return;
   }
@@ -79,25 +81,18 @@ bool asio_operation_base::is_pinned(const wait_operation& w) noexcept {
   return static_cast<const asio_operation_base&>(w).state_ == state::pending;
 }
 
-void asio_operation_base::end() noexcept {
-  LEAT_ASSERT(
-      state_ != state::pending,
-      "coroutine destroyed while an Asio operation uses its frame: cancel the operation and "
-      "let it end first");
-  if (is_dying()) withdraw_wakeup();
-  clear_slot();
-}
-
-void* asio_operation_base::make_room(std::size_t size) {
-  if (size <= sizeof memory_) return handler_ = memory_;
-  handler_ = allocate_frame(size);
+void* asio_operation_base::make_block(std::size_t size) {
+  memory_of_handler_ = allocate_frame(size);
   block_size_ = size;
-  return handler_;
+  place_ = place::in_block;
+  return memory_of_handler_;
 }
 
 void asio_operation_base::destroy_handler() noexcept {
-  std::exchange(destroy_, nullptr)(handler_);
-  if (block_size_ > 0) free_frame(handler_, std::exchange(block_size_, 0));
+  if (destroy_) std::exchange(destroy_, nullptr)(handler_);
+  if (std::exchange(place_, place::none) == place::in_block) {
+    free_frame(memory_of_handler_, block_size_);
+  }
 }
 
 void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) const {

@@ -12,7 +12,10 @@
 #include <asio/cancellation_type.hpp>
 
 #include "leat/async/detail/select_state.hpp"
+#include "leat/async/loop/detail/kept_cancellation.hpp"
+#include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/error.hpp"
 
@@ -52,10 +55,16 @@ class asio_operation_base : public wait_operation {
   };
   enum class state : unsigned char { fresh, initiating, pending, over };
 
-  explicit asio_operation_base(const named_kind& k) noexcept
+  [[gnu::always_inline]] explicit asio_operation_base(const named_kind& k) noexcept
       : wait_operation(k, std::source_location()) {}
-  ~asio_operation_base() {
-    if (state_ != state::fresh) end();
+  [[gnu::always_inline]] ~asio_operation_base() {
+    if (state_ == state::fresh) return;
+    LEAT_ASSERT(state_ != state::pending,
+                "coroutine destroyed while an Asio operation uses its frame: cancel the operation "
+                "and let it end first");
+    if (is_dying()) [[unlikely]]
+      withdraw_wakeup();
+    clear_slot();
   }
 
   static constexpr named_kind make_kind(std::string_view name) noexcept {
@@ -84,7 +93,16 @@ class asio_operation_base : public wait_operation {
   [[nodiscard]] bool yield_after_budget() noexcept;
 
   /// Called by the handler, after it has stored the result.
-  void completed() noexcept;
+  void completed() noexcept {
+    if (state_ == state::pending && !select_state_ && scheduler::current() == scheduler_)
+        [[likely]] {
+      state_ = state::over;
+      set_wakeup();
+      scheduler_->post(*this);
+    } else {
+      completed_elsewhere();
+    }
+  }
   /// Called by the destructor of a handler that was not called.
   [[gnu::cold]] void abandoned() noexcept;
 
@@ -128,25 +146,42 @@ class asio_operation_base : public wait_operation {
   static void inspect(const wait_operation& w, wait_target& target);
   static bool is_pinned(const wait_operation& w) noexcept;
 
+  void completed_elsewhere() noexcept;
   void completed_here() noexcept;
-  void end() noexcept;
 
-  // The handler in the cancellation slot.
-  void* make_room(std::size_t size);
+  // Where the handler in the cancellation slot is.
+  enum class place : unsigned char { none, in_wait, in_block, kept };
   void clear_slot() noexcept {
     call_ = nullptr;
-    if (destroy_) destroy_handler();
+    if (place_ == place::none) return;
+    if (place_ == place::kept) {
+      place_ = place::none;
+      keep_cancellation(*static_cast<kept_cancellation*>(memory_of_handler_));
+    } else {
+      destroy_handler();
+    }
   }
   [[gnu::cold]] void destroy_handler() noexcept;
+  [[nodiscard]] void* make_block(std::size_t size);
 
   void (*call_)(void* handler, asio::cancellation_type_t) = nullptr;
-  void (*destroy_)(void* handler) noexcept = nullptr;  // null if it has nothing to do
-  void* handler_ = nullptr;                            // in memory_, or in a block
+  void* handler_ = nullptr;
+  void* memory_of_handler_ = nullptr;             // a block, or a kept_cancellation
+  void (*destroy_)(void* handler) noexcept = {};  // a handler in the wait or in a block
   std::size_t block_size_ = 0;
+  place place_ = place::none;
   alignas(std::max_align_t) std::byte memory_[48];
 };
 
-/// The cancellation slot of the handler. The handler that Asio puts into it is stored in the wait.
+/// True for the handler with which a composed operation of Asio passes a cancellation on.
+template <class Handler>
+consteval bool is_of_composed_operation() {
+  return std::string_view(__PRETTY_FUNCTION__).find("asio::cancellation_state::impl<") !=
+         std::string_view::npos;
+}
+
+/// The cancellation slot of the handler. The handler that Asio puts into it is stored in the wait,
+/// or is a kept_cancellation.
 class asio_operation_base::slot {
  public:
   explicit slot(asio_operation_base* o) noexcept : operation_(o) {}
@@ -155,14 +190,27 @@ class asio_operation_base::slot {
   Handler& emplace(Arguments&&... arguments) {
     static_assert(alignof(Handler) <= alignof(std::max_align_t));
     operation_->clear_slot();
-    Handler* const h = ::new (operation_->make_room(sizeof(Handler)))
-        Handler(std::forward<Arguments>(arguments)...);
+    constexpr auto destroy = [](void* p) noexcept { std::destroy_at(static_cast<Handler*>(p)); };
+    Handler* h = nullptr;
+    if constexpr (is_of_composed_operation<Handler>()) {
+      kept_cancellation& kept = take_kept_cancellation(sizeof(Handler));
+      operation_->memory_of_handler_ = &kept;
+      operation_->place_ = place::kept;
+      h = ::new (kept.get()) Handler(std::forward<Arguments>(arguments)...);
+      kept.destroy = destroy;
+    } else {
+      constexpr bool is_small = sizeof(Handler) <= sizeof(memory_);
+      void* const memory = is_small ? operation_->memory_ : operation_->make_block(sizeof(Handler));
+      h = ::new (memory) Handler(std::forward<Arguments>(arguments)...);
+      if constexpr (!std::is_trivially_destructible_v<Handler>) operation_->destroy_ = destroy;
+      if constexpr (is_small && !std::is_trivially_destructible_v<Handler>) {
+        operation_->place_ = place::in_wait;
+      }
+    }
+    operation_->handler_ = h;
     operation_->call_ = [](void* p, asio::cancellation_type_t type) {
       (*static_cast<Handler*>(p))(type);
     };
-    if constexpr (!std::is_trivially_destructible_v<Handler>) {
-      operation_->destroy_ = [](void* p) noexcept { std::destroy_at(static_cast<Handler*>(p)); };
-    }
     return *h;
   }
   template <class Handler>
