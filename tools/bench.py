@@ -97,6 +97,8 @@ comparisons = [
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
     task('task/stop-as-tuple', 'condvar_queue_peer'),
+    *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', count=items // 10)
+      for w in ('timer', 'socket-pair', 'echo-1', 'echo-50', 'echo-1000', 'echo-1000-p99')),
     *(tfrecord(f'hot-verified/{label}', n, 'tfrecord_peer', 'tfrecord_peer/plain')
       for label, n in record_sizes),
     *(tfrecord(f'hot-unverified/{label}', n, 'tfrecord_peer') for label, n in record_sizes),

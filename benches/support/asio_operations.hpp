@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <asio.hpp>
+#include <sys/resource.h>
 
 #include "support/bench.hpp"
 
@@ -109,6 +110,10 @@ struct asio_loops {
 
   static int main(int argc, char** argv, const char* subject) {
     const request r = parse(argc, argv);
+    rlimit descriptors{};  // 1,000 connections need more than the usual number
+    ::getrlimit(RLIMIT_NOFILE, &descriptors);
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &descriptors);
     if (r.workload.ends_with("-p99")) {
       latencies round_trips(static_cast<std::size_t>(r.items));
       run(r, r.items, &round_trips);

@@ -71,8 +71,8 @@ struct sequence {
 /// A socket whose peer a thread writes consecutive numbers to, with random pauses.
 class written_socket {
  public:
-  explicit written_socket(asio::io_context& io) : socket(io) {
-    local_socket peer(io);
+  explicit written_socket(const asio::any_io_executor& executor) : socket(executor) {
+    local_socket peer(executor);
     asio::local::connect_pair(socket, peer);
     peer.native_non_blocking(false);
     descriptor_ = peer.release();
@@ -112,14 +112,16 @@ class written_socket {
   std::thread writer_;
 };
 
+void run_threads(asio::io_context& io, int threads) {
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back([&] { io.run(); });
+  io.run();
+}
+
 void run_with(asio::io_context& io, int threads, task<> t) {
   std::exception_ptr error;
   leat::async_run(io, std::move(t), [&](std::exception_ptr e) { error = std::move(e); });
-  {
-    std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back([&] { io.run(); });
-    io.run();
-  }
+  run_threads(io, threads);
   if (error) std::rethrow_exception(error);
 }
 
@@ -149,7 +151,7 @@ task<> read_under_limits(written_socket& s, sequence& read, std::size_t& timeout
 TEST_CASE("use_task: no byte is lost when limits cancel reads", "[stress]") {
   for (const int threads : {1, 2}) {
     asio::io_context io;
-    written_socket s(io);
+    written_socket s(io.get_executor());
     sequence read;
     std::size_t timeouts = 0;
     run_with(io, threads, read_under_limits(s, read, timeouts));
@@ -187,7 +189,7 @@ task<> read_and_pop(written_socket& s, leat::fifo_queue<std::uint32_t>& queue, s
 TEST_CASE("use_task: no byte and no item is lost in a select of a read and a pop", "[stress]") {
   for (const int threads : {1, 2}) {
     asio::io_context io;
-    written_socket s(io);
+    written_socket s(io.get_executor());
     leat::fifo_queue<std::uint32_t> queue(4, "numbers");
     std::uint32_t pushed = 0;
     std::thread producer([&] {
@@ -230,15 +232,18 @@ asio::awaitable<void> read_with_operators(written_socket& s, sequence& read) {
 
 // With one thread these lose nothing on a socket either; the message shows the figures.
 TEST_CASE("use_task: Asio's awaitable operators in the same race", "[stress]") {
-  asio::io_context io;
-  written_socket s(io);
-  sequence read;
-  asio::co_spawn(io, read_with_operators(s, read), asio::detached);
-  io.run();
-  s.join();
-  WARN("awaitable operators: " << s.written_bytes() - read.bytes << " of " << s.written_bytes()
-                               << " bytes lost");
-  CHECK(read.bytes <= s.written_bytes());
+  for (const int threads : {1, 2}) {
+    asio::io_context io;
+    written_socket s(asio::make_strand(io));
+    sequence read;
+    asio::co_spawn(s.socket.get_executor(), read_with_operators(s, read), asio::detached);
+    run_threads(io, threads);
+    s.join();
+    WARN("awaitable operators, " << threads << (threads == 1 ? " thread: " : " threads: ")
+                                 << s.written_bytes() - read.bytes << " of " << s.written_bytes()
+                                 << " bytes lost");
+    CHECK(read.bytes <= s.written_bytes());
+  }
 }
 
 }  // namespace asio_race_test
