@@ -18,6 +18,7 @@
 #include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/loop/use_task.hpp"
+#include "leat/async/resume_on.hpp"
 #include "leat/async/retry.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"

@@ -68,9 +68,10 @@ bool condition_wait::claim() const noexcept {
   return !select_state_ || select_state_->claim(index_);
 }
 
+// A join in a task waits for its tasks after a stop. Outside a task, the scheduler ends.
 void condition_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<condition_wait&>(w);
-  if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
+  if (!self.context_ || (self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
 }
 
 void condition_wait::name_scope(std::ostream& out) const {

@@ -49,6 +49,7 @@ work_list take_if(work_list& items, Predicate wanted) noexcept {
 work_item* scheduler::awake_sentinel() noexcept { return &awake_mark; }
 
 scheduler::~scheduler() {
+  detail::foreign_coroutine_wait::forget_all(*this);
   LEAT_ASSERT(ready_.empty() && !has_remote_items() && later_.empty(),
               "scheduler destroyed with pending work: join its tasks first");
 }

@@ -170,11 +170,16 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   begin_turn();
   while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
   current_ = this;
-  for (;;) {
+  detail::foreign_coroutine_wait::withdraw_all(*this);
+  for (int patience = 10'000;;) {
     const bool more_can_come = run_posted_items();
     if (destroy_task_batch(what)) continue;
     // acquire: pairs with the release of the last hold.
-    const bool held = more_can_come && holds_.load(std::memory_order_acquire) != 0;
+    bool held = holds_.load(std::memory_order_acquire) != 0;
+    // Another thread may be about to post the wake-up of a coroutine of another library. The limit
+    // is for an operation whose `cancel` does not end the wait.
+    if (!detail::foreign_coroutine_wait::forget_ended(*this) && patience-- > 0) held = true;
+    held = held && more_can_come;
     if (!held && ready_.empty() && !has_remote_items() && later_.empty()) break;
     ::sched_yield();
   }

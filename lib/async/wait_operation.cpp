@@ -1,15 +1,12 @@
 #include "leat/async/wait_operation.hpp"
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/base/detail/assert.hpp"
-
 namespace leat {
 
-void wait_operation::attach(std::coroutine_handle<> h) noexcept {
+void wait_operation::attach(std::coroutine_handle<> h) {
   scheduler_ = scheduler::current();
-  LEAT_ASSERT(scheduler_ != nullptr,
-              "co_await on a leat operation outside a scheduler: run the coroutine with spawn(), "
-              "sync_wait() or async_run()");
+  if (!scheduler_) throw detail::no_scheduler_here();
+  detail::foreign_coroutine_wait::set_operation(*this);
   handle_ = h;
   run_ = &wait_operation::resume;
 }

@@ -426,9 +426,4 @@ LEAT_TEST("task: a dump lists a foreign wait", "[async]") {
   CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
-TEST_CASE("task: co_await outside a scheduler ends the process with a message", "[async]") {
-  const std::string said = leat_test::abort_message([] { const foreign f = add_one(give(1)); });
-  CHECK(said.find("outside a scheduler") != said.npos);
-}
-
 }  // namespace task_test

@@ -50,6 +50,9 @@ class [[nodiscard]] as_tuple_awaiter {
     operation_.bind(promise, h, where);
   }
 
+  /// Called instead of everything else if the operation cannot be started.
+  void set_start_error(std::error_code ec) noexcept { begin_error_ = ec; }
+
   bool await_ready() noexcept {
     try {
       return operation_.await_ready();
@@ -99,7 +102,9 @@ class [[nodiscard]] as_tuple_task {
   [[nodiscard]] task<T> release() && noexcept { return std::move(child_); }
 
   /// Awaits the task in a coroutine of another type.
-  auto operator co_await() && { return as_tuple_awaiter<foreign_awaiter<T>>(std::move(child_)); }
+  auto operator co_await() && {
+    return foreign_coroutine_awaiter<as_tuple_awaiter<foreign_awaiter<T>>>(std::move(child_));
+  }
 
   template <awaitable_of_task Asio>
   operator Asio() const noexcept;

@@ -203,8 +203,7 @@ class scheduler {
   }
 
   /// Returns a pointer that expires when the scheduler is destroyed, for objects that may outlive
-  /// it. Thread safety: thread-bound; any thread may check the result. Cost: an allocation on the
-  /// first call.
+  /// it. Thread safety: thread-bound; any thread may check the result. The first call allocates.
   [[nodiscard]] std::weak_ptr<const void> lifetime();
 
   /// Returns true once the scheduler is being destroyed and ends its tasks. From then on it resumes
@@ -236,8 +235,10 @@ class scheduler {
     return thread_ == detail::biased_mutex::this_thread() || is_first_thread();
   }
 
-  /// Returns the task whose frame, with the objects in it, is being destroyed; null if there is
-  /// none.
+  /// For detail::foreign_coroutine_wait: the first wait. Thread safety: thread-bound.
+  [[nodiscard]] work_item*& foreign_waits() noexcept { return foreign_waits_; }
+
+  /// Returns the task whose frame, with the objects in it, is being destroyed; or null.
   [[nodiscard]] const task_context* dying_task() const noexcept { return dying_; }
 
  protected:
@@ -334,8 +335,7 @@ class scheduler {
     return ready_;
   }
 
-  /// Sets the scheduler that runs on this thread; null means none. For a simulation that suspends a
-  /// turn in the middle.
+  /// Sets the scheduler that runs on this thread, or none. For a simulation that suspends a turn.
   static void set_current(scheduler* s) noexcept { current_ = s; }
 
   /// Returns the number of tasks that have started here and have not finished. Together they count
@@ -389,6 +389,7 @@ class scheduler {
   std::string_view ended_with_;
   std::atomic<const void*> ending_thread_{nullptr};  // the address of its current_
   const task_context* dying_ = nullptr;
+  work_item* foreign_waits_ = nullptr;
   std::size_t due_wakes_ = 0;          // calls of wake() that have begun, as far as a turn has seen
   std::atomic<std::size_t> wakes_{0};  // and that have returned
   std::atomic<std::size_t> holds_{0};

@@ -24,7 +24,8 @@ namespace leat {
 /// resumed from the loop of its scheduler: a million awaits that complete immediately need no more
 /// stack than one.
 /// When a coroutine of another type awaits a task, the task runs on the scheduler that is current
-/// at that point.
+/// at that point. In another handler of an io_context, the task runs on the scheduler of the
+/// context. On a thread without a scheduler, the `co_await` throws failed_precondition.
 ///
 /// If the body exits with an exception, the `co_await` throws it. The exception of a spawned task
 /// is passed to its owner.
@@ -221,7 +222,8 @@ T take_body_result(result_slot<T>& slot, std::string_view function) {
   }
 }
 
-/// Awaits a task from a coroutine of another type: spawns the task on the current scheduler.
+/// Awaits a task from a coroutine of another type, in a foreign_coroutine_awaiter: spawns the task
+/// on the current scheduler.
 template <class T>
 class [[nodiscard]] foreign_awaiter {
  public:
@@ -229,10 +231,7 @@ class [[nodiscard]] foreign_awaiter {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h) {
-    scheduler* sched = scheduler::current();
-    LEAT_ASSERT(sched != nullptr,
-                "co_await on a task outside a scheduler: use sync_wait() or spawn()");
-    scope_.spawn_on(*sched, store_result(std::move(task_), slot_), "",
+    scope_.spawn_on(*scheduler::current(), store_result(std::move(task_), slot_), "",
                     std::source_location::current());
     done_.emplace(scope_, root_scope::idle, no_deadline, std::source_location::current());
     return done_->await_suspend(h);
@@ -256,7 +255,7 @@ class [[nodiscard]] foreign_awaiter {
 
 template <class T>
 auto task<T>::operator co_await() && noexcept {
-  return detail::foreign_awaiter<T>(std::move(*this));
+  return detail::foreign_coroutine_awaiter<detail::foreign_awaiter<T>>(std::move(*this));
 }
 
 }  // namespace leat

@@ -8,6 +8,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat {
 namespace detail {
@@ -16,7 +17,13 @@ namespace detail {
 class [[nodiscard]] context_query {
  public:
   void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.context(); }
-  bool await_ready() const noexcept { return true; }
+  bool await_ready() const noexcept {
+    LEAT_ASSERT(
+        context_ != nullptr,
+        "functions of this_task are for leat tasks: in a coroutine of another library, call "
+        "leat::scheduler::current()");
+    return true;
+  }
   void await_suspend(std::coroutine_handle<>) const noexcept {}
   task_context& await_resume() const noexcept { return *context_; }
 
@@ -39,7 +46,7 @@ class [[nodiscard]] yield_wait final : public wait_operation {
   explicit yield_wait(const std::source_location& where) noexcept
       : wait_operation(yield_kind, where) {}
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> h) noexcept {
+  void await_suspend(std::coroutine_handle<> h) {
     if (!bound()) attach(h);
     begin_wait();
     wake();

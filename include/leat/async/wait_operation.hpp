@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_target.hpp"
@@ -29,7 +30,9 @@ std::string to_text(const work_item& item);
 /// scheduler on which the wait began and never inside the call that ends the wait.
 ///
 /// In a leat task, bind() sets the task of the operation before the operation is tried. In any
-/// other coroutine, attach() sets the scheduler when the operation suspends the coroutine.
+/// other coroutine, attach() sets the scheduler when the operation suspends the coroutine;
+/// `co_await` awaits the operation through detail::foreign_coroutine_awaiter, which starts it in a
+/// loop iteration.
 class wait_operation : public work_item {
  public:
   /// The properties of a kind of waits; there is one static object for each kind.
@@ -81,8 +84,8 @@ class wait_operation : public work_item {
   inline void bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept;
 
   /// Begins to wait in the coroutine `h` of the task `c`. Pass null for `c` if the coroutine is not
-  /// a leat task.
-  void begin_wait(task_context* c, std::coroutine_handle<> h) noexcept {
+  /// a leat task. Errors: those of attach().
+  void begin_wait(task_context* c, std::coroutine_handle<> h) {
     if (c) {
       context_ = c;
       scheduler_ = &c->get_scheduler();
@@ -106,7 +109,8 @@ class wait_operation : public work_item {
   [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
 
   /// Sets the coroutine to resume, for a coroutine that is not a leat task.
-  void attach(std::coroutine_handle<> h) noexcept;
+  /// Errors: failed_precondition outside a loop iteration of a scheduler.
+  void attach(std::coroutine_handle<> h);
 
   /// Marks the task as waiting here. Call it before another thread can complete the operation.
   void begin_wait() noexcept {
@@ -161,6 +165,7 @@ class wait_operation : public work_item {
 
  private:
   friend std::string detail::to_text(const work_item& item);
+  friend class detail::foreign_coroutine_wait;
   friend class detail::scope_handover;
   friend class scheduler;
 

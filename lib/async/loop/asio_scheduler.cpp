@@ -11,6 +11,7 @@
 
 #include "async/loop/asio_event_listener.hpp"
 #include "async/loop/handler_memory.hpp"
+#include "async/loop/handler_scheduler.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/base/error.hpp"
@@ -28,6 +29,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   // The timer must not keep handlers alive after the context has shut down.
   void shutdown() noexcept {
     if (is_ending()) return;
+    listed_.remove();
     end("io_context");
     timer_.cancel();
   }
@@ -146,6 +148,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   asio::steady_timer timer_;
   tick tick_{*this};
   std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
+  detail::handler_scheduler listed_{*this, io_};
 };
 
 class asio_scheduler_service final : public asio::execution_context::service {

@@ -58,7 +58,7 @@ bool file_operation::await_ready() noexcept {
   return ended_ && (!bound() || context_->get_scheduler().consume_budget());
 }
 
-bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
+bool file_operation::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   completion_.completion_scheduler = scheduler_;
   begin_wait();

@@ -32,7 +32,7 @@ bool gather_read::await_ready() noexcept {
   return !may_begin();
 }
 
-bool gather_read::await_suspend(std::coroutine_handle<> h) noexcept {
+bool gather_read::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   begin_wait();
   for (slot& s : slots_) {

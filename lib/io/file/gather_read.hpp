@@ -46,7 +46,7 @@ class [[nodiscard]] gather_read final : public wait_operation {
   ~gather_read();
 
   bool await_ready() noexcept;
-  bool await_suspend(std::coroutine_handle<> h) noexcept;
+  bool await_suspend(std::coroutine_handle<> h);
   [[nodiscard]] gather_result await_resume() const noexcept { return result_; }
 
  private:

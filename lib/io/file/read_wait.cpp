@@ -11,7 +11,7 @@ namespace leat::detail {
 
 const wait_operation::kind read_wait::read_kind{"read", &read_wait::cancel, &read_wait::describe};
 
-bool read_wait::await_suspend(std::coroutine_handle<> h) noexcept {
+bool read_wait::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   if (stop_requested()) {
     cancelled_ = true;

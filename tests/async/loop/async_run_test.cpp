@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
+#include <variant>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -20,6 +23,7 @@
 #include <asio/execution/blocking.hpp>
 #include <asio/execution/outstanding_work.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/require.hpp>
 #include <asio/strand.hpp>
 #include <asio/system_executor.hpp>
@@ -28,6 +32,8 @@
 #include <asio/use_future.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
@@ -340,6 +346,109 @@ TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits"
   signal.emit(asio::cancellation_type::terminal);
   io.run();
   CHECK(what == "sleep: cancelled");
+}
+
+// ---- A callable that returns an operation.
+
+// Runs `body` on a context of its own, and returns the arguments of the handler.
+template <class T, class Body>
+std::pair<std::string, T> outcome_of(Body body) {
+  asio::io_context io;
+  std::pair<std::string, T> outcome;
+  int calls = 0;
+  async_run(io, std::move(body), [&](const std::exception_ptr& error, T value) {
+    ++calls;
+    outcome = {error_message(error), std::move(value)};
+  });
+  io.run();
+  CHECK(calls == 1);
+  return outcome;
+}
+
+TEST_CASE("async_run: a callable may return a task, an operation or a select", "[async]") {
+  CHECK(outcome_of<int>([] { return give(3); }).second == 3);
+  CHECK(outcome_of<int>([n = std::make_unique<int>(4)] { return give(*n); }).second == 4);
+  CHECK(outcome_of<std::variant<std::monostate, std::monostate>>([] {
+          return leat::select(leat::sleep_for(1h), leat::sleep_for(1ms));
+        }).second.index() == 1);
+  CHECK(std::get<1>(outcome_of<std::tuple<std::error_code, int>>([] {
+                      return leat::as_tuple(give(5));
+                    }).second) == 5);
+  CHECK(*outcome_of<std::unique_ptr<int>>([]() -> task<std::unique_ptr<int>> {
+           co_return std::make_unique<int>(6);
+         }).second == 6);
+}
+
+TEST_CASE("async_run: an operation without a result completes with its error alone", "[async]") {
+  asio::io_context io;
+  int calls = 0;
+  async_run(
+      io, [] { return leat::sleep_for(1ms); },
+      [&](const std::exception_ptr& error) { calls += error ? 100 : 1; });
+  async_run(
+      io.get_executor(), [] { return leat::this_task::yield(); },
+      [&](const std::exception_ptr& error) { calls += error ? 100 : 1; });
+  io.run();
+  CHECK(calls == 2);
+}
+
+TEST_CASE("async_run: an exception of the callable or its operation reaches the handler",
+          "[async]") {
+  CHECK(outcome_of<int>([]() -> task<int> { throw std::runtime_error("not called"); }).first ==
+        "not called");
+  CHECK(outcome_of<int>([] { return fail(); }).first == "failed");
+  asio::io_context io;
+  std::string timeout;
+  async_run(
+      io, [] { return leat::with_timeout(leat::sleep_for(1h), 1ms); },
+      [&](const std::exception_ptr& error) { timeout = error_message(error); });
+  io.run();
+  CHECK(timeout.find("timed out without effect") != timeout.npos);
+}
+
+TEST_CASE("async_run: a cancellation of a callable's operation requests a stop", "[async]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::string error;
+  async_run(
+      io, [] { return leat::sleep_for(1h); },
+      asio::bind_cancellation_slot(signal.slot(),
+                                   [&](const std::exception_ptr& e) { error = error_message(e); }));
+  asio::post(io, [&] { signal.emit(asio::cancellation_type::terminal); });
+  io.run();
+  CHECK(error.find("cancelled") != error.npos);
+}
+
+TEST_CASE("async_run: a value that was there before the cancellation is delivered", "[async]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int value = 0;
+  async_run(
+      io,
+      [&]() -> task<int> {
+        signal.emit(asio::cancellation_type::terminal);
+        co_return 7;
+      },
+      asio::bind_cancellation_slot(
+          signal.slot(), [&](const std::exception_ptr& e, int n) { value = e ? -1 : n; }));
+  io.run();
+  CHECK(value == 7);
+}
+
+TEST_CASE("async_run: an asio::awaitable waits for an operation of leat", "[async]") {
+  asio::io_context io;
+  std::size_t index = 9;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        const auto first = [] { return leat::select(leat::sleep_for(1h), leat::sleep_for(1ms)); };
+        const auto executor = co_await asio::this_coro::executor;
+        const auto done = co_await async_run(executor, first, asio::use_awaitable);
+        index = done.index();
+      },
+      asio::detached);
+  io.run();
+  CHECK(index == 1);
 }
 
 }  // namespace async_run_test

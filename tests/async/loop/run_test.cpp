@@ -197,7 +197,8 @@ TEST_CASE("run: a lack of descriptors is printed and ends with 1", "[async]") {
     ::setrlimit(RLIMIT_NOFILE, &none);
     return leat::run(give(0));
   });
-  CHECK(end.starts_with("code 1: error: "));
+  // UBSan needs descriptors too, and prints messages of its own.
+  CHECK_THAT(end, Catch::StartsWith("code 1: ") && Catch::EndsWith("Too many open files\n"));
 }
 
 TEST_CASE("run: an empty task ends the process with a message", "[async]") {

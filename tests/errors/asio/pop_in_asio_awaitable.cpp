@@ -1,6 +1,6 @@
 // expect: asio::awaitable cannot await an operation of leat: write co_await
-// expect: queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a task with
-// expect: other operations
+// expect: queue.async_pop(asio::use_awaitable) for a queue, or co_await leat::async_run(
+// expect: executor, [&] { return operation; }, asio::use_awaitable)
 #include <optional>
 
 #include <asio/awaitable.hpp>

@@ -45,7 +45,8 @@ SERVERS = ['batch_server']
 # there is no memory for it, the process ends. asio_memory shows this without leat, and its results
 # are only printed. Of lossless_timeout, the part that belongs to leat runs.
 BESIDE = ['asio_memory']
-ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('batch_server', 'allocation'): 'signal 6'}
+ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('asio_awaitable', 'allocation'): 'signal 6',
+                ('batch_server', 'allocation'): 'signal 6'}
 
 
 def built():
@@ -61,6 +62,7 @@ def commands(folder):
         (folder / 'in' / f'{i}.txt').write_text('a line\n' * 50)
     yield 'queue', []
     yield 'asio_service', []
+    yield 'asio_awaitable', []
     yield 'read_lines', [f'{folder}/in/*.txt']
     yield 'producers', [f'{folder}/in/*.txt']
     yield 'tfrecord', [f'{folder}/RUN.tfrecord']

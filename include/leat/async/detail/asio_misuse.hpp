@@ -27,8 +27,8 @@ template <class T>
 struct operation_in_awaitable {
   static_assert(!std::same_as<T, asio::this_coro::executor_t>,
                 "asio::awaitable cannot await an operation of leat: write co_await "
-                "queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a "
-                "task with other operations");
+                "queue.async_pop(asio::use_awaitable) for a queue, or co_await leat::async_run("
+                "executor, [&] { return operation; }, asio::use_awaitable)");
   static constexpr bool value = true;
 };
 

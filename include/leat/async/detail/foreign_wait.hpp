@@ -71,6 +71,8 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
       "a handler that pushes its result into a queue, and co_await queue.pop()");
 
  public:
+  using own_awaiter = void;  // only a task awaits it
+
   foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,
                const std::source_location& where)
       : wait_operation(foreign_kind(), where), awaiter_(get_awaiter(static_cast<A&&>(awaitable))) {

@@ -52,6 +52,25 @@ struct run_signature<void> {
   using type = void(std::exception_ptr);
 };
 
+/// The type of `co_await` on a task or an operation in a task.
+template <class Awaitable>
+auto awaited_type(Awaitable& a) {
+  if constexpr (requires { a.await_resume(); }) {
+    return std::type_identity<decltype(a.await_resume())>();
+  } else {
+    return std::type_identity<decltype(get_awaiter(std::move(a)).await_resume())>();
+  }
+}
+template <class Body>
+using awaited_result = typename decltype(awaited_type(
+    std::declval<std::remove_cvref_t<std::invoke_result_t<Body&>>&>()))::type;
+
+/// Calls `body`, and awaits the task or operation that it returns.
+template <class Body>
+task<awaited_result<Body>> run_operation(Body body) {
+  co_return co_await body();
+}
+
 /// A task with a completion handler, and the owner of the task until the handler has been called.
 ///
 /// It is stored in memory of the handler's allocator. It is destroyed only on the handler's
@@ -171,14 +190,36 @@ auto async_run(Context& io, task<T> t, CompletionToken&& token,
   return async_run(io.get_executor(), std::move(t), std::forward<CompletionToken>(token), where);
 }
 
-/// Rejects a callable that is not a task.
-template <class Where, class Body, class CompletionToken>
+/// Like async_run() with a task, but for any operation of leat: calls `body` in a task on the
+/// scheduler of the executor's io_context, and awaits the task or operation that `body` returns.
+///
+///     auto done = co_await leat::async_run(
+///         executor, [&] { return leat::select(a.pop(), b.pop()); }, asio::use_awaitable);
+///
+/// The result is the result of the operation. `body` is kept until the operation has completed.
+///
+/// Cancellation: requests a stop. If the operation has completed, its value is delivered. A pop
+///               that has completed is not undone, so do not join two calls by `||`, which drops
+///               the second value: return select() from one `body`.
+template <class Body, class Executor, class CompletionToken>
+  requires(asio::execution::is_executor<Executor>::value &&
+           !detail::is_task<std::remove_cvref_t<Body>>)
+auto async_run(const Executor& executor, Body&& body, CompletionToken&& token,
+               std::source_location where = std::source_location::current()) {
+  static_assert(detail::returns_awaitable<std::decay_t<Body>&>,
+                "async_run() needs a task, or a callable that returns a task or an operation of "
+                "leat: write [&] { return queue.pop(); }");
+  return async_run(executor, detail::run_operation<std::decay_t<Body>>(std::forward<Body>(body)),
+                   std::forward<CompletionToken>(token), where);
+}
+
+/// Like async_run() with an executor and a callable, but on an io_context.
+template <class Body, class CompletionToken, std::derived_from<asio::io_context> Context>
   requires(!detail::is_task<std::remove_cvref_t<Body>>)
-auto async_run(Where&&, Body&&, CompletionToken&&) {
-  static_assert(
-      detail::is_task<Body>,
-      "async_run() needs a task: call the function that returns it, and pass the state as "
-      "parameters");
+auto async_run(Context& io, Body&& body, CompletionToken&& token,
+               std::source_location where = std::source_location::current()) {
+  return async_run(io.get_executor(), std::forward<Body>(body),
+                   std::forward<CompletionToken>(token), where);
 }
 
 }  // namespace leat

@@ -36,7 +36,7 @@ class [[nodiscard]] file_operation final : public wait_operation {
   }
 
   bool await_ready() noexcept;
-  bool await_suspend(std::coroutine_handle<> h) noexcept;
+  bool await_suspend(std::coroutine_handle<> h);
   [[nodiscard]] std::int64_t await_resume() const noexcept { return completion_.result; }
 
  private:

@@ -70,8 +70,9 @@ class [[nodiscard]] queue_awaiter {
     const bool stopped = state_ == state::stopped;
     std::construct_at(&waiter_, c.queue, Operation::the_role, operation_.items(),
                       operation_.count(), c.where);
-    state_ = state::suspended;
+    state_ = state::resumed;  // if there is no scheduler
     waiter_.begin_wait(c.task, h);
+    state_ = state::suspended;
     if (done) {
       waiter_.set_done();
     } else if (stopped || (c.task && c.task->stop_requested())) {

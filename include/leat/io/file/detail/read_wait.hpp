@@ -48,7 +48,7 @@ class [[nodiscard]] read_wait final : public wait_operation {
   }
 
   bool await_ready() const noexcept { return !read_.under_way_; }
-  bool await_suspend(std::coroutine_handle<> h) noexcept;
+  bool await_suspend(std::coroutine_handle<> h);
   void await_resume() const;
 
  private:

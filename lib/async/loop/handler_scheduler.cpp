@@ -1,0 +1,42 @@
+#include "async/loop/handler_scheduler.hpp"
+
+#include <mutex>
+
+#include <asio/io_context.hpp>
+
+#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
+
+namespace leat::detail {
+namespace {
+
+constinit std::mutex mutex;
+constinit handler_scheduler* first = nullptr;
+
+}  // namespace
+
+handler_scheduler::handler_scheduler(scheduler& s, asio::io_context& io) noexcept
+    : scheduler_(s), io_(io) {
+  const std::lock_guard lock(mutex);
+  following_ = first;
+  if (first) first->previous_ = this;
+  first = this;
+}
+
+void handler_scheduler::remove() noexcept {
+  const std::lock_guard lock(mutex);
+  if (!listed_) return;
+  listed_ = false;
+  (previous_ ? previous_->following_ : first) = following_;
+  if (following_) following_->previous_ = previous_;
+}
+
+// Under the lock, so that no context in the list is destroyed meanwhile. A process has few of them.
+scheduler* find_scheduler_of_handler() noexcept {
+  const std::lock_guard lock(mutex);
+  for (const handler_scheduler* s = first; s; s = s->following_) {
+    if (s->io_.get_executor().running_in_this_thread()) return &s->scheduler_;
+  }
+  return nullptr;
+}
+
+}  // namespace leat::detail
