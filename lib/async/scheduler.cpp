@@ -138,6 +138,7 @@ bool scheduler::begin_turn() noexcept {
   if (const time_point next = timers_.earliest(); next != armed_) {
     armed_ = next;
     arm(next);
+    more = more || !ready_.empty();  // it may have posted an item
   }
   current_ = nullptr;
   if (more) return true;

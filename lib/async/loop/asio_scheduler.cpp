@@ -51,13 +51,9 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   }
   [[nodiscard]] bool run_here(work_item& item) noexcept override {
     if (current() || !io_.get_executor().running_in_this_thread()) return false;
-    switch (run_short_turn(item, options_.max_items_per_turn, coarse_now())) {
-      case short_turn::refused: return false;
-      case short_turn::more: wake(); break;
-      case short_turn::done:
-        if (unarmed_) post_tick();
-    }
-    return true;
+    const short_turn ran = run_short_turn(item, options_.max_items_per_turn, coarse_now());
+    if (ran == short_turn::more) wake();
+    return ran != short_turn::refused;
   }
   void work_started() noexcept override { io_.get_executor().on_work_started(); }
   void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
@@ -72,7 +68,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   }
 
   // Called at most once before the next turn begins, so the single memory slot is free.
-  void wake() noexcept override { asio::post(io_, turn{this}); }
+  [[gnu::noinline]] void wake() noexcept override { asio::post(io_, turn{this}); }
 
   // Called within a turn, so never on two threads at the same time.
   void arm(time_point when) noexcept override {
@@ -85,7 +81,8 @@ class asio_scheduler final : public detail::event_loop_scheduler {
       timer_.expires_at(when);
       timer_.async_wait(alarm{this});
     } catch (const std::bad_alloc&) {
-      unarmed_ = true;  // later turns try again
+      unarmed_ = true;
+      post_tick();  // tries again
     }
   }
 
@@ -133,11 +130,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   };
 
   void run_turn() {
-    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) {
-      wake();
-    } else if (unarmed_) {
-      post_tick();
-    }
+    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) wake();
   }
 
   // Before the timer, whose handlers they hold.

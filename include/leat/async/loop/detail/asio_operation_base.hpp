@@ -58,10 +58,12 @@ class asio_operation_base : public wait_operation {
   [[gnu::always_inline]] explicit asio_operation_base(const named_kind& k) noexcept
       : wait_operation(k, std::source_location()) {}
   [[gnu::always_inline]] ~asio_operation_base() {
-    if (state_ == state::fresh) return;
-    LEAT_ASSERT(state_ != state::pending,
-                "coroutine destroyed while an Asio operation uses its frame: cancel the operation "
-                "and let it end first");
+    if (state_ != state::over) [[unlikely]] {
+      LEAT_ASSERT(state_ == state::fresh,
+                  "coroutine destroyed while an Asio operation uses its frame: cancel the "
+                  "operation and let it end first");
+      return;
+    }
     if (is_dying()) [[unlikely]]
       withdraw_wakeup();
     clear_slot();
