@@ -166,15 +166,23 @@ task<> transfer_and_pop(world& w, Queue& q) {
     if (w.random().uniform_below(2) == 0) consumers.request_stop();
     if (w.random().uniform_below(2) == 0) q.close();
   }
-  co_await consumers.join();
+  std::exception_ptr error;
+  try {
+    co_await consumers.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
   q.close_and_cancel();
   try {
     co_await producers.join();
-  } catch (const leat::failure& e) {
-    require(e.code() == errc::cancelled, e.what());
+  } catch (...) {
+    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
+      error = std::current_exception();
+    }
   }
   co_await d.join();
   w.clear_invariants();
+  if (error) std::rethrow_exception(error);
   while (const std::optional<int> item = q.try_pop()) book.popped.push_back(*item);
   std::sort(book.popped.begin(), book.popped.end());
   std::sort(book.pushed.begin(), book.pushed.end());
@@ -189,7 +197,7 @@ task<> transfer_and_pop(world& w, Queue& q) {
 }  // namespace
 
 task<> transferring(world& w) {
-  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(4));
+  const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(3));
   switch (w.random().uniform_below(3)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
