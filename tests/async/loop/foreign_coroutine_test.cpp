@@ -96,6 +96,11 @@ task<int> add_later(int a, int b) {
   co_return a + b;
 }
 
+task<int> sleep_long() {
+  co_await leat::sleep_for(1h);
+  co_return 0;
+}
+
 task<int> fail_later() {
   co_await leat::sleep_for(1ms);
   throw std::runtime_error("no result");
@@ -121,6 +126,8 @@ TEST_CASE("foreign coroutine: an operation in a handler starts and resumes on th
   check([](report&) { return leat::as_tuple(leat::sleep_for(1ms)); });
   check([](report&) { return add_later(1, 2); });
   check([](report&) { return leat::as_tuple(add_later(1, 2)); });
+  check([](report&) { return leat::select(add_later(1, 2), leat::sleep_for(1h)); });
+  check([](report&) { return leat::with_timeout(add_later(1, 2), 1h); });
 }
 
 TEST_CASE("foreign coroutine: a value and an error of a task reach a handler's coroutine",
@@ -371,7 +378,8 @@ TEST_CASE("foreign coroutine: a context may be destroyed while a coroutine waits
     check([](report&) { return leat::sleep_for(1h); }, polls);
     check([](report&) { return leat::with_timeout(leat::sleep_for(1h), 1h); }, polls);
     check([&](report&) { return leat::wait_for_stop(stop.get_token()); }, polls);
-    check([](report&) { return add_later(1, 2); }, 1);
+    check([](report&) { return sleep_long(); }, polls);
+    check([](report&) { return leat::select(sleep_long(), leat::sleep_for(1h)); }, polls);
   }
 }
 
