@@ -82,8 +82,10 @@ int run_main(task<void> (*start)(void* main, int& status), void* main, const run
 /// pipeline, are then stopped and joined. Signals have their earlier effect meanwhile.
 ///
 /// Errors:        throws nothing. Invalid options and a lack of memory or descriptors end the call
-///                like an exception of the task. Asserts that the task is not empty and that this
-///                thread runs no scheduler: `co_await` the task there.
+///                like an exception of the task. An argument is evaluated before the call, so a
+///                std::bad_alloc for the frame of a task leaves main(): a callable avoids that.
+///                Asserts that the task is not empty and that this thread runs no scheduler:
+///                `co_await` the task there.
 /// Thread safety: thread-safe.
 /// Cost:          an io_context, and an eventfd for the signals.
 template <detail::main_task Main>
