@@ -4,41 +4,15 @@
 
 #include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
+#include "model/queue_sleeper.hpp"
 
 namespace queue_ends_model {
 
 using leat::detail::queue_outcome;
 using leat::detail::queue_waiter;
 using model::item;
+using model::sleeper;
 using queue = leat::fifo_queue<item>;
-
-// A waiting operation on which one thread sleeps while another may cancel it. It is like
-// blocking_queue_waiter, but returns the result as a value.
-class sleeper final : public queue_waiter {
- public:
-  template <class Operation>
-  sleeper(queue& q, Operation& operation)
-      : queue_waiter(q, Operation::the_role, operation.items(), operation.count(),
-                     std::source_location::current()) {
-    run_ = [](leat::work_item& woken) noexcept {
-      auto& self = static_cast<sleeper&>(static_cast<leat::wait_operation&>(woken));
-      model::require(++self.wake_ups_ == 1, "a waiter was woken twice");
-      self.parker_.unpark();
-    };
-  }
-
-  queue_outcome sleep() {
-    if (!queue_.begin(*this)) {
-      parker_.park();
-      model::require(outcome_ != queue_outcome::waiting, "a waiter was woken while it waits");
-    }
-    return outcome_;
-  }
-
- private:
-  unsigned wake_ups_ = 0;
-  leat::detail::parker parker_;
-};
 
 // A pop in a race with its cancellation and with a push. Either the pop has the item and the queue
 // is empty, or the item is in the queue.
