@@ -1,0 +1,100 @@
+// Pops next to an operation that cannot be undone, on real threads, while the queue is closed.
+// Every item arrives once, and none returns after a pop has reported the end.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "async/fake_operations.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/random.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "support/effort.hpp"
+
+namespace provisional_pops_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat_test::transfer;
+using leat_test::transfer_script;
+
+struct by_value {
+  std::size_t operator()(int item) const { return static_cast<std::size_t>(item); }
+};
+
+constexpr int items = 6;
+constexpr int selects = 4;
+
+// Selects a few times, and leaves the rest to the other consumers.
+template <class Queue>
+task<> select_some(Queue& q, std::uint64_t seed, std::atomic<int>& taken) {
+  leat::random_engine random(seed);
+  for (int i = 0; i < selects; ++i) {
+    transfer_script script;
+    script.takes = 1us * random.uniform_below(300);
+    script.cancel_takes = 1us * random.uniform_below(20);
+    script.completes_all_the_same = random.uniform_below(2) == 0;
+    if (random.uniform_below(2) == 0) {
+      const auto done = co_await leat::select(q.pop(), transfer{script});
+      if (done.index() == 0 && !std::get<0>(done)) co_return;
+      if (done.index() == 0) ++taken;
+    } else {
+      const auto done = co_await leat::select(transfer{script}, q.pop_up_to(2));
+      if (done.index() == 1 && !std::get<1>(done)) co_return;
+      if (done.index() == 1) taken += static_cast<int>(std::get<1>(done)->size());
+    }
+  }
+}
+
+template <class Make>
+void run_rounds(const Make& make) {
+  leat::runtime rt({.threads = 2});
+  for (std::uint64_t round = 0; round < leat_test::scaled_count(2000); ++round) {
+    auto q = make();
+    std::atomic<int> taken{0};
+    leat::task_group group;
+    for (std::size_t i = 0; i < 2; ++i) {
+      group.spawn_on(rt.get_scheduler(i), select_some(q, 2 * round + i, taken));
+    }
+    std::thread producer([&] {
+      for (int i = 1; i <= items; ++i) q.wait_push(i);
+      q.close();
+    });
+    while (q.wait_pop()) ++taken;
+    const auto at_end = q.statistics();
+    producer.join();
+    group.wait_join();
+    REQUIRE(at_end.size == 0);
+    REQUIRE(at_end.held == 0);
+    REQUIRE(taken == items);
+    REQUIRE(q.statistics().popped == items);
+  }
+}
+
+TEST_CASE("provisional pop: a fifo_queue of several threads loses no item", "[stress]") {
+  run_rounds([] { return leat::fifo_queue<int>(2, "q"); });
+}
+
+TEST_CASE("provisional pop: a random_shuffle_queue of several threads loses no item", "[stress]") {
+  run_rounds([] {
+    return leat::random_shuffle_queue<int, by_value>(
+        {.capacity = 3, .seed = 3, .name = "q", .max_weight = 9});
+  });
+}
+
+TEST_CASE("provisional pop: a priority_queue of several threads loses no item", "[stress]") {
+  run_rounds([] { return leat::priority_queue<int, std::greater<int>>(2, "q"); });
+}
+
+}  // namespace provisional_pops_test
