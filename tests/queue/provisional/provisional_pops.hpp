@@ -137,8 +137,9 @@ struct by_handler {
                           moved = Pop::template count<Kind>(got);
                         })));
     }
+    void cancel() { signal_.emit(asio::cancellation_type::total); }
     void undo() {
-      signal_.emit(asio::cancellation_type::total);
+      cancel();
       loop_.run_ready();
     }
     void commit() { loop_.run_ready(); }
