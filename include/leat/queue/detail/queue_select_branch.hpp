@@ -51,7 +51,9 @@ class select_branch<queue_awaiter<Queue, Operation>> {
   }
 
   void withdraw() noexcept {
-    if (std::exchange(begun_, false)) static_cast<void>(queue_.abandon(waiter_));
+    if (!begun_) return;
+    begun_ = false;
+    static_cast<void>(queue_.abandon(waiter_));
   }
 
   // Returns the items of a pop to the queue.
