@@ -20,10 +20,10 @@ void condition_wait::alarm::expired(detail::timer& t) noexcept {
   static_cast<alarm&>(t).owner.end(outcome::deadline);
 }
 
-condition_wait::~condition_wait() {
+// The coroutine is destroyed while it waits.
+void condition_wait::abandon() noexcept {
   bool ended = true;
-  // acquire: a wait that has ended does not touch the scope, which may be gone.
-  if (linked_.load(std::memory_order_acquire)) [[unlikely]] {
+  if (linked_.load(std::memory_order_acquire)) {
     const detail::biased_lock lock(scope_.mutex_);
     ended = !linked_.load(std::memory_order_relaxed);
     if (!ended) scope_.unlink(*this);

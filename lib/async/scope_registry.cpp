@@ -34,7 +34,7 @@ void scope_registry::take_shard(thread_state& here) noexcept {
 
 void scope_registry::wait_for_stop(task_scope& s) noexcept {
   for (;; ::sched_yield()) {
-    const biased_lock lock(s.parent_shard_->mutex);
+    const shard::guard lock(s.parent_shard_->mutex);
     if (s.stops_in_progress_ > 0) continue;
     if (s.parent_) unlink_from_parent(s);
     return;
@@ -42,7 +42,7 @@ void scope_registry::wait_for_stop(task_scope& s) noexcept {
 }
 
 task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
-  const biased_lock lock(s.shard_->mutex);
+  const shard::guard lock(s.shard_->mutex);
   task_scope* const child = s.first_child_;
   if (!child) return nullptr;
   unlink_from_parent(*child);
@@ -51,7 +51,7 @@ task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
 }
 
 void scope_registry::end_stop(task_scope& child) noexcept {
-  const biased_lock lock(child.parent_shard_->mutex);
+  const shard::guard lock(child.parent_shard_->mutex);
   --child.stops_in_progress_;  // the last access: the child may be destroyed now
 }
 

@@ -12,6 +12,7 @@ namespace leat::detail {
 
 /// A list of scopes, with its lock.
 struct alignas(64) registry_shard {
+  using guard = biased_lock;  // the model tests replace both
   biased_mutex mutex;
   task_scope* newest LEAT_GUARDED_BY(mutex) = nullptr;
 };
@@ -34,6 +35,7 @@ class scope_registry {
   static void add(task_scope& s, task_scope* parent) noexcept;
   /// Removes a scope from the stop of its parent. Waits for a stop of it that is in progress.
   static void remove_from_parent(task_scope& s) noexcept;
+  /// Removes a scope from its list and from the stop of its parent. Waits like the above.
   static void remove(task_scope& s) noexcept;
 
   /// Removes a child from the stop of `s` and returns it, or null if there is none. The child
@@ -91,6 +93,7 @@ class scope_registry {
 
   static void take_numbers(thread_state& here) noexcept;
   static void take_shard(thread_state& here) noexcept;
+  static void link_to_parent(task_scope& s, task_scope& parent) noexcept;
   static void unlink_from_parent(task_scope& s) noexcept;
   static void wait_for_stop(task_scope& s) noexcept;
 
@@ -117,16 +120,21 @@ inline void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
   }
   s.number_ = here.next++;
   s.shard_ = here.own;
-  if (parent) {
-    s.parent_shard_ = parent->shard_;
-    const biased_lock lock(s.parent_shard_->mutex);
-    s.parent_ = parent;
-    s.following_sibling_ = std::exchange(parent->first_child_, &s);
-    if (s.following_sibling_) s.following_sibling_->previous_sibling_ = &s;
+  if (parent && parent->shard_ != here.own) {
+    const shard::guard lock(parent->shard_->mutex);
+    link_to_parent(s, *parent);
   }
-  const biased_lock lock(here.own->mutex);
+  const shard::guard lock(here.own->mutex);
+  if (parent && parent->shard_ == here.own) link_to_parent(s, *parent);
   s.following_scope_ = std::exchange(here.own->newest, &s);
   if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
+}
+
+inline void scope_registry::link_to_parent(task_scope& s, task_scope& parent) noexcept {
+  s.parent_shard_ = parent.shard_;
+  s.parent_ = &parent;
+  s.following_sibling_ = std::exchange(parent.first_child_, &s);
+  if (s.following_sibling_) s.following_sibling_->previous_sibling_ = &s;
 }
 
 inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
@@ -139,7 +147,7 @@ inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
 inline void scope_registry::remove_from_parent(task_scope& s) noexcept {
   if (!s.parent_shard_) return;
   {
-    const biased_lock lock(s.parent_shard_->mutex);
+    const shard::guard lock(s.parent_shard_->mutex);
     if (s.stops_in_progress_ == 0) {
       if (s.parent_) unlink_from_parent(s);
       return;
@@ -149,11 +157,19 @@ inline void scope_registry::remove_from_parent(task_scope& s) noexcept {
 }
 
 inline void scope_registry::remove(task_scope& s) noexcept {
-  const biased_lock lock(s.shard_->mutex);
-  (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) = s.following_scope_;
-  if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
-  for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
-    child->parent_ = nullptr;
+  const bool one_shard = s.parent_shard_ == s.shard_;
+  if (!one_shard) remove_from_parent(s);
+  for (;; wait_for_stop(s)) {
+    const shard::guard lock(s.shard_->mutex);
+    if (one_shard && s.stops_in_progress_ > 0) continue;
+    if (one_shard && s.parent_) unlink_from_parent(s);
+    (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) =
+        s.following_scope_;
+    if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
+    for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
+      child->parent_ = nullptr;
+    }
+    return;
   }
 }
 

@@ -32,8 +32,4 @@ std::exception_ptr task_group::first_error() const noexcept {
   return first_error_;
 }
 
-void task_group::rethrow_first() const {
-  if (const std::exception_ptr error = first_error()) std::rethrow_exception(error);
-}
-
 }  // namespace leat

@@ -102,23 +102,30 @@ task_scope::task_scope(std::string_view kind, std::string_view name, const task_
   }
 }
 
+// A stop of the parent may still arrive until the scope is removed; it does no harm to a scope
+// without tasks.
 task_scope::~task_scope() {
-  detail::scope_registry::remove_from_parent(*this);  // no stop can arrive from outside any more
-  bool is_waited_for = false;
+  bool is_used = false;
   {
     const detail::biased_lock lock(mutex_);
-    is_waited_for = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
+    is_used = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
   }
-  if (is_waited_for) [[unlikely]] {
-    if (!is_idle()) detail::scope_destroyed(*this);
-    LEAT_ASSERT(false,
-                "task scope destroyed while operations wait on it: join the waiting tasks first");
-  }
+  if (is_used) [[unlikely]]
+    check_unused();
   detail::scope_registry::remove(*this);
   while (stop_notice* const n = stop_notice_.following) {
     stop_notice_.following = n->following;
     delete n;
   }
+}
+
+// A stop of the parent that is in progress also holds the scope.
+void task_scope::check_unused() noexcept {
+  detail::scope_registry::remove_from_parent(*this);
+  if (!is_idle()) detail::scope_destroyed(*this);
+  const detail::biased_lock lock(mutex_);
+  LEAT_ASSERT(waiters_ == nullptr,
+              "task scope destroyed while operations wait on it: join the waiting tasks first");
 }
 
 std::stop_token task_scope::get_stop_token() const {

@@ -73,3 +73,34 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 #define char ::model::thread_token
 #include "leat/base/detail/biased_mutex.hpp"
 #undef char
+
+// The locks of the scope registry are static, which model_atomic cannot be. No thread of a model
+// switches inside their critical sections, except in a walk over all scopes.
+#include "leat/async/task_scope.hpp"
+namespace leat::detail {
+class registry_mutex {
+ public:
+  bool lock() noexcept {
+    while (held_) model::yield();
+    held_ = true;
+    return false;
+  }
+  void unlock(bool) noexcept { held_ = false; }
+
+ private:
+  bool held_ = false;
+};
+class registry_lock {
+ public:
+  explicit registry_lock(registry_mutex& m) noexcept : mutex_(m) { m.lock(); }
+  ~registry_lock() { mutex_.unlock(false); }
+
+ private:
+  registry_mutex& mutex_;
+};
+}  // namespace leat::detail
+#define biased_mutex registry_mutex
+#define biased_lock registry_lock
+#include "async/scope_registry.hpp"
+#undef biased_mutex
+#undef biased_lock

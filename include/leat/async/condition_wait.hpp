@@ -41,7 +41,11 @@ class [[nodiscard]] condition_wait : public wait_operation {
   condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
       : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
                        unstarted.where()) {}
-  ~condition_wait();
+  ~condition_wait() {
+    // acquire: a wait that has ended does not touch the scope, which may be gone.
+    if (linked_.load(std::memory_order_acquire) || is_dying()) [[unlikely]]
+      abandon();
+  }
 
   bool await_ready() { return bound() && start(); }
   bool await_suspend(std::coroutine_handle<> h) {
@@ -50,6 +54,8 @@ class [[nodiscard]] condition_wait : public wait_operation {
     return !start();
   }
   bool await_resume() {
+    if (result_ == outcome::satisfied && !alarm_.is_set()) [[likely]]
+      return true;
     const auto [ec, satisfied] = await_tuple();
     if (ec) throw failed(ec);
     return satisfied;
@@ -66,6 +72,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
   [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
                                                           std::string_view who);
   bool start();
+  [[gnu::cold]] void abandon() noexcept;
   void link_into_scope() noexcept LEAT_NO_ANALYSIS {
     following_ = scope_.waiters_;
     if (following_) following_->previous_ = this;

@@ -163,7 +163,10 @@ class task_group final : public task_scope {
   friend struct detail::body_failure;
 
   void task_failed(std::exception_ptr error) noexcept override;
-  void rethrow_first() const;
+  void rethrow_first() const {
+    if (failed_.load(std::memory_order_acquire)) [[unlikely]]
+      std::rethrow_exception(first_error());
+  }
 
   mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);

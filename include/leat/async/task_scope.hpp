@@ -212,6 +212,7 @@ class task_scope {
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(task_context& c) noexcept;
+  [[gnu::cold]] void check_unused() noexcept;
   void keep_result(task_context& c, detail::promise_base& promise,
                    std::exception_ptr& error) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
