@@ -47,7 +47,16 @@ errc to_errc(const std::error_code& ec) noexcept {
     case ENOSYS:
     case EOPNOTSUPP: return errc::unimplemented;
     case EAGAIN:
-    case EINTR: return errc::unavailable;
+    case EINTR:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case EPIPE:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENETRESET: return errc::unavailable;
     case EIO: return errc::data_loss;
     default: return errc::unknown;
   }

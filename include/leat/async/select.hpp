@@ -92,14 +92,13 @@ template <class... Operations>
   static_assert(
       (static_cast<int>(detail::irrevocable<std::remove_cvref_t<Operations>>) + ... + 0) <= 1,
       "select() accepts at most one operation that cannot be undone after it has started "
-      "(a task, an Asio operation or run_blocking()), because both could complete: await "
-      "each in its own task and join the tasks with when_any(), which returns both "
-      "results");
+      "(a task or an Asio operation), because both could complete: await each in its own "
+      "task and join the tasks with when_any(), which returns both results");
   static_assert(!(detail::irrevocable<std::remove_cvref_t<Operations>> || ...) ||
                     (detail::undoable<std::remove_cvref_t<Operations>> && ...),
                 "select() does not accept a push next to an operation that cannot be undone (a "
-                "task, an Asio operation or run_blocking()): if that operation completes despite "
-                "its cancellation, the push cannot be undone, because another task may have popped "
+                "task or an Asio operation): if that operation completes despite its "
+                "cancellation, the push cannot be undone, because another task may have popped "
                 "the item. Push before or after the select(), or in a separate task");
   static_assert(((!detail::partially_completable<std::remove_cvref_t<Operations>> ||
                   detail::irrevocable<std::remove_cvref_t<Operations>>) &&
@@ -149,7 +148,8 @@ template <class Operation, class Duration>
   return detail::limit(std::forward<Operation>(operation), sleep_until(deadline, where), where);
 }
 
-/// Like with_timeout(), but the operation ends when a stop is requested through `token`. Use it for
+/// Like with_timeout(), but the operation ends when a stop is requested through `token`. If a stop
+/// was requested before, a task does not start. Use it for
 /// each wait of a coroutine of another library: such a coroutine has no owner that could stop it.
 ///
 ///     auto item = co_await leat::with_stop(queue.pop(), token);

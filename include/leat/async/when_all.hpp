@@ -9,6 +9,7 @@
 
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/is_task.hpp"
 
 namespace leat {
 
@@ -63,6 +64,16 @@ template <class T>
     for (auto& slot : scope.slots) results.push_back(slot.get());
     co_return results;
   }
+}
+
+/// Rejected: when_all() joins tasks.
+template <class... Operations>
+  requires((detail::must_be_awaited<std::remove_cvref_t<Operations>> &&
+            !detail::is_task<std::remove_cvref_t<Operations>>) ||
+           ...)
+void when_all(Operations&&...) {
+  static_assert((detail::is_task<std::remove_cvref_t<Operations>> && ...),
+                "when_all() needs tasks, not operations: wrap each operation in a task");
 }
 
 }  // namespace leat

@@ -11,6 +11,7 @@
 
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -80,6 +81,17 @@ template <class T>
   results.reserve(scope.slots.size());
   for (auto& slot : scope.slots) results.push_back(std::move(slot.value));
   co_return results;
+}
+
+/// Rejected: when_any() joins tasks. To wait for operations, use select().
+template <class... Operations>
+  requires((detail::must_be_awaited<std::remove_cvref_t<Operations>> &&
+            !detail::is_task<std::remove_cvref_t<Operations>>) ||
+           ...)
+void when_any(Operations&&...) {
+  static_assert(
+      (detail::is_task<std::remove_cvref_t<Operations>> && ...),
+      "when_any() needs tasks, not operations: wrap each operation in a task, or use select()");
 }
 
 }  // namespace leat

@@ -28,7 +28,8 @@ namespace leat {
 ///     co_await coord.join({.stop_after = 30s, .grace = 5s});  // takes 35 s at most
 struct join_options {
   /// How long join() waits for tasks and threads to finish by themselves. After this time it
-  /// requests a stop, without an error, and the grace period begins. Default: no limit.
+  /// requests a stop, without an error, and the grace period begins. In with_coordinator() the time
+  /// begins with the call, and also limits the body. Default: no limit.
   time_span stop_after = duration::max();
   /// The grace period: how long tasks and threads may take to finish after a stop was requested and
   /// join() was called. Default: 120 s.

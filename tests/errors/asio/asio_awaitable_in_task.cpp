@@ -1,5 +1,5 @@
-// expect: leat::task cannot await this type: for an asio::awaitable, start the operation with a
-// expect: handler that pushes its result into a queue, and co_await queue.pop()
+// expect: leat::task cannot await this type: pass leat::use_task to an Asio operation instead of
+// expect: asio::use_awaitable
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 

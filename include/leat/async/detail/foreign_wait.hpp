@@ -67,8 +67,9 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
                 "co_await consumes a task: write co_await std::move(task)");
   static_assert(
       is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
-      "leat::task cannot await this type: for an asio::awaitable, start the operation with "
-      "a handler that pushes its result into a queue, and co_await queue.pop()");
+      "leat::task cannot await this type: pass leat::use_task to an Asio operation instead of "
+      "asio::use_awaitable, and write asio::co_spawn(executor, coroutine, leat::use_task) for an "
+      "asio::awaitable");
 
  public:
   using own_awaiter = void;  // only a task awaits it
