@@ -16,6 +16,7 @@
 #include "async/dump/process_snapshot.hpp"
 #include "async/dump_query.hpp"
 #include "async/live_tasks_text.hpp"
+#include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/dump/detail/live_queue.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/detail/assert.hpp"
@@ -160,6 +161,11 @@ std::string detail::name_of(const task_context&) { return "task"; }
 
 void queue_base::abort_destroyed_in_use() const noexcept {
   detail::assertion_failed("", "queue destroyed while operations wait on it", __FILE__, __LINE__);
+  std::abort();
+}
+
+void detail::foreign_wait_destroyed(const wait_operation&, const task_context&) noexcept {
+  assertion_failed("", "task destroyed while it awaits another library", __FILE__, __LINE__);
   std::abort();
 }
 
