@@ -71,7 +71,7 @@ template <class... Operations>
   requires((detail::must_be_awaited<std::remove_cvref_t<Operations>> &&
             !detail::is_task<std::remove_cvref_t<Operations>>) ||
            ...)
-void when_all(Operations&&...) {
+auto when_all(Operations&&...) {
   static_assert((detail::is_task<std::remove_cvref_t<Operations>> && ...),
                 "when_all() needs tasks, not operations: wrap each operation in a task");
 }

@@ -88,7 +88,7 @@ template <class... Operations>
   requires((detail::must_be_awaited<std::remove_cvref_t<Operations>> &&
             !detail::is_task<std::remove_cvref_t<Operations>>) ||
            ...)
-void when_any(Operations&&...) {
+auto when_any(Operations&&...) {
   static_assert(
       (detail::is_task<std::remove_cvref_t<Operations>> && ...),
       "when_any() needs tasks, not operations: wrap each operation in a task, or use select()");

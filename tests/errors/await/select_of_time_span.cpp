@@ -1,4 +1,4 @@
-// expect: select() needs operations of leat, such as queue.pop() or group.join(): write
+// expect: select() needs a task or operations of leat, such as queue.pop() or group.join(): write
 // expect: leat::sleep_for(limit) for a time limit
 #include <chrono>
 

@@ -1,5 +1,5 @@
-// expect: with_timeout(), with_deadline() and with_stop() need an operation of leat that waits:
-// expect: pass queue.pop(), leat::sleep_for() or group.join()
+// expect: with_timeout(), with_deadline() and with_stop() need a task or an operation of leat that
+// expect: waits: pass queue.pop(), leat::sleep_for() or group.join()
 #include <chrono>
 
 #include "leat/async/select.hpp"
