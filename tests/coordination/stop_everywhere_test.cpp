@@ -318,8 +318,13 @@ template <class Operation>
 struct cleared_meanwhile {
   Operation& operation;
   leat::coordinator& owner;
-  void bind(leat::detail::promise_base& promise, std::coroutine_handle<> h) noexcept {
-    operation.bind(promise, h);
+  void bind(leat::detail::promise_base& promise, std::coroutine_handle<> h,
+            const std::source_location& where) noexcept {
+    if constexpr (leat::detail::location_aware<Operation>) {
+      operation.bind(promise, h, where);
+    } else {
+      operation.bind(promise, h);
+    }
   }
   bool await_ready() {
     const bool ready = operation.await_ready();
