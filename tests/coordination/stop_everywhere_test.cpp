@@ -10,6 +10,7 @@
 #include <exception>
 #include <optional>
 #include <set>
+#include <source_location>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
