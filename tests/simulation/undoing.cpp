@@ -41,7 +41,7 @@ struct weigh_once {
   }
 };
 
-struct ledger {
+struct undo_ledger {
   std::vector<int> in;
   std::vector<int> out;
   int next = 0;
@@ -58,7 +58,7 @@ struct ledger {
   }
 };
 
-bool is_end(const leat::failure& e) {
+bool is_expected_end(const leat::failure& e) {
   return e.code() == errc::cancelled || e.code() == errc::data_loss;
 }
 
@@ -74,7 +74,7 @@ transfer_script some_script(world& w) {
 }
 
 template <class Queue>
-task<> produce(world& w, Queue& q, ledger& book) {
+task<> push_items(world& w, Queue& q, undo_ledger& book) {
   const std::size_t rounds = 1 + w.random().uniform_below(8);
   for (std::size_t i = 0; i < rounds; ++i) {
     if (w.random().uniform_below(3) == 0)
@@ -85,7 +85,7 @@ task<> produce(world& w, Queue& q, ledger& book) {
       if (!in) co_return;
       book.in.push_back(item);
     } catch (const leat::failure& e) {
-      require(is_end(e), e.what());
+      require(is_expected_end(e), e.what());
       co_return;
     }
   }
@@ -93,7 +93,7 @@ task<> produce(world& w, Queue& q, ledger& book) {
 
 // One pop of some kind. Returns false at the end.
 template <class Queue>
-task<bool> consume_once(world& w, Queue& q, ledger& book) {
+task<bool> pop_once(world& w, Queue& q, undo_ledger& book) {
   transfer_script script = some_script(w);
   const auto count = static_cast<std::size_t>(1 + w.random().uniform_below(3));
   switch (w.random().uniform_below(7)) {
@@ -140,22 +140,22 @@ task<bool> consume_once(world& w, Queue& q, ledger& book) {
 }
 
 template <class Queue>
-task<> consume(world& w, Queue& q, ledger& book) {
+task<> pop_items(world& w, Queue& q, undo_ledger& book) {
   for (bool more = true; more;) {
     bool ended = false;
     try {
-      more = co_await consume_once(w, q, book);
+      more = co_await pop_once(w, q, book);
     } catch (const leat::failure& e) {
       ended = e.code() != errc::resource_exhausted;  // of a transfer that cannot start
-      require(!ended || is_end(e), e.what());
+      require(!ended || is_expected_end(e), e.what());
     }
     if (ended) co_return;
   }
 }
 
 template <class Queue>
-task<> exercise(world& w, Queue& q) {
-  ledger book;
+task<> undo_pops(world& w, Queue& q) {
+  undo_ledger book;
   weighed.clear();
   w.add_invariants(q);
   w.always("no item follows the end", [&] {
@@ -167,10 +167,10 @@ task<> exercise(world& w, Queue& q) {
   leat::task_group patient("patient consumers");  // they are not stopped
   std::exception_ptr error;
   for (std::size_t i = 0; i < 1 + w.random().uniform_below(4); ++i) {
-    producers.spawn_on(w.thread(i % w.threads()), produce(w, q, book), "producer");
-    consumers.spawn_on(w.thread((i + 1) % w.threads()), consume(w, q, book), "consumer");
+    producers.spawn_on(w.thread(i % w.threads()), push_items(w, q, book), "producer");
+    consumers.spawn_on(w.thread((i + 1) % w.threads()), pop_items(w, q, book), "consumer");
   }
-  if (w.random().uniform_below(2) == 0) patient.spawn(consume(w, q, book), "patient");
+  if (w.random().uniform_below(2) == 0) patient.spawn(pop_items(w, q, book), "patient");
   co_await leat::sleep_for(1us * w.random().uniform_below(20));
   switch (w.random().uniform_below(4)) {
     case 0: q.close_and_cancel(); break;
@@ -206,7 +206,7 @@ task<> undoing(world& w) {
   switch (w.random().uniform_below(6)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
       break;
     }
     case 1: {
@@ -214,30 +214,30 @@ task<> undoing(world& w) {
                                          .min_after_dequeue = w.random().uniform_below(2),
                                          .seed = w.random().uniform_below(1000),
                                          .name = "shuffle"});
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
       break;
     }
     case 2: {
       leat::priority_queue<int> q(capacity, "priority");
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
       break;
     }
     case 3: {
       leat::fifo_queue<int, weigh_once> q(
           {.capacity = capacity, .max_weight = 9, .name = "weighed fifo"});
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
       break;
     }
     case 4: {
       leat::fifo_queue<int, weigh_once> q(
           {.capacity = capacity, .max_weight = 20, .budget = &budget, .name = "budgeted fifo"});
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
       break;
     }
     default: {
       leat::priority_queue<int, std::less<int>, weigh_once> q(
           {.capacity = capacity, .max_weight = 9, .name = "weighed priority"});
-      co_await exercise(w, q);
+      co_await undo_pops(w, q);
     }
   }
 }
