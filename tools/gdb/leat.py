@@ -163,6 +163,9 @@ def queue_words(q):
         fill += f', weight {number(q["weight_"])}'
         if number(q['max_weight_']) != UNBOUNDED:
             fill += f' of {number(q["max_weight_"])}'
+    provisional = len(list(follow(q['provisional_pops_']['first_'], 'following_')))
+    if provisional:
+        fill += f', {provisional} provisional'
     if boolean(q['closed_']):
         fill += ', closed'
     words = f"queue '{std_string(q['name_'])}' ({fill})"
@@ -170,6 +173,10 @@ def queue_words(q):
         b = q['budget_'].dereference()
         words += f", budget '{std_string(b['name_'])}' ({number(b['used_'])} of {number(b['limit_'])})"
     return words
+
+
+def is_selected(waiter):
+    return unsigned(int(waiter['flags_'].address), 1) & 1 != 0
 
 
 def describe_queue(wait, _now):
@@ -223,7 +230,8 @@ def describe_read(wait, _now):
 
 def describe_select(wait, now):
     select_state = as_type(wait.address, 'leat::detail::select_state')
-    name = symbol_at(select_state['describe_all_']).rsplit('::describe_all', 1)[0]
+    functions = referred(select_state['functions_']).address
+    name = symbol_at(functions).rsplit('::the_functions', 1)[0]
     branches = as_type(wait.address, name)['branches_']
     words = []
     for field in branches.type.fields():
@@ -232,9 +240,18 @@ def describe_select(wait, now):
     return ', or '.join(words)
 
 
+def describe_asio_operation(wait, _now):
+    kind = as_type(wait['kind_'], 'leat::detail::asio_operation_base::named_kind')
+    operation = as_type(wait.address, 'leat::detail::asio_operation_base')
+    cancelled = ', cancelled, not ended yet' if boolean(operation['cancel_requested_']) else ''
+    return string_view(kind['name']) + cancelled
+
+
 def describe_branch(indexed, now):
     branch = indexed[indexed.type.fields()[0]]
     names = [f.name for f in branch.type.fields()]
+    if 'scope_with_result_' in names:
+        return 'a task'
     if 'waiter_' in names:
         wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait_operation'))
     elif 'queue_' not in names and 'select_state_' in names:
@@ -252,6 +269,7 @@ DESCRIBERS = [
     (re.compile(r'file_operation::file_kind'), describe_file),
     (re.compile(r'read_wait::read_kind'), describe_read),
     (re.compile(r'select_state::select_kind'), describe_select),
+    (re.compile(r'asio_operation<'), describe_asio_operation),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
     (re.compile(r'yield_kind'), lambda wait, now: ''),
 ]
@@ -400,13 +418,13 @@ class Queue:
             text += str(Place(w['where_']))
             if number(w['count_']) > 1:
                 text += f', {number(w["moved_"])} of {number(w["count_"])} done'
-            if boolean(w['selected_']):
+            if is_selected(w):
                 text += ', in a select'
             yield text
 
     @staticmethod
     def waiter(w, process):
-        selected = boolean(w['selected_'])
+        selected = is_selected(w)
         context = w['context_']
         if selected:
             branch = as_type(w.address, 'leat::detail::selected_queue_waiter')
@@ -427,7 +445,7 @@ class Queue:
 class Process:
     def __init__(self):
         shards = gdb.parse_and_eval('leat::detail::scope_registry::shards_')['_M_elems']
-        first, last = shards.type.range()
+        first, last = shards.type.strip_typedefs().range()
         scopes = [Scope(s) for i in range(first, last + 1)
                   for s in follow(shards[i]['newest'], 'following_scope_')]
         self.scopes = sorted(scopes, key=lambda s: s.number, reverse=True)
