@@ -96,7 +96,8 @@ class asio_operation_base : public wait_operation {
 
   /// Called by the handler, after it has stored the result.
   void completed() noexcept {
-    if (state_ == state::pending && !select_state_ && scheduler::current() == scheduler_)
+    // Another thread must not read the state.
+    if (scheduler::current() == scheduler_ && state_ == state::pending && !select_state_)
         [[likely]] {
       state_ = state::over;
       set_wakeup();
