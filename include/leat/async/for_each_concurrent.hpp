@@ -51,11 +51,6 @@ class element_queue {
   std::size_t taken_ = 0;
 };
 
-class worker_scope final : public joint_scope {
- public:
-  using joint_scope::joint_scope;
-};
-
 /// Runs one task after the other until the elements end or a stop is requested.
 template <class Queue>
 task<void> run_elements(task<void> first, Queue& elements, const task_scope& scope) {
@@ -71,7 +66,7 @@ task<void> for_each_element(Range range, std::size_t limit, F f) {
   check_concurrency("for_each_concurrent", limit);
   const std::source_location where = co_await awaited_at();
   element_queue<std::remove_reference_t<Range>, F> elements(range, f);
-  worker_scope scope("for_each_concurrent");
+  joint_scope scope("for_each_concurrent");
   try {
     for (std::size_t i = 0; i < limit && !elements.empty() && !scope.stop_requested(); ++i) {
       scope.start(run_elements(elements.pop(), elements, scope), where);

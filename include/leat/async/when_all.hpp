@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <source_location>
 #include <tuple>
 #include <type_traits>
@@ -32,11 +31,7 @@ template <class... T>
 [[nodiscard]] task<std::tuple<detail::joint_result<T>...>> when_all(task<T>... tasks) {
   const std::source_location where = co_await detail::awaited_at();
   detail::tuple_scope<T...> scope("when_all", false);
-  try {
-    (scope.start(std::move(tasks), where), ...);
-  } catch (...) {
-    scope.fail(std::current_exception());
-  }
+  scope.start_all(where, tasks...);
   co_await scope.join(where);
   scope.rethrow_any();
   co_return std::apply(

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <source_location>
 #include <tuple>
@@ -42,11 +41,7 @@ template <class... T>
                 "when_any() needs tasks without a reference result: return a pointer");
   const std::source_location where = co_await detail::awaited_at();
   detail::tuple_scope<T...> scope("when_any", true);
-  try {
-    (scope.start(std::move(tasks), where), ...);
-  } catch (...) {
-    scope.fail(std::current_exception());
-  }
+  scope.start_all(where, tasks...);
   co_await scope.join(where);
   scope.rethrow_error();
   const bool any =

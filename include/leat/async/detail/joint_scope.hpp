@@ -29,6 +29,7 @@ class joint_scope : public task_scope {
  public:
   explicit joint_scope(std::string_view kind)
       : task_scope(keeps_results_t(), kind, std::string_view()) {}
+  ~joint_scope() override = default;
 
   /// Starts a task on the current scheduler.
   template <class T>
@@ -65,9 +66,6 @@ class joint_scope : public task_scope {
     rethrow_error();
     if (cancelled_) std::rethrow_exception(cancelled_);
   }
-
- protected:
-  ~joint_scope() override = default;
 
  private:
   void task_failed(std::exception_ptr error) noexcept override { fail(std::move(error)); }
@@ -126,6 +124,14 @@ class tuple_scope final : public joint_scope {
   /// `first_ends`: the first result stops the other tasks.
   tuple_scope(std::string_view kind, bool first_ends)
       : joint_scope(kind), first_ends_(first_ends) {}
+
+  void start_all(const std::source_location& where, task<T>&... tasks) noexcept {
+    try {
+      (start(std::move(tasks), where), ...);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
 
   std::tuple<joint_slot<T>...> slots;
 
