@@ -43,7 +43,7 @@ class device {
   template <class Token>
   auto async_transfer(Token&& token) {
     return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
-        [this](auto handler) { start(std::move(handler)); }, token);
+        [this](auto handler) { this->start(std::move(handler)); }, token);
   }
 
   /// Ends when no transfer is in progress.
