@@ -60,14 +60,12 @@ leat::task<std::size_t> download(std::string page) {
 
 //! [retry]
 leat::task<std::size_t> download_with_retries(const std::string& page) {
-  std::size_t size = 0;
   leat::retry_policy policy{.attempts = 4, .first_delay = 1ms};
   policy.retried = std::vector{leat::errc::unavailable, leat::errc::deadline_exceeded};
-  const auto attempt = [&]() -> leat::task<> {
-    size = co_await leat::with_timeout(download(page), 10s);
+  const auto attempt = [&]() -> leat::task<std::size_t> {
+    co_return co_await leat::with_timeout(download(page), 10s);
   };
-  co_await leat::retry(attempt, policy);
-  co_return size;
+  co_return co_await leat::retry(attempt, policy);
 }
 //! [/retry]
 

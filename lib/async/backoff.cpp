@@ -30,7 +30,13 @@ backoff::backoff(retry_policy policy)
 }
 
 bool backoff::is_retryable(const std::exception_ptr& error) const noexcept {
-  return policy_.attempts > 1 && has_any_code(error, policy_.retried);
+  if (!error || policy_.attempts == 1) return false;
+  if (!policy_.should_retry) return has_any_code(error, policy_.retried);
+  try {
+    return policy_.should_retry(error);
+  } catch (...) {
+    return false;
+  }
 }
 
 std::optional<duration> backoff::next(const std::exception_ptr& error) {

@@ -22,6 +22,11 @@ class backoff {
   /// on_retry, or nothing if there are no more attempts.
   [[nodiscard]] std::optional<duration> next(const std::exception_ptr& error);
 
+  /// Returns the number of failures of this kind.
+  [[nodiscard]] std::size_t failures() const noexcept { return failures_; }
+  /// Returns true if next() returned nothing because all attempts have failed.
+  [[nodiscard]] bool exhausted() const noexcept { return failures_ >= policy_.attempts; }
+
   /// Called after a success: the next failure counts as the first.
   void reset() noexcept {
     failures_ = 0;

@@ -2,14 +2,22 @@
 
 #include "leat/async/retry.hpp"
 
+#include <cerrno>
 #include <chrono>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/sim/world/world.hpp"
@@ -21,6 +29,30 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::retry_policy;
 using leat::task;
+
+std::string error_message(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+task<std::string> message_of(task<int> t) {
+  try {
+    static_cast<void>(co_await std::move(t));
+  } catch (const std::exception& e) {
+    co_return e.what();
+  }
+  co_return "";
+}
+
+task<int> add_one(int n) { co_return n + 1; }
+
+struct numbered_failure : leat::failure {
+  explicit numbered_failure(int n) : failure(errc::unavailable, "numbered"), number(n) {}
+  int number;
+};
 
 TEST_CASE("retry: throws the last error after all attempts, with growing delays [91]", "[async]") {
   leat::sim::world w(1);
@@ -47,7 +79,7 @@ TEST_CASE("retry: throws the last error after all attempts, with growing delays 
           policy);
     } catch (const leat::failure& e) {
       failed = e.code() == errc::unavailable;
-      CHECK(std::string(e.what()).starts_with("attempt 5"));
+      CHECK(std::string(e.what()) == "attempt 5 (after 5 attempts): unavailable");
     }
     CHECK(failed);
     CHECK(attempts == 5);
@@ -128,6 +160,120 @@ TEST_CASE("retry: a stop ends the wait between two attempts", "[async]") {
     co_await group.join();
     CHECK(here.thread(0).now() == begin);
   });
+}
+
+LEAT_TEST("retry: returns the result of the first attempt that succeeds", "[async]") {
+  int attempts = 0;
+  const auto attempt = [&]() -> task<std::unique_ptr<int>> {
+    if (++attempts < 3) throw leat::failure(errc::unavailable, "not yet");
+    co_return std::make_unique<int>(attempts);
+  };
+  const std::unique_ptr<int> third = co_await leat::retry(attempt);
+  CHECK(*third == 3);
+  const auto reference = [&]() -> task<int&> { co_return attempts; };
+  const int& same = co_await leat::retry(reference, {.attempts = 2});
+  CHECK(&same == &attempts);
+}
+
+LEAT_TEST("retry: accepts an attempt that can only be moved", "[async]") {
+  auto attempt = [value = std::make_unique<int>(7)] { return add_one(*value); };
+  const int result = co_await leat::retry(std::move(attempt));
+  CHECK(result == 8);
+}
+
+LEAT_TEST("retry: should_retry replaces the list of errors", "[async]") {
+  int attempts = 0;
+  const auto attempt = [&]() -> task<int> {
+    if (++attempts < 3) throw std::out_of_range("busy");
+    throw leat::failure(errc::unavailable, "closed");
+    co_return 0;
+  };
+  retry_policy policy{.attempts = 5};
+  policy.should_retry = [](std::exception_ptr error) { return error_message(error) == "busy"; };
+  const std::string said = co_await message_of(leat::retry(attempt, policy));
+  CHECK(said == "closed: unavailable");
+  CHECK(attempts == 3);
+}
+
+LEAT_TEST("retry: an exception of should_retry ends the attempts", "[async]") {
+  int attempts = 0;
+  const auto attempt = [&]() -> task<int> {
+    ++attempts;
+    throw leat::failure(errc::unavailable, "closed");
+    co_return 0;
+  };
+  retry_policy policy;
+  policy.should_retry = [](std::exception_ptr) -> bool { throw std::runtime_error("no answer"); };
+  const std::string said = co_await message_of(leat::retry(attempt, policy));
+  CHECK(said == "closed: unavailable");
+  CHECK(attempts == 1);
+}
+
+LEAT_TEST("retry: the last error keeps its type and its code", "[async]") {
+  const auto system = []() -> task<int> {
+    throw std::system_error(ECONNREFUSED, std::generic_category(), "connect");
+    co_return 0;
+  };
+  try {
+    static_cast<void>(co_await leat::retry(system, {.attempts = 2}));
+    FAIL("no error");
+  } catch (const std::system_error& e) {
+    CHECK(typeid(e) == typeid(std::system_error));
+    CHECK(e.code() == std::error_code(ECONNREFUSED, std::generic_category()));
+    CHECK(std::string(e.what()) == "connect (after 2 attempts): Connection refused");
+  }
+  const auto derived = []() -> task<int> {
+    throw numbered_failure(7);
+    co_return 0;
+  };
+  try {
+    static_cast<void>(co_await leat::retry(derived, {.attempts = 2}));
+    FAIL("no error");
+  } catch (const numbered_failure& e) {
+    CHECK(e.number == 7);
+  }
+}
+
+LEAT_TEST("retry: a time limit ends an attempt and the delay before the next one", "[async]") {
+  int attempts = 0;
+  const auto attempt = [&]() -> task<int> {
+    ++attempts;
+    throw leat::failure(errc::unavailable, "closed");
+    co_return 0;
+  };
+  const retry_policy patient{.first_delay = 1h, .max_delay = 1h};
+  const auto [late, none] =
+      co_await leat::as_tuple(leat::with_timeout(leat::retry(attempt, patient), 1min));
+  CHECK(late == errc::deadline_exceeded);
+  CHECK(attempts == 1);
+
+  const auto endless = [&]() -> task<int> {
+    ++attempts;
+    co_await leat::sleep_for(1h);
+    co_return 0;
+  };
+  retry_policy all;
+  all.should_retry = [](std::exception_ptr) { return true; };
+  const auto [ended, zero] =
+      co_await leat::as_tuple(leat::with_timeout(leat::retry(endless, all), 1min));
+  CHECK(ended == errc::deadline_exceeded);
+  CHECK(attempts == 2);
+}
+
+LEAT_TEST("retry: an error of an attempt that was stopped is part of the message", "[async]") {
+  leat::task_group group;
+  std::string said;
+  const auto attempt = []() -> task<int> {
+    static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
+    throw leat::failure(errc::unavailable, "closed");
+    co_return 0;
+  };
+  const auto caller = [&]() -> task<> { said = co_await message_of(leat::retry(attempt)); };
+  group.spawn(caller());
+  co_await leat::sleep_for(1min);
+  group.request_stop();
+  co_await group.join();
+  CHECK(said == "retry() stopped after an attempt failed with \"closed: unavailable\": cancelled");
 }
 
 }  // namespace retry_test
