@@ -1,0 +1,100 @@
+/// A TCP proxy, as a model of a server: `proxy PORT [IDLE [DRAIN]]` forwards each connection to
+/// PORT of this machine.
+///
+/// A connection ends when both peers have sent their last byte, after an error, or after IDLE
+/// seconds without a byte in either direction. After SIGTERM or SIGINT, open connections may finish
+/// for DRAIN seconds; then the proxy stops and names them. A second signal terminates the process.
+
+#include <iostream>
+
+#include <asio.hpp>
+#include <leat/leat.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+
+struct settings {
+  tcp::endpoint target;
+  std::chrono::seconds idle, drain;
+};
+
+//! [copy]
+// Copies bytes until `from` ends, and then ends `to`. `active` is the time of the last transfer in
+// either direction.
+leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, settings s) {
+  const leat::scheduler& clock = co_await leat::this_task::get_scheduler();
+  std::vector<char> bytes(16 * 1024);
+  for (;;) {
+    const auto [ec, n] = co_await leat::as_tuple(leat::with_deadline(
+        from.async_read_some(asio::buffer(bytes), leat::use_task), active + s.idle));
+    if (ec == asio::error::eof) break;
+    if (ec == leat::errc::deadline_exceeded && clock.now() < active + s.idle) continue;
+    if (ec) throw leat::failure(ec, "read");
+    active = clock.now();
+    co_await leat::with_timeout(asio::async_write(to, asio::buffer(bytes, n), leat::use_task),
+                                s.idle);
+    active = clock.now();
+  }
+  std::error_code ignored;  // the other direction reports a lost connection
+  to.shutdown(tcp::socket::shutdown_send, ignored);
+}
+//! [/copy]
+
+//! [connection]
+leat::task<> serve(tcp::socket client, std::string name, settings s) try {
+  tcp::socket server(client.get_executor());
+  co_await leat::with_timeout(server.async_connect(s.target, leat::use_task), s.idle);
+  leat::time_point active = (co_await leat::this_task::get_scheduler()).now();
+  co_await leat::when_all(copy(client, server, active, s), copy(server, client, active, s));
+} catch (const std::exception& e) {  // ends this connection only
+  std::cerr << name << ": " << e.what() << std::endl;
+}
+//! [/connection]
+
+//! [accept]
+leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& connections,
+                                 settings s) {
+  const auto accept = [&](leat::task_group& accepting) -> leat::task<> {
+    const leat::stop_on_signal guard(accepting);
+    for (int number = 0;;) {
+      tcp::socket client(acceptor.get_executor());
+      const auto [ec] = co_await leat::as_tuple(acceptor.async_accept(client, leat::use_task));
+      if (ec) {                           // such as too many open files
+        co_await leat::sleep_for(100ms);  // throws `cancelled` after a signal
+        std::cerr << "accept: " << ec.message() << std::endl;
+      } else {
+        const std::string name = "connection " + std::to_string(++number);
+        connections.spawn(serve(std::move(client), name, s), name);
+      }
+    }
+  };
+  co_await leat::with_task_group(accept, "accepting");  // returns normally after a signal
+}
+//! [/accept]
+
+//! [drain]
+leat::task<> run_proxy(settings s) {
+  const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+  tcp::acceptor acceptor(executor, {asio::ip::address_v4::loopback(), 0});
+  std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
+  leat::coordinator connections({.name = "connections"});
+  auto drained = connections.join({.stop_after = s.drain, .wait_for_stragglers = true});
+  co_await connections.stop_on_exception(accept_until_signal(std::move(acceptor), connections, s));
+  co_await std::move(drained);
+}
+//! [/drain]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto number = [&](int i, int otherwise) {
+    return argc > i ? std::atoi(argv[i]) : otherwise;
+  };
+  const auto port = static_cast<asio::ip::port_type>(number(1, 0));
+  const settings s{{asio::ip::address_v4::loopback(), port},
+                   std::chrono::seconds(number(2, 60)),
+                   std::chrono::seconds(number(3, 10))};
+  return leat::run([&] { return run_proxy(s); }, {.signals = {}});
+}
