@@ -113,6 +113,11 @@ class [[nodiscard]] as_tuple_task {
   task<T> child_;
 };
 
+template <class Operation>
+inline constexpr bool is_as_tuple<as_tuple_awaiter<Operation>> = true;
+template <class T>
+inline constexpr bool is_as_tuple<as_tuple_task<T>> = true;
+
 template <class T>
 template <class U>
 as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
@@ -131,10 +136,12 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///     }
 ///
 /// Accepts push(), pop(), push_many(), pop_many() and pop_up_to() of queues, sleep_for(),
-/// sleep_until(), wait_for_stop(), task_group::join(), select(), with_timeout(), with_deadline()
-/// and with_stop(). Each operation has the same effect as without as_tuple(). Instead of an
-/// exception, it returns the code that to_error_code() returns for that exception; the message is
-/// never created. An expected end, such as a closed queue, is not an error here either.
+/// sleep_until(), wait_for_stop(), task_group::join(), Asio operations with use_task, select(),
+/// with_timeout(), with_deadline() and with_stop(). Write a limit inside of as_tuple(), as in
+/// `as_tuple(with_timeout(queue.pop(), 1s))`. Each operation has the same effect as without
+/// as_tuple(). Instead of an exception, it returns the code that to_error_code() returns for that
+/// exception; the message is never created. An expected end, such as a closed queue, is not an
+/// error here either.
 ///
 /// as_tuple() owns the operation, as select() does: a function can return the result.
 ///
@@ -142,7 +149,9 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///
 /// Result:        std::tuple<std::error_code, R> for an operation with the result R;
 ///                std::tuple<std::error_code> if R is void. With an error, the second value is the
-///                number of items added for push_many(), and R() for other operations.
+///                number of items added for push_many(), and R() for other operations. R must be
+///                default-constructible: instead of async_accept(use_task), which returns a
+///                socket, await async_accept(socket, use_task).
 /// Errors:        does not throw; std::bad_alloc becomes resource_exhausted.
 /// Cancellation:  like the operation.
 /// Thread safety: like the operation.
@@ -152,6 +161,10 @@ template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,
                 "as_tuple() takes ownership of the operation: write std::move(operation)");
+  static_assert(std::default_initializable<decltype(operation.await_tuple())>,
+                "as_tuple() needs a default-constructible result: await the operation in a task "
+                "that returns std::optional, or pass the object that it assigns, as in "
+                "acceptor.async_accept(socket, leat::use_task)");
   return detail::as_tuple_awaiter<Operation>(std::move(operation));
 }
 

@@ -34,6 +34,9 @@ std::source_location first_location(const First& first, const Others&... others)
 
 template <class Operation, class End>
 [[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
+  static_assert(!is_as_tuple<std::remove_cvref_t<Operation>>,
+                "a limit goes inside of as_tuple(): write "
+                "leat::as_tuple(leat::with_timeout(operation, limit))");
   static_assert(
       selectable<std::remove_cvref_t<Operation>>,
       "with_timeout(), with_deadline() and with_stop() need a task or an operation of leat that "
@@ -84,6 +87,9 @@ template <class Operation, class End>
 ///                operation that completes immediately costs no more than without select().
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
+  static_assert((!detail::is_as_tuple<std::remove_cvref_t<Operations>> && ...),
+                "select() goes inside of as_tuple(): write "
+                "leat::as_tuple(leat::select(operations...))");
   static_assert((detail::selectable<std::remove_cvref_t<Operations>> && ...),
                 "select() needs a task or operations of leat, such as queue.pop() or "
                 "group.join(): write leat::sleep_for(limit) for a time limit");

@@ -30,6 +30,10 @@ inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
 /// awaited.
 template <class Operation, class End>
 class [[nodiscard]] limited_awaiter {
+  static constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, std::monostate>;
+  using tuple_type =
+      result_tuple<std::conditional_t<has_no_result, void, branch_result<Operation>>>;
+
  public:
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
       : select_(where, std::move(operation), std::move(end)) {}
@@ -46,19 +50,17 @@ class [[nodiscard]] limited_awaiter {
   auto await_resume() {
     auto result = select_.await_resume();
     if (result.index() == 1) throw limit_error(limit_error_code<End>, select_.text());
-    if constexpr (!std::is_same_v<branch_result<Operation>, std::monostate>) {
+    if constexpr (!has_no_result) {
       return std::get<0>(std::move(result));
     }
   }
-  auto await_tuple() noexcept {
+  tuple_type await_tuple() noexcept {
     auto [ec, result] = select_.await_tuple();
     if (!ec && result.index() == 1) ec = make_error_code(limit_error_code<End>);
-    using value = branch_result<Operation>;
-    if constexpr (std::is_same_v<value, std::monostate>) {
-      return result_tuple<void>(ec);
+    if constexpr (has_no_result) {
+      return tuple_type(ec);
     } else {
-      return ec ? failed_with<result_tuple<value>>(ec)
-                : result_tuple<value>(ec, std::get<0>(std::move(result)));
+      return ec ? failed_with<tuple_type>(ec) : tuple_type(ec, std::get<0>(std::move(result)));
     }
   }
 

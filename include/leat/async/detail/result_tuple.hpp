@@ -15,6 +15,10 @@ template <class R>
 using result_tuple = std::conditional_t<std::is_void_v<R>, std::tuple<std::error_code>,
                                         std::tuple<std::error_code, R>>;
 
+/// True for the awaitable of as_tuple().
+template <class Awaitable>
+inline constexpr bool is_as_tuple = false;
+
 /// Returns the result of a failed operation without a value.
 template <class Tuple>
 [[nodiscard]] Tuple failed_with(std::error_code error) noexcept {
