@@ -99,8 +99,23 @@ LEAT_TEST("select: a dump lists its operations", "[async]") {
   co_await leat::sleep_for(1ms);
   const auto tasks = group.report();
   REQUIRE(tasks.size() == 1);
-  CHECK(tasks[0].position.find("select a timer, or a timer") != std::string::npos);
+  CHECK(tasks[0].position.find("select 2 timers") != std::string::npos);
   CHECK(tasks[0].position.find("select_test.cpp") != std::string::npos);
+  co_await group.join();
+}
+
+LEAT_TEST("select: a dump counts timers and stops, which have no names", "[async]") {
+  leat::task_group group("selecting");
+  std::stop_source source;
+  group.spawn([&]() -> task<> {
+    co_await leat::select(leat::wait_for_stop(source.get_token()), leat::sleep_for(1s),
+                          leat::wait_for_stop(source.get_token()), leat::sleep_for(2s),
+                          leat::sleep_for(3s));
+  });
+  co_await leat::sleep_for(1ms);
+  const auto tasks = group.report();
+  REQUIRE(tasks.size() == 1);
+  CHECK_THAT(tasks[0].position, Catch::Contains("select 2 stops, or 3 timers, at "));
   co_await group.join();
 }
 
@@ -122,8 +137,27 @@ LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation
     CHECK(e.code() == errc::deadline_exceeded);
     what = e.what();
   }
-  CHECK(what.find("join task group 'slow'") == 0);
+  CHECK_THAT(what, Catch::StartsWith("join task group 'slow'"));
+  CHECK_THAT(what, Catch::Contains(": timed out without effect: deadline exceeded"));
+  CHECK_THAT(what, !Catch::Contains("timer"));
   co_await group.join();
+}
+
+LEAT_TEST("with_timeout: the message of a stop names the operation, not the timer", "[async]") {
+  std::string what;
+  leat::task_group group;
+  group.spawn([&]() -> task<> {
+    try {
+      co_await leat::with_timeout(leat::sleep_for(2s), 3s);
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::cancelled);
+      what = e.what();
+    }
+  });
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(what == "a timer: stopped without effect: cancelled");
 }
 
 // ---- A select or a limit owns its operations if a function returns it.

@@ -24,7 +24,6 @@ template <class End>
 inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
 inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
-[[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
 
 /// The awaitable that with_timeout(), with_deadline() and with_stop() return. Movable until it is
 /// awaited.
@@ -48,11 +47,8 @@ class [[nodiscard]] limited_awaiter {
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
-    auto result = select_.await_resume();
-    if (result.index() == 1) throw limit_error(limit_error_code<End>, select_.text());
-    if constexpr (!has_no_result) {
-      return std::get<0>(std::move(result));
-    }
+    [[maybe_unused]] auto result = select_.resume_limited(limit_error_code<End>);
+    if constexpr (!has_no_result) return std::get<0>(std::move(result));
   }
   tuple_type await_tuple() noexcept {
     auto [ec, result] = select_.await_tuple();

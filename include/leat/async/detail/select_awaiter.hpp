@@ -24,6 +24,7 @@
 namespace leat::detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
+[[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
 
 template <class Operation>
 using branch_result = decltype(std::declval<select_branch<Operation>&>().result());
@@ -53,10 +54,25 @@ struct select_branches<std::index_sequence<I...>, Operations...>
               std::integral_constant<std::size_t, I>()) ||
             ...);
   }
-  void describe(std::ostream& out) const {
-    ((out << (I == 0 ? "" : ", or "),
-      static_cast<const indexed_branch<I, Operations>&>(*this).describe(out)),
-     ...);
+  void describe(std::ostream& out) const { (describe_branch<I, Operations>(out), ...); }
+
+  void describe_first(std::ostream& out) const {
+    using first = std::tuple_element_t<0, std::tuple<Operations...>>;
+    static_cast<const indexed_branch<0, first>&>(*this).describe(out);
+  }
+
+ private:
+  // Timers have no names: several of them are described together, in the place of the first.
+  template <std::size_t J, class Operation>
+  void describe_branch(std::ostream& out) const {
+    constexpr int count = (static_cast<int>(std::is_same_v<Operations, Operation>) + ...);
+    constexpr bool is_first = ((I >= J || !std::is_same_v<Operations, Operation>) && ...);
+    if constexpr (plural_name<Operation> == nullptr || count == 1) {
+      out << (J == 0 ? "" : ", or ");
+      static_cast<const indexed_branch<J, Operation>&>(*this).describe(out);
+    } else if constexpr (is_first) {
+      out << (J == 0 ? "" : ", or ") << count << plural_name<Operation>;
+    }
   }
 };
 
@@ -129,6 +145,13 @@ class [[nodiscard]] select_awaiter final : public select_state {
     if (winner() == stop) throw select_cancelled(text());
     return result();
   }
+  /// Like await_resume() of an operation and its limit: the messages describe only the operation.
+  result_type resume_limited(errc limit_code) {
+    end();
+    if (winner() == stop) throw limit_error(errc::cancelled, text_of_first());
+    if (winner() == 1) throw limit_error(limit_code, text_of_first());
+    return result();
+  }
   result_tuple<result_type> await_tuple() noexcept {
     end();
     const bool stopped = winner() == stop;
@@ -150,14 +173,19 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return last;
   }
 
-  /// Describes the operations that are waited for.
+ private:
+  // Describes the operations that are waited for.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
     branches_.describe(out);
     return std::move(out).str();
   }
+  [[nodiscard]] std::string text_of_first() const {
+    std::ostringstream out;
+    branches_.describe_first(out);
+    return std::move(out).str();
+  }
 
- private:
   static constexpr std::size_t irrevocable_at = irrevocable_index<Operations...>();
   static constexpr bool has_irrevocable = irrevocable_at < sizeof...(Operations);
 

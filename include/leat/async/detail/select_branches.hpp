@@ -18,6 +18,11 @@ namespace leat::detail {
 // is in queue/detail/queue_select_branch.hpp.
 
 template <>
+inline constexpr const char* plural_name<sleep_wait> = " timers";
+template <>
+inline constexpr const char* plural_name<stop_wait> = " stops";
+
+template <>
 class select_branch<sleep_wait> : private timer {
  public:
   select_branch(sleep_wait&& operation, select_state& s, int index) noexcept

@@ -90,6 +90,11 @@ class select_state : public wait_operation {
 template <class Operation>
 class select_branch;
 
+/// The text that describes several operations of this type after their number; null if each one has
+/// its own description.
+template <class Operation>
+inline constexpr const char* plural_name = nullptr;
+
 template <class Operation>
 concept selectable = requires { sizeof(select_branch<Operation>); };
 
