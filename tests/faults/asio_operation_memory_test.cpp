@@ -130,4 +130,19 @@ TEST_CASE("allocation: Asio operations in a task", "[faults]") {
   leat_test::fail_each_allocation([] { leat::sync_wait(transfer_program()); });
 }
 
+task<> sleep_once() { co_await leat::sleep_for(1us); }
+
+TEST_CASE("async_run: a cancellation slot that cannot be assigned starts no task", "[faults]") {
+  leat_test::fail_each_allocation([] {
+    asio::io_context io{1};
+    asio::cancellation_signal signal;
+    std::exception_ptr error;
+    const auto handler = [&](const std::exception_ptr& e) { error = e; };
+    leat::async_run(io, sleep_once(), asio::bind_cancellation_slot(signal.slot(), handler));
+    io.run();
+    signal.emit(asio::cancellation_type::all);  // reaches no operation
+    if (error) std::rethrow_exception(error);
+  });
+}
+
 }  // namespace asio_operation_memory_test

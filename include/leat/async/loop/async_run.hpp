@@ -84,9 +84,14 @@ class async_run_operation final : private task_scope {
                     const std::source_location& where) {
     const auto allocator = asio::get_associated_allocator(handler);
     ptr self = ptr::make(allocator, executor, std::move(handler), where);
-    self->spawn_on(leat::get_scheduler(get_context(executor)),
-                   store_result(std::move(t), self->result_), "", where);
     self->listen();  // no cancellation is emitted before this returns
+    try {
+      self->spawn_on(leat::get_scheduler(get_context(executor)),
+                     store_result(std::move(t), self->result_), "", where);
+    } catch (...) {
+      self->stop_listening();
+      throw;
+    }
     async_run_operation& running = *self.release();
     running.when_idle(running.ended_);
   }
@@ -126,9 +131,13 @@ class async_run_operation final : private task_scope {
     });
   }
 
-  void finish(ptr& memory) {
+  void stop_listening() noexcept {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
+  }
+
+  void finish(ptr& memory) {
+    stop_listening();
     // Memory is given back before the handler is called: it may start the next operation in it.
     Handler handler(std::move(handler_));
     const auto work = std::move(work_);
