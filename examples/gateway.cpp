@@ -99,14 +99,18 @@ asio::awaitable<void> drain_after_signal(gateway& g) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   gateway g{milliseconds(argc > 1 ? std::atoi(argv[1]) : 500),
             milliseconds(argc > 2 ? std::atoi(argv[2]) : 10'000)};
-  const auto rethrow = [](const std::exception_ptr& e) {
-    return e ? std::rethrow_exception(e) : void();
-  };
-  asio::co_spawn(g.io, drain_after_signal(g), rethrow);
-  asio::co_spawn(g.io, accept(g), rethrow);
+  std::exception_ptr error;
+  asio::co_spawn(g.io, drain_after_signal(g), [&](const std::exception_ptr& e) { error = e; });
+  asio::co_spawn(g.io, accept(g), [](const std::exception_ptr& e) {
+    if (e) std::rethrow_exception(e);
+  });
   std::cout << "port " << g.acceptor.local_endpoint().port() << std::endl;
   g.io.run();
+  if (error) std::rethrow_exception(error);
+} catch (const std::exception& e) {
+  std::cerr << "error: " << e.what() << '\n';
+  return 1;
 }
