@@ -132,10 +132,10 @@ def drip(connection):
     with connection:
         for _ in range(8):
             connection.sendall(b'.')
-            time.sleep(0.25)
+            time.sleep(0.4)
 
 
-proxy = Proxy(Target(drip).port, 1, 10)
+proxy = Proxy(Target(drip).port, 2, 10)
 with proxy.connect() as client:
     require(read_all(client) == b'.' * 8, 'a connection with one active direction is cut off')
     client.shutdown(socket.SHUT_WR)
@@ -153,7 +153,7 @@ proxy.end(0, 'connection 1: read: deadline exceeded')
 proxy = Proxy(Target(echo).port, 60, 10, descriptors=16)
 clients = [proxy.connect() for _ in range(10)]
 require(exchange(clients[0], b'first') == b'first', 'no echo')
-time.sleep(0.3)
+time.sleep(1)  # several attempts to accept
 for client in clients[:9]:
     client.close()
 require(exchange(clients[9], b'last') == b'last', 'the last client is not served')
