@@ -1,6 +1,9 @@
 // leat's tasks.
 //
 // task/spawn-and-join          trivial tasks, spawned and joined 1,000 at a time; ns/task
+// task/spawn-one               a task in a group of its own, spawned and joined; ns/task
+// task/when-all-2              trivial tasks in when_all(), 2 at a time; ns/task
+// task/when-all-1000           the same, 1,000 at a time; ns/task
 // task/spawn-and-join/million  all --items tasks in one group; ns/task
 // task/spawned-memory          memory of each such task before it runs; bytes/task
 // task/child                   awaits a task that returns immediately; ns/task
@@ -12,6 +15,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <leat/leat.hpp>
@@ -30,6 +34,21 @@ leat::task<> spawn_and_join(long count, long at_once, long& sum) {
     leat::task_group g;
     for (long i = 0; i < at_once; ++i) g.spawn(add_one(sum));
     co_await g.join();
+  }
+}
+
+leat::task<> when_all_2(long count, long& sum) {
+  for (long done = 0; done < count; done += 2) {
+    co_await leat::when_all(add_one(sum), add_one(sum));
+  }
+}
+
+leat::task<> when_all_1000(long count, long& sum) {
+  for (long done = 0; done < count; done += 1000) {
+    std::vector<leat::task<>> tasks;
+    tasks.reserve(1000);
+    for (int i = 0; i < 1000; ++i) tasks.push_back(add_one(sum));
+    co_await leat::when_all(std::move(tasks));
   }
 }
 
@@ -126,6 +145,12 @@ int main(int argc, char** argv) {
     sum = 0;
     if (r.workload == "task/spawn-and-join") {
       leat::sync_wait(spawn_and_join(count, 1000, sum));
+    } else if (r.workload == "task/spawn-one") {
+      leat::sync_wait(spawn_and_join(count, 1, sum));
+    } else if (r.workload == "task/when-all-2") {
+      leat::sync_wait(when_all_2(count, sum));
+    } else if (r.workload == "task/when-all-1000") {
+      leat::sync_wait(when_all_1000(count, sum));
     } else if (r.workload == "task/spawn-and-join/million") {
       leat::sync_wait(spawn_and_join(count, count, sum));
     } else if (r.workload == "task/child") {

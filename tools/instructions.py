@@ -29,7 +29,9 @@ workloads = {
     'leat_queue_bench': ['queue/1-thread/capacity-1', 'queue/1-thread/capacity-64',
                          'queue/1-thread/capacity-1024', 'queue/1-thread/batches-64',
                          'queue/1-thread/select-64', 'queue/1000-producers'],
-    'leat_task_bench': ['task/spawn-and-join', 'task/child', 'task/yield'],
+    'leat_task_bench': ['task/spawn-one', 'task/spawn-and-join', 'task/when-all-2',
+                        'task/when-all-1000', 'task/child', 'task/yield'],
+    'leat_asio_bench': ['asio/timer', 'asio/socket-pair', 'asio/echo-1', 'asio/echo-50'],
 }
 # Workloads that read a file: the program, the kind of file, and the parameters of bench_data. Worker
 # threads read the files, because callgrind supports threads better than io_uring.

@@ -1,10 +1,15 @@
 // asio::co_spawn of trivial awaitables: the peer of leat_task_bench in task/spawn-and-join,
-// task/spawn-and-join/million and task/spawned-memory.
+// task/spawn-and-join/million and task/spawned-memory. In task/when-all-2, a parallel group starts
+// them.
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/experimental/deferred.hpp>
+#include <asio/experimental/parallel_group.hpp>
 #include <asio/io_context.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include "support/bench.hpp"
 
@@ -13,6 +18,17 @@ namespace {
 asio::awaitable<void> add_one(long& sum) {
   ++sum;
   co_return;
+}
+
+asio::awaitable<void> when_all_2(long count, long& sum) {
+  using asio::experimental::deferred;
+  const auto executor = co_await asio::this_coro::executor;
+  for (long done = 0; done < count; done += 2) {
+    co_await asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, add_one(sum), deferred),
+        asio::co_spawn(executor, add_one(sum), deferred))
+        .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+  }
 }
 
 }  // namespace
@@ -29,6 +45,15 @@ int main(int argc, char** argv) {
     return bench::report(r, "asio::co_spawn",
                          static_cast<double>(after - before) / static_cast<double>(r.items),
                          "bytes/task");
+  }
+  if (r.workload == "task/when-all-2") {
+    const double nanoseconds = bench::nanoseconds_each(r, [&](long count) {
+      asio::io_context io(1);
+      asio::co_spawn(io, when_all_2(count, sum), asio::detached);
+      io.run();
+    });
+    if (sum < r.items) return 1;
+    return bench::report(r, "asio::experimental::parallel_group", nanoseconds, "ns/task");
   }
   const bool all = r.workload == "task/spawn-and-join/million";
   if (!all && r.workload != "task/spawn-and-join") bench::unknown(r);

@@ -33,24 +33,40 @@ void condition_wait::abandon() noexcept {
   if (ended) withdraw_wakeup();
 }
 
-bool condition_wait::start() {
+// A short path without a call, for a wait without a deadline in the scope of this thread.
+bool condition_wait::start() LEAT_NO_ANALYSIS {
   if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
     result_ = outcome::self_join;
     return true;
   }
-  if (deadline_ != no_deadline) scheduler_->add_timer(alarm_, deadline_);
+  if (alarm_.when_ != no_deadline) scheduler_->add_timer(alarm_, alarm_.when_);
   begin_wait();
+  if (!scope_.mutex_.try_lock_as_owner()) [[unlikely]]
+    return start_slowly();
+  const bool over = link_or_end();
+  scope_.mutex_.unlock(true);
+  if (over) end_wait();
+  return over;
+}
+
+bool condition_wait::start_slowly() noexcept {
   {
     const detail::biased_lock lock(scope_.mutex_);
-    if (!scope_.is_satisfied(conditions_)) {
-      if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
-        link_into_scope();
-        return false;
-      }
-      result_ = outcome::cancelled;
-    }
+    if (!link_or_end()) return false;
   }
   end_wait();
+  return true;
+}
+
+// Returns true if the wait ends at once. Called under the lock of the scope.
+inline bool condition_wait::link_or_end() noexcept {
+  if (!scope_.is_satisfied(conditions_)) {
+    if ((conditions_ & task_scope::idle) != 0 || !stop_requested()) {
+      link_into_scope();
+      return false;
+    }
+    result_ = outcome::cancelled;
+  }
   return true;
 }
 
@@ -64,9 +80,7 @@ void condition_wait::end(outcome result) noexcept {
   wake();
 }
 
-bool condition_wait::claim() const noexcept {
-  return !select_state_ || select_state_->claim(index_);
-}
+bool condition_wait::claim_in_select() const noexcept { return select_state_->claim(index_); }
 
 // A join in a task waits for its tasks after a stop. Outside a task, the scheduler ends.
 void condition_wait::cancel(wait_operation& w) noexcept {
@@ -99,7 +113,7 @@ void condition_wait::inspect(const wait_operation& w, wait_target& object) {
   const bool linked = self.linked_.load(std::memory_order_relaxed);
   if (!linked || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
   object.scope = scope.number();
-  object.certain = self.conditions_ == task_scope::idle && self.deadline_ == no_deadline;
+  object.certain = self.conditions_ == task_scope::idle && self.alarm_.when_ == no_deadline;
 }
 
 std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {

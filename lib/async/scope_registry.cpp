@@ -32,6 +32,48 @@ void scope_registry::take_shard(thread_state& here) noexcept {
   here.own = &shards_[index % shards_.size()];
 }
 
+void scope_registry::add_slowly(task_scope& s, task_scope* parent) noexcept {
+  thread_state& here = here_;
+  if (!here.own) take_shard(here);
+  if (here.next >= here.end || here.next <= s.maker_.scope ||
+      here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED)) {
+    take_numbers(here);
+  }
+  s.number_ = here.next++;
+  s.shard_ = here.own;
+  const bool one_shard = parent && parent->shard_ == here.own;
+  if (parent && !one_shard) {
+    const shard::guard lock(parent->shard_->mutex);
+    link_to_parent(s, *parent);
+  }
+  const shard::guard lock(here.own->mutex);
+  if (one_shard) link_to_parent(s, *parent);
+  link(s, *here.own);
+}
+
+void scope_registry::remove_from_parent(task_scope& s) noexcept {
+  if (!s.parent_shard_) return;
+  {
+    const shard::guard lock(s.parent_shard_->mutex);
+    if (s.stops_in_progress_ == 0) {
+      if (s.parent_) unlink_from_parent(s);
+      return;
+    }
+  }
+  wait_for_stop(s);
+}
+
+void scope_registry::remove_slowly(task_scope& s) noexcept {
+  const bool one_shard = s.parent_shard_ == s.shard_;
+  if (!one_shard) remove_from_parent(s);
+  for (;; wait_for_stop(s)) {
+    const shard::guard lock(s.shard_->mutex);
+    if (one_shard && s.stops_in_progress_ > 0) continue;
+    if (one_shard && s.parent_) unlink_from_parent(s);
+    return unlink(s);
+  }
+}
+
 void scope_registry::wait_for_stop(task_scope& s) noexcept {
   for (;; ::sched_yield()) {
     const shard::guard lock(s.parent_shard_->mutex);

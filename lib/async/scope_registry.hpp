@@ -32,11 +32,11 @@ struct alignas(64) registry_shard {
 class scope_registry {
  public:
   /// Adds a scope. A stop of `parent`, unless null, stops it as well.
-  static void add(task_scope& s, task_scope* parent) noexcept;
+  static void add(task_scope& s, task_scope* parent) noexcept LEAT_NO_ANALYSIS;
   /// Removes a scope from the stop of its parent. Waits for a stop of it that is in progress.
   static void remove_from_parent(task_scope& s) noexcept;
   /// Removes a scope from its list and from the stop of its parent. Waits like the above.
-  static void remove(task_scope& s) noexcept;
+  static void remove(task_scope& s) noexcept LEAT_NO_ANALYSIS;
 
   /// Removes a child from the stop of `s` and returns it, or null if there is none. The child
   /// remains until end_stop() is called for it.
@@ -94,7 +94,11 @@ class scope_registry {
   static void take_numbers(thread_state& here) noexcept;
   static void take_shard(thread_state& here) noexcept;
   static void link_to_parent(task_scope& s, task_scope& parent) noexcept;
+  static void link(task_scope& s, shard& own) noexcept LEAT_NO_ANALYSIS;
   static void unlink_from_parent(task_scope& s) noexcept;
+  static void unlink(task_scope& s) noexcept LEAT_NO_ANALYSIS;
+  [[gnu::cold]] static void add_slowly(task_scope& s, task_scope* parent) noexcept;
+  [[gnu::cold]] static void remove_slowly(task_scope& s) noexcept;
   static void wait_for_stop(task_scope& s) noexcept;
 
   // tools/gdb/leat.py begins here.
@@ -110,24 +114,27 @@ class scope_registry {
       ;
 };
 
+inline void scope_registry::link(task_scope& s, shard& own) noexcept {
+  s.following_scope_ = std::exchange(own.newest, &s);
+  if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
+}
+
+// A short path without a call, for a scope of which this thread uses the shard and the parent's.
 inline void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
   thread_state& here = here_;
-  if (!here.own) [[unlikely]]
-    take_shard(here);
-  if (here.next >= here.end || here.next <= s.maker_.scope ||
-      here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED)) [[unlikely]] {
-    take_numbers(here);
+  shard* const own = here.own;
+  const std::uint64_t number = here.next;
+  if (number >= here.end || number <= s.maker_.scope ||
+      here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED) ||
+      (parent && parent->shard_ != own) || !own->mutex.try_lock_as_owner()) [[unlikely]] {
+    return add_slowly(s, parent);
   }
-  s.number_ = here.next++;
-  s.shard_ = here.own;
-  if (parent && parent->shard_ != here.own) {
-    const shard::guard lock(parent->shard_->mutex);
-    link_to_parent(s, *parent);
-  }
-  const shard::guard lock(here.own->mutex);
-  if (parent && parent->shard_ == here.own) link_to_parent(s, *parent);
-  s.following_scope_ = std::exchange(here.own->newest, &s);
-  if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
+  here.next = number + 1;
+  s.number_ = number;
+  s.shard_ = own;
+  if (parent) link_to_parent(s, *parent);
+  link(s, *own);
+  own->mutex.unlock(true);
 }
 
 inline void scope_registry::link_to_parent(task_scope& s, task_scope& parent) noexcept {
@@ -144,33 +151,27 @@ inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
   s.parent_ = nullptr;
 }
 
-inline void scope_registry::remove_from_parent(task_scope& s) noexcept {
-  if (!s.parent_shard_) return;
-  {
-    const shard::guard lock(s.parent_shard_->mutex);
-    if (s.stops_in_progress_ == 0) {
-      if (s.parent_) unlink_from_parent(s);
-      return;
-    }
+inline void scope_registry::unlink(task_scope& s) noexcept {
+  (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) = s.following_scope_;
+  if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
+  for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
+    child->parent_ = nullptr;
   }
-  wait_for_stop(s);
 }
 
+// Two short paths, without a call, for a scope whose shard and whose parent's are this thread's.
 inline void scope_registry::remove(task_scope& s) noexcept {
-  const bool one_shard = s.parent_shard_ == s.shard_;
-  if (!one_shard) remove_from_parent(s);
-  for (;; wait_for_stop(s)) {
-    const shard::guard lock(s.shard_->mutex);
-    if (one_shard && s.stops_in_progress_ > 0) continue;
-    if (one_shard && s.parent_) unlink_from_parent(s);
-    (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) =
-        s.following_scope_;
-    if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
-    for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
-      child->parent_ = nullptr;
-    }
-    return;
+  biased_mutex& mutex = s.shard_->mutex;
+  const bool one_shard = !s.parent_shard_ || s.parent_shard_ == s.shard_;
+  if (!one_shard || !mutex.try_lock_as_owner()) [[unlikely]]
+    return remove_slowly(s);
+  if (s.stops_in_progress_ > 0) [[unlikely]] {
+    mutex.unlock(true);
+    return remove_slowly(s);
   }
+  if (s.parent_) unlink_from_parent(s);
+  unlink(s);
+  mutex.unlock(true);
 }
 
 }  // namespace leat::detail

@@ -37,17 +37,38 @@ void detail::promise_base::finished_root() noexcept {
 
 // --------------------------------------------------------------------- stop, from scope to task
 
-inline work_list task_scope::take_satisfied() noexcept {
-  work_list satisfied;
+// Returns them in a list that `following_` links.
+inline condition_wait* task_scope::take_satisfied() noexcept {
+  condition_wait* const first = waiters_;
+  if (first && !first->following_ && !first->select_state_) [[likely]] {
+    if (!is_satisfied(first->conditions_)) return nullptr;
+    waiters_ = nullptr;
+    first->linked_.store(false, std::memory_order_release);
+    return first;
+  }
+  return take_several_satisfied();
+}
+
+condition_wait* task_scope::take_several_satisfied() noexcept {
+  condition_wait* satisfied = nullptr;
+  condition_wait** last = &satisfied;
   for (condition_wait* w = waiters_; w != nullptr;) {
     condition_wait* const following = w->following_;
     if (is_satisfied(w->conditions_)) {
       unlink(*w);
-      if (w->claim()) satisfied.push_back(*w);
+      if (w->claim()) {
+        *last = w;
+        last = &w->following_;
+      }
     }
     w = following;
   }
+  *last = nullptr;
   return satisfied;
+}
+
+inline void task_scope::wake_all(condition_wait* w) noexcept {
+  while (w) std::exchange(w, w->following_)->wake();
 }
 
 void task_scope::run_stop_notice(work_item& item) noexcept {
@@ -91,9 +112,9 @@ detail::biased_mutex::thread_id find_owner(scheduler* here) noexcept {
 task_scope::task_scope(std::string_view kind, std::string_view name, const task_context* maker,
                        task_context* stopped_with)
     : kind_(kind),
-      name_(name),
       maker_(maker ? maker->id() : task_id{}),
       mutex_(find_owner(scheduler::current())) {
+  if (!name.empty()) name_ = name;
   task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
   detail::scope_registry::add(*this, parent);  // last: a constructor that throws has no destructor
   if (parent && parent->stop_requested()) {
@@ -105,18 +126,23 @@ task_scope::task_scope(std::string_view kind, std::string_view name, const task_
 // A stop of the parent may still arrive until the scope is removed; it does no harm to a scope
 // without tasks.
 task_scope::~task_scope() {
-  bool is_used = false;
-  {
-    const detail::biased_lock lock(mutex_);
-    is_used = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
-  }
-  if (is_used) [[unlikely]]
+  if (is_used()) [[unlikely]]
     check_unused();
   detail::scope_registry::remove(*this);
   while (stop_notice* const n = stop_notice_.following) {
     stop_notice_.following = n->following;
     delete n;
   }
+}
+
+// If this thread owns the lock, no other thread has used the scope.
+inline bool task_scope::is_used() const noexcept LEAT_NO_ANALYSIS {
+  const bool own = mutex_.is_owned_here();
+  bool as_owner = false;
+  if (!own) as_owner = mutex_.lock();
+  const bool used = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
+  if (!own) mutex_.unlock(as_owner);
+  return used;
 }
 
 // A stop of the parent that is in progress also holds the scope.
@@ -139,7 +165,7 @@ std::stop_token task_scope::get_stop_token() const {
 
 bool task_scope::request_scope_stop() noexcept {
   work_list notices;
-  work_list satisfied;
+  condition_wait* satisfied = nullptr;
   std::stop_source source(std::nostopstate);
   {
     const detail::biased_lock lock(mutex_);
@@ -165,7 +191,7 @@ bool task_scope::request_scope_stop() noexcept {
     }
   }
   while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
-  while (work_item* item = satisfied.pop_front()) static_cast<wait_operation*>(item)->wake();
+  wake_all(satisfied);
   remove_hold();
   return true;
 }
@@ -228,8 +254,20 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   children_ = &c;
 }
 
-// Returns false if a stop could not reach the task's scheduler yet.
-inline bool task_scope::add_if_known(task_context& c) noexcept {
+// Returns false if it has done nothing: another thread uses the scope, or a stop could not reach the
+// task's scheduler yet.
+inline bool task_scope::add_quickly(task_context& c) noexcept LEAT_NO_ANALYSIS {
+  if (!mutex_.try_lock_as_owner()) return false;
+  stop_notice& n = stop_notice_;
+  if (!n.sched) n.sched = c.scheduler_;
+  const bool known = n.sched == c.scheduler_;
+  if (known) [[likely]]
+    add_child(c, n);
+  mutex_.unlock(true);
+  return known;
+}
+
+bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::biased_lock lock(mutex_);
   if (!stop_notice_.sched) stop_notice_.sched = c.scheduler_;
   stop_notice* const n = find_stop_notice(*c.scheduler_);
@@ -237,7 +275,10 @@ inline bool task_scope::add_if_known(task_context& c) noexcept {
   return n != nullptr;
 }
 
-void task_scope::add_with_stop_notice(task_context& c) {
+// Frees the context if it throws.
+void task_scope::add_slowly(task_context& c) {
+  if (add_if_known(c)) return;
+  std::unique_ptr<task_context> owned(&c);
   auto fresh = std::make_unique<stop_notice>(*this, c.scheduler_);
   const detail::biased_lock lock(mutex_);
   stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
@@ -245,7 +286,7 @@ void task_scope::add_with_stop_notice(task_context& c) {
     n = fresh.release();
     n->following = std::exchange(stop_notice_.following, n);
   }
-  add_child(c, *n);
+  add_child(*owned.release(), *n);
 }
 
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
@@ -256,29 +297,41 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
   return false;
 }
 
+// Inline: spawn() costs as much as a few calls.
+[[gnu::always_inline]] inline void task_scope::start_now(scheduler& s, std::coroutine_handle<> body,
+                                                         detail::promise_base& promise,
+                                                         std::string_view name,
+                                                         const std::source_location& where) {
+  task_context& child = *new task_context(s, *this, name, where);
+  // Complete before it is in the list, where a stop or a dump may find it at once.
+  child.body_ = body;
+  promise.root_in(child);
+  if (scheduler::current() != &s) return start_elsewhere(child);
+  child.run_ = &task_scope::start;
+  if (!add_quickly(child)) [[unlikely]]
+    add_slowly(child);
+  s.task_started();
+  s.post(child);
+}
+
+void task_scope::start_elsewhere(task_context& child) {
+  child.run_ = &task_scope::start_from_elsewhere;
+  mutex_.give_up();  // the task will lock it on another thread
+  add_slowly(child);
+  child.scheduler_->work_started();
+  child.scheduler_->post(child);
+}
+
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
-  start_on(s, t.handle_, t.handle_.promise(), name, where);
+  start_now(s, t.handle_, t.handle_.promise(), name, where);
   static_cast<void>(t.release());
 }
 
 void task_scope::start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
                           std::string_view name, const std::source_location& where) {
-  auto child = std::make_unique<task_context>(s, *this, name, where);
-  // Complete before it is in the list, where a stop or a dump may find it at once.
-  const bool here = scheduler::current() == &s;
-  child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
-  child->body_ = body;
-  promise.root_in(*child);
-  if (!here) mutex_.give_up();  // the task will lock it on another thread
-  if (!add_if_known(*child)) add_with_stop_notice(*child);
-  if (here) {
-    s.task_started();
-  } else {
-    s.work_started();
-  }
-  s.post(*child.release());
+  start_now(s, body, promise, name, where);
 }
 
 void task_scope::start(work_item& item) noexcept {
@@ -297,46 +350,65 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
 
 void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
 
-// The frames are destroyed.
-inline void task_scope::leave_now(task_context& c, std::exception_ptr error) noexcept {
-  const std::unique_ptr<task_context> self(&c);
-  task_scope& scope = *self->scope_;
-  scheduler& sched = *self->scheduler_;
-  if (error) [[unlikely]]
-    scope.task_failed(std::move(error));
-  work_list satisfied;
-  {
-    const detail::biased_lock lock(scope.mutex_);
-    (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
-    if (self->following_) self->following_->previous_ = self->previous_;
-    stop_notice& n = *scope.find_stop_notice(sched);
-    --n.tasks;
-    if (n.next == self.get()) n.set_next(self->following_);
-    if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
-  }  // the last access: the scope may be destroyed now
-  while (work_item* w = satisfied.pop_front()) static_cast<wait_operation*>(w)->wake();
+// Removes a task whose frames are destroyed. Returns the waits that are satisfied now.
+inline condition_wait* task_scope::remove_child(task_context& c) noexcept {
+  (c.previous_ ? c.previous_->following_ : children_) = c.following_;
+  if (c.following_) c.following_->previous_ = c.previous_;
+  stop_notice& n = *find_stop_notice(*c.scheduler_);
+  --n.tasks;
+  if (n.next == &c) [[unlikely]]
+    n.set_next(c.following_);
+  return --tasks_ == 0 && waiters_ ? take_satisfied() : nullptr;
+}
+
+condition_wait* task_scope::remove_child_slowly(task_context& c) noexcept {
+  const detail::biased_lock lock(mutex_);
+  return remove_child(c);
+}
+
+// A short path without a call while it holds the lock. The scope may be destroyed after that.
+inline void task_scope::leave_now(task_context& c) noexcept LEAT_NO_ANALYSIS {
+  task_scope& scope = *c.scope_;
+  condition_wait* satisfied = nullptr;
+  if (scope.mutex_.try_lock_as_owner()) [[likely]] {
+    satisfied = scope.remove_child(c);
+    scope.mutex_.unlock(true);
+  } else {
+    satisfied = scope.remove_child_slowly(c);
+  }
+  if (satisfied) wake_all(satisfied);
+  scheduler& sched = *c.scheduler_;
+  delete &c;
   sched.task_ended();
 }
 
 void task_scope::leave(task_context& c, std::exception_ptr error) noexcept {
-  leave_now(c, std::move(error));
+  c.scope_->task_failed(std::move(error));
+  leave_now(c);
 }
 
 void task_scope::finish(task_context& c) noexcept {
   detail::promise_base& promise = *c.innermost_;  // that of the outermost coroutine, at its end
-  std::exception_ptr error = promise.take_error();
-  if (c.scope_->keeps_results_ && !error) c.scope_->keep_result(c, promise, error);
-  c.body_.destroy();
-  leave_now(c, std::move(error));
+  if (promise.has_error() || c.scope_->keeps_results_) {
+    finish_with_result(c, promise);
+  } else {
+    c.body_.destroy();
+  }
+  leave_now(c);
 }
 
-void task_scope::keep_result(task_context& c, detail::promise_base& promise,
-                             std::exception_ptr& error) noexcept {
-  try {
-    task_returned(c.index_ - 1, promise);
-  } catch (...) {
-    error = std::current_exception();
+void task_scope::finish_with_result(task_context& c, detail::promise_base& promise) noexcept {
+  task_scope& scope = *c.scope_;
+  std::exception_ptr error = promise.take_error();
+  if (!error) {
+    try {
+      scope.task_returned(c.index_ - 1, promise);
+    } catch (...) {
+      error = std::current_exception();
+    }
   }
+  c.body_.destroy();
+  if (error) scope.task_failed(std::move(error));
 }
 
 std::size_t task_scope::live_tasks() const noexcept {
@@ -360,13 +432,13 @@ void task_scope::add_hold() noexcept {
 }
 
 void task_scope::remove_hold() noexcept {
-  work_list satisfied;
+  condition_wait* satisfied = nullptr;
   {
     const detail::biased_lock lock(mutex_);
     --held_;
     satisfied = take_satisfied();
   }
-  while (work_item* w = satisfied.pop_front()) static_cast<wait_operation*>(w)->wake();
+  wake_all(satisfied);
 }
 
 // ------------------------------------------------------------------------- waiting for a condition

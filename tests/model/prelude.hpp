@@ -68,11 +68,10 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 #undef condition_variable
 #undef mutex
 
-// this_thread() returns the address of a thread-local char.
 #include "leat/base/detail/thread_mutex.hpp"
-#define char ::model::thread_token
+#define __builtin_thread_pointer ::model::this_thread
 #include "leat/base/detail/biased_mutex.hpp"
-#undef char
+#undef __builtin_thread_pointer
 
 // The locks of the scope registry are static, which model_atomic cannot be. No thread of a model
 // switches inside their critical sections, except in a walk over all scopes.
@@ -84,6 +83,10 @@ class registry_mutex {
     while (held_) model::yield();
     held_ = true;
     return false;
+  }
+  bool try_lock_as_owner() noexcept {
+    lock();
+    return true;
   }
   void unlock(bool) noexcept { held_ = false; }
 

@@ -52,11 +52,7 @@ inline int nanosleep(const timespec*, timespec*, place at = place::current()) no
 /// One char for each modelled thread. Its address is the identity of the thread.
 inline char thread_tokens[8];
 
-/// Replaces a thread-local char of which only the address is used.
-struct thread_token {
-  constexpr thread_token(int) noexcept {}
-  const void* operator&() const noexcept { return &thread_tokens[rl::thread_index()]; }
-};
+inline const void* this_thread() noexcept { return &thread_tokens[rl::thread_index()]; }
 
 /// std::mutex. Relacy reports its destruction while a thread holds it or waits for it.
 class mutex {

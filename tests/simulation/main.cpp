@@ -32,6 +32,7 @@ const std::vector<scenario>& scenarios() {
       {"queues", {.threads = 3}, queues},
       {"selecting", {.threads = 3}, selecting},
       {"transferring", {.threads = 2}, transferring},
+      {"limiting", {.threads = 2}, limiting},
       {"undoing", {.threads = 3}, undoing},
       {"budgets", {.threads = 3}, budgets},
       {"coordination", {.threads = 2}, coordination},

@@ -3,9 +3,11 @@
 // Every item and every transfer arrives once.
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "simulation/scenarios.hpp"
@@ -101,7 +104,26 @@ struct records {
   std::vector<int> pushed{};
   std::vector<int> popped{};
   int next = 0;
+
+  void keep(int item) { popped.push_back(item); }
+  void keep(const std::vector<int>& batch) {
+    popped.insert(popped.end(), batch.begin(), batch.end());
+  }
+  void keep(const leat::tensor_tuple& element_or_batch) {
+    for (const std::int64_t item : element_or_batch[0].values<std::int64_t>()) {
+      popped.push_back(static_cast<int>(item));
+    }
+  }
 };
+
+template <class Queue>
+auto item_of(int number) {
+  if constexpr (std::is_same_v<Queue, leat::padding_fifo_queue>) {
+    return leat::tensor_tuple(leat::tensor::scalar(std::int64_t{number}));
+  } else {
+    return number;
+  }
+}
 
 template <class Queue>
 task<> produce(world& w, Queue& q, records& book) {
@@ -109,7 +131,7 @@ task<> produce(world& w, Queue& q, records& book) {
   for (std::uint64_t i = 0; i < count; ++i) {
     co_await leat::sleep_for(1us * w.random().uniform_below(4));
     const int item = book.next++;
-    const bool in = co_await q.push(item);
+    const bool in = co_await q.push(item_of<Queue>(item));
     if (in) book.pushed.push_back(item);
   }
 }
@@ -124,16 +146,14 @@ task<> consume(world& w, Queue& q, device& d, records& book) {
         case 0: {
           const auto done = co_await leat::select(q.pop(), d.async_transfer(leat::use_task),
                                                   leat::sleep_for(limit));
-          if (done.index() == 0 && std::get<0>(done)) book.popped.push_back(*std::get<0>(done));
+          if (done.index() == 0 && std::get<0>(done)) book.keep(*std::get<0>(done));
           if (done.index() == 1) book.transfers.push_back(std::get<1>(done));
           break;
         }
         case 1: {
           const auto done = co_await leat::select(d.async_transfer(leat::use_task), q.pop_up_to(2));
           if (done.index() == 0) book.transfers.push_back(std::get<0>(done));
-          if (done.index() == 1 && std::get<1>(done)) {
-            for (const int item : *std::get<1>(done)) book.popped.push_back(item);
-          }
+          if (done.index() == 1 && std::get<1>(done)) book.keep(*std::get<1>(done));
           break;
         }
         default: {
@@ -183,7 +203,7 @@ task<> transfer_and_pop(world& w, Queue& q) {
   co_await d.join();
   w.clear_invariants();
   if (error) std::rethrow_exception(error);
-  while (const std::optional<int> item = q.try_pop()) book.popped.push_back(*item);
+  while (const auto item = q.try_pop()) book.keep(*item);
   std::sort(book.popped.begin(), book.popped.end());
   std::sort(book.pushed.begin(), book.pushed.end());
   std::sort(book.transfers.begin(), book.transfers.end());
@@ -198,7 +218,7 @@ task<> transfer_and_pop(world& w, Queue& q) {
 
 task<> transferring(world& w) {
   const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(3));
-  switch (w.random().uniform_below(3)) {
+  switch (w.random().uniform_below(4)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
       co_await transfer_and_pop(w, q);
@@ -210,6 +230,12 @@ task<> transferring(world& w) {
            .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
            .seed = w.random()(),
            .name = "shuffled"});
+      co_await transfer_and_pop(w, q);
+      break;
+    }
+    case 2: {
+      const leat::element_spec spec({{.type = leat::dtype::int64, .shape = {}}});
+      leat::padding_fifo_queue q(capacity, spec, "padded");
       co_await transfer_and_pop(w, q);
       break;
     }

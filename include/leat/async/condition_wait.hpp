@@ -36,10 +36,9 @@ class [[nodiscard]] condition_wait : public wait_operation {
       : wait_operation((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
         scope_(scope),
         conditions_(conditions),
-        deadline_(deadline),
-        alarm_(*this) {}
+        alarm_(*this, deadline) {}
   condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
-      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
+      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.alarm_.when_,
                        unstarted.where()) {}
   ~condition_wait() {
     // acquire: a wait that has ended does not touch the scope, which may be gone.
@@ -72,8 +71,11 @@ class [[nodiscard]] condition_wait : public wait_operation {
   [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
                                                           std::string_view who);
   bool start();
+  [[gnu::cold]] bool start_slowly() noexcept;
+  [[nodiscard]] bool link_or_end() noexcept LEAT_NO_ANALYSIS;
   [[gnu::cold]] void abandon() noexcept;
   void link_into_scope() noexcept LEAT_NO_ANALYSIS {
+    previous_ = nullptr;
     following_ = scope_.waiters_;
     if (following_) following_->previous_ = this;
     scope_.waiters_ = this;
@@ -83,7 +85,8 @@ class [[nodiscard]] condition_wait : public wait_operation {
 
   // As one of the operations of a select; see detail::select_branch.
   void attach_to_select(detail::select_state& s, int index) noexcept;
-  [[nodiscard]] bool claim() const noexcept;
+  [[nodiscard]] bool claim() const noexcept { return !select_state_ || claim_in_select(); }
+  [[nodiscard]] bool claim_in_select() const noexcept;
   [[nodiscard]] bool is_satisfied_now() const noexcept;
   [[nodiscard]] bool begin_selected() noexcept;
   void withdraw() noexcept;
@@ -97,21 +100,21 @@ class [[nodiscard]] condition_wait : public wait_operation {
   static const kind stop_kind;
 
   struct alarm : detail::timer {
-    explicit alarm(condition_wait& w) noexcept : detail::timer(&expired), owner(w) {}
+    alarm(condition_wait& w, time_point deadline) noexcept
+        : detail::timer(&expired, deadline), owner(w) {}
     static void expired(detail::timer& t) noexcept;
     condition_wait& owner;
   };
 
   task_scope& scope_;
   const unsigned conditions_;
-  const time_point deadline_;
-  alarm alarm_;
+  alarm alarm_;                      // its time is no_deadline if there is none
   std::atomic<bool> linked_{false};  // changes under the lock of the scope
   outcome result_ = outcome::satisfied;
   int index_ = 0;                                 // in the select
   detail::select_state* select_state_ = nullptr;  // that it is part of
-  condition_wait* previous_ = nullptr;
-  condition_wait* following_ = nullptr;
+  condition_wait* previous_;                      // while it is linked
+  condition_wait* following_;
 };
 
 inline void task_scope::unlink(condition_wait& w) noexcept {

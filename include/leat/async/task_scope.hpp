@@ -212,11 +212,16 @@ class task_scope {
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(task_context& c) noexcept;
+  [[nodiscard]] bool is_used() const noexcept;
   [[gnu::cold]] void check_unused() noexcept;
-  void keep_result(task_context& c, detail::promise_base& promise,
-                   std::exception_ptr& error) noexcept;
+  void start_now(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
+                 std::string_view name, const std::source_location& where);
+  void start_elsewhere(task_context& child);
+  static void finish_with_result(task_context& c, detail::promise_base& promise) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
-  static void leave_now(task_context& c, std::exception_ptr error) noexcept;
+  [[nodiscard]] condition_wait* remove_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard, gnu::cold]] condition_wait* remove_child_slowly(task_context& c) noexcept;
+  static void leave_now(task_context& c) noexcept;
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   static void drop_stop_notice(work_item& item) noexcept;
@@ -228,8 +233,9 @@ class task_scope {
                                                  std::span<task_context*> found) noexcept;
   [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) noexcept LEAT_REQUIRES(mutex_);
   void add_child(task_context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool add_quickly(task_context& c) noexcept;
   [[nodiscard]] bool add_if_known(task_context& c) noexcept;
-  void add_with_stop_notice(task_context& c);
+  void add_slowly(task_context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   bool cancel_wait_batch(stop_notice& n) noexcept;
   [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_) {
@@ -237,10 +243,12 @@ class task_scope {
            ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
   }
   inline void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);  // in condition_wait.hpp
-  [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] condition_wait* take_satisfied() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] condition_wait* take_several_satisfied() noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(condition_wait* w) noexcept;
 
   const std::string_view kind_;
-  const std::string name_;
+  std::string name_;
   const task_id maker_;
   bool keeps_results_ = false;
 
@@ -248,8 +256,8 @@ class task_scope {
   mutable detail::biased_mutex mutex_;
   task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
+  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_){*this, nullptr};  // and those that follow it
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
 

@@ -64,6 +64,7 @@ class promise_base {
     c.innermost_ = this;
   }
 
+  [[nodiscard]] bool has_error() const noexcept { return error_ != nullptr; }
   [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
   void rethrow_error() const {
     if (error_) std::rethrow_exception(error());

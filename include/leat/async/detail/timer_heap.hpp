@@ -13,6 +13,8 @@ struct timer {
   using expire_function = void (*)(timer&) noexcept;
 
   explicit timer(expire_function expire) noexcept : expire_(expire) {}
+  /// Creates a timer that remembers a time; timer_heap::add() sets it.
+  timer(expire_function expire, time_point when) noexcept : expire_(expire), when_(when) {}
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
 
@@ -22,7 +24,7 @@ struct timer {
 
   expire_function expire_;
   time_point when_{};
-  std::uint64_t order_ = 0;  // timers for the same time expire in the order in which they were set
+  std::uint64_t order_;  // timers for the same time expire in the order in which they were set
   std::size_t index_ = unset;
 };
 

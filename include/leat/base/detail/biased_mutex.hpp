@@ -29,9 +29,11 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   /// The identity of a thread. Another thread may have it after this one has ended, and then counts
   /// as the same thread.
   using thread_id = const void*;
-  [[nodiscard]] static thread_id this_thread() noexcept {
-    static constinit thread_local char token = 0;
-    return &token;
+  [[nodiscard]] static thread_id this_thread() noexcept { return __builtin_thread_pointer(); }
+
+  /// Returns true if the calling thread owns the mutex, so that no other thread has locked it.
+  [[nodiscard]] bool is_owned_here() const noexcept {
+    return owner_.load(std::memory_order_relaxed) == this_thread();
   }
 
   /// Returns true if the calling thread may own a mutex.
@@ -71,7 +73,7 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   /// Makes this a plain mutex if the calling thread owns it, without the cost of a revocation.
   /// Precondition: the calling thread is not inside.
   void give_up() noexcept {
-    if (owner_.load(std::memory_order_relaxed) != this_thread()) return;
+    if (!is_owned_here()) return;
     // release: pairs with the acquire load in lock_shared_with_others().
     owner_.store(this, std::memory_order_release);
   }
@@ -86,7 +88,7 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   }
 
  private:
-  bool lock_shared_with_others() noexcept LEAT_NO_ANALYSIS;
+  [[gnu::cold]] bool lock_shared_with_others() noexcept LEAT_NO_ANALYSIS;
   void revoke() noexcept;
 
   std::atomic<const void*> owner_{nullptr};  // null: no owner yet; this: no owner any more

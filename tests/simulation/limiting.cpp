@@ -1,0 +1,188 @@
+// Consumers run tasks that pop items, under time limits and stops, as branches of a select and in
+// when_any(). A task that has popped an item returns it, even if it is asked to stop. Every item
+// arrives once.
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/when_any.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using item_queue = leat::fifo_queue<int>;
+
+struct supply {
+  explicit supply(std::size_t capacity) : items(capacity, "items"), others(capacity, "others") {}
+  item_queue items;
+  item_queue others;
+  std::vector<int> pushed{};
+  std::vector<int> popped{};
+
+  void keep(const std::optional<int>& item) {
+    if (item) popped.push_back(*item);
+  }
+};
+
+task<> pause(world& w, std::uint64_t below) {
+  co_await leat::sleep_for(1us * w.random().uniform_below(below));
+}
+
+task<> produce(world& w, item_queue& q, std::vector<int>& pushed, int first) {
+  const int count = static_cast<int>(1 + w.random().uniform_below(8));
+  for (int item = first; item < first + count; ++item) {
+    co_await pause(w, 4);
+    const bool in = co_await q.push(item);
+    if (in) pushed.push_back(item);
+  }
+}
+
+// Ends without an item if the queue is closed.
+task<std::optional<int>> take_item(world& w, item_queue& q) {
+  co_await pause(w, 3);
+  const std::optional<int> item = co_await q.pop();
+  try {
+    co_await pause(w, 3);
+  } catch (const leat::failure&) {
+    // The item goes to the caller.
+  }
+  co_return item;
+}
+
+// Like take_item(), but does not fail.
+task<std::optional<int>> try_take_item(world& w, item_queue& q) {
+  std::optional<int> item;
+  try {
+    item = co_await take_item(w, q);
+  } catch (const leat::failure&) {
+    // stopped before it had an item
+  }
+  co_return item;
+}
+
+task<> stop_later(world& w, std::stop_source source) {
+  co_await pause(w, 6);
+  source.request_stop();
+}
+
+task<> consume_with_stop(world& w, supply& s) {
+  std::stop_source source;
+  leat::task_group stopper(leat::shielded, "stopper");
+  stopper.spawn(stop_later(w, source));
+  std::exception_ptr error;
+  try {
+    s.keep(co_await leat::with_stop(take_item(w, s.items), source.get_token()));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await stopper.join();
+  if (error) std::rethrow_exception(error);
+}
+
+task<> consume_selected(world& w, supply& s) {
+  const auto limit = 1us * w.random().uniform_below(8);
+  if (w.random().uniform_below(2) == 0) {
+    const auto done =
+        co_await leat::select(s.others.pop(), take_item(w, s.items), leat::sleep_for(limit));
+    if (done.index() == 0) s.keep(std::get<0>(done));
+    if (done.index() == 1) s.keep(std::get<1>(done));
+  } else {
+    const auto done = co_await leat::select(take_item(w, s.items), s.others.pop_up_to(2));
+    if (done.index() == 0) s.keep(std::get<0>(done));
+    if (done.index() == 1 && std::get<1>(done)) {
+      for (const int item : *std::get<1>(done)) s.keep(item);
+    }
+  }
+}
+
+task<> consume(world& w, supply& s) {
+  const std::uint64_t count = 1 + w.random().uniform_below(8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    try {
+      switch (w.random().uniform_below(4)) {
+        case 0: {
+          const auto limit = 1us * w.random().uniform_below(6);
+          s.keep(co_await leat::with_timeout(take_item(w, s.items), limit));
+          break;
+        }
+        case 1: co_await consume_with_stop(w, s); break;
+        case 2: co_await consume_selected(w, s); break;
+        default: {
+          const auto [first, second] =
+              co_await leat::when_any(try_take_item(w, s.items), try_take_item(w, s.others));
+          if (first) s.keep(*first);
+          if (second) s.keep(*second);
+        }
+      }
+    } catch (const leat::failure& e) {
+      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+    }
+  }
+}
+
+}  // namespace
+
+task<> limiting(world& w) {
+  supply s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
+  w.add_invariants(s.items);
+  w.add_invariants(s.others);
+  leat::task_group producers("producers");
+  leat::task_group consumers("consumers");
+  const auto any_thread = [&w]() -> leat::scheduler& {
+    return w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads())));
+  };
+  producers.spawn_on(any_thread(), produce(w, s.items, s.pushed, 0), "items");
+  producers.spawn_on(any_thread(), produce(w, s.others, s.pushed, 100), "others");
+  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(), consume(w, s), "consumer");
+  if (w.random().uniform_below(3) == 0) {
+    co_await pause(w, 12);
+    if (w.random().uniform_below(2) == 0) consumers.request_stop();
+  }
+  if (w.random().uniform_below(2) == 0) {
+    co_await pause(w, 20);
+    s.items.close();
+    s.others.close();
+  } else {
+    co_await pause(w, 40);
+    consumers.request_stop();
+  }
+  std::exception_ptr error;
+  try {
+    co_await consumers.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  s.items.close_and_cancel();
+  s.others.close_and_cancel();
+  try {
+    co_await producers.join();
+  } catch (...) {
+    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
+      error = std::current_exception();
+    }
+  }
+  w.clear_invariants();
+  if (error) std::rethrow_exception(error);
+  while (const std::optional<int> item = s.items.try_pop()) s.keep(item);
+  while (const std::optional<int> item = s.others.try_pop()) s.keep(item);
+  std::sort(s.popped.begin(), s.popped.end());
+  std::sort(s.pushed.begin(), s.pushed.end());
+  require(s.popped == s.pushed, "popped items are not the pushed items");
+}
+
+}  // namespace simulation
