@@ -254,7 +254,7 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   children_ = &c;
 }
 
-// Returns false if it has done nothing: another thread uses the scope, or a stop could not reach the
+// Returns false, without effect, if another thread uses the scope or a stop could not reach the
 // task's scheduler yet.
 inline bool task_scope::add_quickly(task_context& c) noexcept LEAT_NO_ANALYSIS {
   if (!mutex_.try_lock_as_owner()) return false;
