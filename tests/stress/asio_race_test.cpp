@@ -20,6 +20,7 @@
 
 #include <asio.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
+#include <asio/experimental/concurrent_channel.hpp>
 #include <catch2/catch.hpp>
 
 #include "leat/async/as_tuple.hpp"
@@ -243,6 +244,48 @@ TEST_CASE("use_task: Asio's awaitable operators in the same race", "[stress]") {
                                  << s.written_bytes() - read.bytes << " of " << s.written_bytes()
                                  << " bytes lost");
     CHECK(read.bytes <= s.written_bytes());
+  }
+}
+
+using channel = asio::experimental::concurrent_channel<void(std::error_code, std::uint32_t)>;
+
+asio::awaitable<void> receive_with_operators(channel& c, std::atomic<bool>& enough,
+                                             std::size_t& received) {
+  using namespace asio::experimental::awaitable_operators;
+  std::mt19937 random(3);
+  asio::steady_timer timer(c.get_executor());
+  for (std::size_t i = 0; i < rounds() / 10; ++i) {
+    timer.expires_after(pause(random));
+    const auto done =
+        co_await (c.async_receive(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    if (done.index() == 0) ++received;
+  }
+  enough = true;
+  timer.expires_after(20ms);  // the sender ends
+  co_await timer.async_wait(asio::use_awaitable);
+  while (c.try_receive([](std::error_code, std::uint32_t) {})) ++received;
+}
+
+// A channel has no way to return a message to its front, so a message whose handler is cancelled is
+// dropped. The message of the test shows the figures.
+TEST_CASE("use_task: Asio's channel in the same race", "[stress]") {
+  for (const int threads : {1, 2}) {
+    asio::io_context io;
+    channel c(asio::make_strand(io), 16);
+    std::size_t received = 0;
+    std::size_t sent = 0;
+    std::atomic<bool> enough = false;
+    asio::co_spawn(c.get_executor(), receive_with_operators(c, enough, received), asio::detached);
+    std::thread sender([&] {
+      for (; !enough; std::this_thread::sleep_for(10us)) {
+        sent += c.try_send(std::error_code(), 0U) ? 1 : 0;
+      }
+    });
+    run_threads(io, threads);
+    sender.join();
+    WARN("channel, " << threads << (threads == 1 ? " thread: " : " threads: ") << sent - received
+                     << " of " << sent << " messages lost");
+    CHECK(received <= sent);
   }
 }
 
