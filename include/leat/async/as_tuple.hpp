@@ -139,9 +139,9 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 /// sleep_until(), wait_for_stop(), task_group::join(), Asio operations with use_task, select(),
 /// with_timeout(), with_deadline() and with_stop(). Write a limit inside of as_tuple(), as in
 /// `as_tuple(with_timeout(queue.pop(), 1s))`. Each operation has the same effect as without
-/// as_tuple(). Instead of an exception, it returns the code that to_error_code() returns for that
-/// exception; the message is never created. An expected end, such as a closed queue, is not an
-/// error here either.
+/// as_tuple(). Instead of throwing an exception, it returns the code that to_error_code() returns
+/// for that exception, without creating a message. An expected end, such as a closed queue, is not
+/// an error here either.
 ///
 /// as_tuple() owns the operation, as select() does: a function can return the result.
 ///
@@ -149,14 +149,15 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///
 /// Result:        std::tuple<std::error_code, R> for an operation with the result R;
 ///                std::tuple<std::error_code> if R is void. With an error, the second value is the
-///                number of items added for push_many(), and R() for other operations. R must be
-///                default-constructible: instead of async_accept(use_task), which returns a
+///                number of items added for push_many(), the value that the handler received for an
+///                Asio operation, such as the number of bytes, and R() for other operations. R must
+///                be default-constructible: instead of async_accept(use_task), which returns a
 ///                socket, await async_accept(socket, use_task).
 /// Errors:        does not throw; std::bad_alloc becomes resource_exhausted.
 /// Cancellation:  like the operation.
 /// Thread safety: like the operation.
 /// Cost:          like the operation, but without the 10,000 or so instructions of an exception.
-///                Use it in loops of which many are stopped together.
+///                Use it in loops if one stop ends many of them.
 template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,

@@ -107,32 +107,32 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
 
 }  // namespace detail
 
-/// Calls `f` for each element of a range and runs the tasks that it returns, at most `limit` at the
-/// same time.
+/// Calls `f` for each element of a range, and runs the tasks that `f` returns, at most `limit` of
+/// them at the same time.
 ///
 ///     co_await leat::for_each_concurrent(urls, 50, [&](const std::string& url) {
 ///       return fetch(url, cache);
 ///     });
 ///
-/// Elements are taken in order, each when one of the `limit` tasks is free. The first error stops
-/// all tasks, and no further element is taken. for_each_concurrent() returns or throws after all
-/// tasks have finished, so they may refer to local variables of the caller.
+/// It calls `f` in the order of the elements: for the first `limit` elements at once, and for the
+/// next one when a task has finished. The first error stops all tasks, and `f` is not called again.
+/// for_each_concurrent() returns or throws after all tasks have finished, so the tasks may refer to
+/// local variables of the caller.
 ///
 /// The tasks run on the scheduler of the calling task. To use several threads, spawn one
-/// for_each_concurrent() on each, over a part of the range or a queue.
+/// for_each_concurrent() on each, over a part of the range.
 ///
-/// Range: an input range. A range that is passed as an lvalue is not copied and must outlive the
-///        call; another one is moved into the task. `f` is called with the reference of the
-///        iterator, before the iterator advances: for a range that can be passed over only once,
-///        let `f` take the element by value.
-/// F:     a callable that returns task<void>. It is kept until the end, so a lambda may capture.
-///        If the lambda is itself a coroutine, its captures remain valid for the same reason.
+/// Range: an input range. An lvalue is not copied and must outlive the call; an rvalue is moved
+///        into the task. `f` receives `*iterator`, and the iterator advances after the call. If the
+///        elements of a range do not outlive this advance, let `f` accept the element by value.
+/// F:     a callable that returns task<void>. for_each_concurrent() keeps it until the end, so a
+///        lambda may capture, even if it is itself a coroutine.
 ///
 /// Errors:       the first error of a task, of `f`, or of the range; invalid_argument if `limit` is
-///               0. An empty range is not an error. `cancelled` if a stop request came before the
-///               last element had been processed.
+///               0. `cancelled` if a stop was requested before all elements had been processed.
 /// Cancellation: a stop request to the calling task stops the tasks.
-/// Cost:         one frame for each of the `limit` tasks, and one for each call of `f`.
+/// Cost:         its own frame, one frame for each of up to `limit` concurrent tasks, and the frame
+///               of each task that `f` returns.
 template <std::ranges::input_range Range, class F>
 [[nodiscard]] task<void> for_each_concurrent(Range&& range, std::size_t limit, F f) {
   static_assert(std::is_same_v<detail::element_task<Range, F>, task<void>>,
@@ -146,8 +146,9 @@ template <std::ranges::input_range Range, class F>
 ///
 ///     std::vector<page> pages = co_await leat::map_concurrent(urls, 50, fetch);
 ///
-/// F: a callable that returns a task with a result.
-/// Cost: also one frame for each element, and memory for all results.
+/// F:      a callable that returns a task with a result.
+/// Result: a std::vector with one result for each element.
+/// Cost:   also one frame for each element, and the memory for all results.
 template <std::ranges::input_range Range, class F>
 [[nodiscard]] auto map_concurrent(Range&& range, std::size_t limit, F f) {
   using element_task = detail::element_task<Range, F>;

@@ -39,17 +39,18 @@ class [[nodiscard]] resume_on_awaiter final : private work_item {
   std::coroutine_handle<> coroutine_;
 };
 
-/// Continues a coroutine of another library on `s`. After it, the coroutine may await the tasks and
+/// Moves a coroutine of another library to `s`. Afterwards, the coroutine may await the tasks and
 /// operations of leat.
 ///
 ///     co_await leat::resume_on(leat::get_scheduler(io));
 ///     auto item = co_await queue.pop();
 ///
 /// Completes immediately if the coroutine runs on `s`. Otherwise the coroutine continues in a loop
-/// iteration of `s`, and stays there after each later wait for leat. If `s` is destroyed first, the
-/// coroutine does not continue: its owner destroys it.
+/// iteration of `s`. It resumes on `s` after each later wait for leat. If `s` is destroyed first,
+/// the coroutine does not continue, and its owner may destroy it.
 ///
-/// A leat task cannot use it, because a task stays on its scheduler: spawn_on() starts another one.
+/// A leat task cannot use resume_on(), because a task stays on its scheduler. Use spawn_on() to
+/// start another task.
 ///
 /// Errors:        none.
 /// Cancellation:  none.

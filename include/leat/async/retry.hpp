@@ -51,8 +51,8 @@ concept attempt_with_result =
 /// Like retry(attempt, policy), but with the default policy.
 [[nodiscard]] task<void> retry(std::function<task<void>()> attempt);
 
-/// Awaits the task that `attempt` returns. If the task fails with an error that may pass, calls
-/// `attempt` again after a delay.
+/// Awaits the task that `attempt` returns. If the task fails with an error that the policy retries,
+/// calls `attempt` again after a delay.
 ///
 /// Each delay is random, between half of a value and the whole value. The value doubles after each
 /// attempt, up to max_delay. Many programs that fail together therefore do not retry at the same
@@ -63,9 +63,9 @@ concept attempt_with_result =
 ///
 /// Result:       the result of the first attempt that succeeds.
 /// Errors:       the error of the last attempt. Its message ends with "(after 4 attempts)" if the
-///               type of the error is failure or std::system_error. An error that is not retried,
-///               immediately. invalid_argument for a policy without attempts or with a negative
-///               delay.
+///               type of the error is failure or std::system_error. An error that the policy does
+///               not retry is thrown immediately. invalid_argument for a policy without attempts or
+///               with a negative delay.
 /// Cancellation: a stop request ends the attempt that runs, or the delay, and no attempt follows.
 template <class Attempt>
   requires detail::attempt_with_result<Attempt>

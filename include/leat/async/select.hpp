@@ -59,19 +59,23 @@ template <class Operation, class End>
 /// item. Their queues neither lose nor gain an item, and no other waiting operation is skipped. If
 /// several operations can complete immediately, the first one in the argument list wins.
 ///
-/// Accepts pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
-/// wait_for_stop(), task_group::join(), and one task. It does not accept push_many(): a sequence
-/// may be longer than the capacity, so push_many() could already have added some of its items when
-/// another operation wins. To limit a push_many(), use with_timeout(), with_deadline() or
-/// with_stop().
+/// Accepts
+/// - pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
+///   wait_for_stop() and task_group::join();
+/// - one irrevocable operation: a task, or an Asio operation with use_task. With it, select()
+///   accepts no push.
 ///
-/// At most one operation may be irrevocable, which means that it cannot be undone after it has
-/// started. A task is such an operation. It starts last, and select() ends after it has ended. If
-/// another operation completes first, it is only the provisional winner: select() asks the
-/// irrevocable operation to end, or the task to stop. If that operation has an effect anyway, it
-/// wins, and the other one is undone: an item that a pop received returns to the front of its
-/// queue. A task has an effect if it returns, or throws an error other than the `cancelled` of its
-/// stop. select() therefore accepts no push next to an irrevocable operation.
+/// It does not accept push_many(), which may have added some of its items when another operation
+/// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
+///
+/// An irrevocable operation cannot be undone after it has started. It starts last, and only if no
+/// other operation can complete immediately. If another operation completes first, that one is the
+/// provisional winner: select() asks the task to stop, or cancels the Asio operation, and waits for
+/// its end. If the irrevocable operation had an effect nevertheless, it wins, and the other
+/// operation is undone: an item that a pop received returns to the front of its queue. A task has
+/// an effect if it returns, or throws an error other than the `cancelled` of its stop. An Asio
+/// operation has an effect if it succeeds, fails with an error of its own, or has transferred
+/// bytes.
 ///
 /// select() owns the operations: you can return the result of select() from a function, or keep it
 /// and await it later. The objects that an operation refers to must live until the operation has
@@ -79,9 +83,9 @@ template <class Operation, class End>
 /// them.
 ///
 /// Result:        a std::variant of the operations' results, with std::monostate for void.
-/// Errors:        the exception of the winner; cancelled; std::bad_alloc, without any effect.
+/// Errors:        the exception of the winner; `cancelled`; std::bad_alloc, without any effect.
 /// Cancellation:  total: if a stop is requested before there is a winner, no operation has an
-///                effect. An irrevocable operation that has an effect anyway wins.
+///                effect. An irrevocable operation that has an effect nevertheless wins.
 /// Thread safety: like the operations; other threads may use the same queues.
 /// Cost:          for each operation, joining and leaving one wait queue; no allocation. An
 ///                operation that completes immediately costs no more than without select().
@@ -116,15 +120,17 @@ template <class... Operations>
 }
 
 /// Limits an operation or a task to a time span, which begins when the result is awaited. If the
-/// time runs out, the operation ends and, except for push_many() and irrevocable operations, has no
-/// effect.
+/// limit expires, an operation of leat other than push_many() ends without an effect.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///     auto answer = co_await leat::with_timeout(handle(request), 5s);
 ///
-/// If the time runs out for a task, the task is asked to stop, and with_timeout() waits until it
-/// has ended. A task that returns a result or throws an error of its own despite the stop has won.
-/// A task that has not ended after ten more seconds is printed to standard error.
+/// If the limit of a task expires, the task is asked to stop, and with_timeout() waits until it has
+/// ended. A task that returns a result or throws an error of its own despite the stop wins. A task
+/// that has not ended ten seconds after its stop request is printed to standard error.
+///
+/// If the limit of an Asio operation expires, with_timeout() cancels the operation and waits until
+/// it has ended. The result that the operation then reports decides: see use_task.
 ///
 /// A limit of 0 or less is valid: an operation succeeds if it need not wait, and a task if it never
 /// waits.
@@ -136,8 +142,10 @@ template <class... Operations>
 /// items and the code of the limit or stop that ended it.
 ///
 /// Errors:       deadline_exceeded, with a description of the operation; the exception of the
-///               operation; cancelled.
-/// Cancellation: total; partial for push_many().
+///               operation; `cancelled`. To receive the code instead of an exception, put
+///               as_tuple() outside: as_tuple(with_timeout(...)).
+/// Cancellation: total; partial for push_many(). A task or an Asio operation that completes despite
+///               the stop wins.
 /// Cost:         like select().
 template <class Operation>
 [[nodiscard]] auto with_timeout(
@@ -155,12 +163,14 @@ template <class Operation, class Duration>
 }
 
 /// Like with_timeout(), but the operation ends when a stop is requested through `token`. If a stop
-/// was requested before, a task does not start. Use it for
-/// each wait of a coroutine of another library: such a coroutine has no owner that could stop it.
+/// was requested before, a task or an Asio operation does not start.
 ///
 ///     auto item = co_await leat::with_stop(queue.pop(), token);
 ///
-/// Errors: cancelled, with a description of the operation; the exception of the operation.
+/// Use it for each wait of a coroutine of another library: such a coroutine has no owner that could
+/// stop it.
+///
+/// Errors: `cancelled`, with a description of the operation; the exception of the operation.
 template <class Operation>
 [[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
                              const std::source_location& where = std::source_location::current()) {

@@ -16,17 +16,18 @@ namespace leat {
 ///
 ///     auto [user, orders] = co_await leat::when_all(load_user(id), load_orders(id));
 ///
-/// The tasks run on the scheduler of the calling task, so code between two of their awaits needs no
-/// lock. The first error stops the other tasks. when_all() returns or throws after all of them have
-/// finished, so the tasks may refer to local variables of the caller.
+/// The tasks run on the scheduler of the calling task, one at a time, so they need no lock for data
+/// that they share. The first error stops the other tasks. when_all() returns or throws after all
+/// tasks have finished, so the tasks may refer to local variables of the caller. To run operations
+/// concurrently, wrap each of them in a task.
 ///
 /// Result:       a std::tuple of the results in the order of the arguments, with std::monostate for
 ///               void. Without arguments, an empty tuple.
-/// Errors:       the first error of a task; std::bad_alloc, after the tasks that have started were
-///               stopped. `cancelled` if a stop request ended a task before it had a result.
+/// Errors:       the first error of a task; std::bad_alloc, which stops the tasks already started;
+///               `cancelled` if a stop request ended a task before it had a result.
 /// Cancellation: a stop request to the calling task stops the tasks. If all of them return a result
 ///               nevertheless, when_all() returns the results.
-/// Cost:         no allocation beyond the frame of each task.
+/// Cost:         its own frame; no allocation beyond it and the frames of the tasks.
 template <class... T>
 [[nodiscard]] task<std::tuple<detail::joint_result<T>...>> when_all(task<T>... tasks) {
   const std::source_location where = co_await detail::awaited_at();
@@ -41,8 +42,9 @@ template <class... T>
 
 /// Like when_all() above, but for any number of tasks of the same type.
 ///
-/// Result: the results in the order of `tasks`; nothing for tasks without a result. An empty vector
-///         if there are no tasks.
+/// Result: a std::vector of the results in the order of `tasks`, which is empty if there are no
+///         tasks; nothing for tasks without a result.
+/// Cost:   also the memory for the results.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<task<T>> tasks)
     -> task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joint_result<T>>>> {

@@ -20,19 +20,20 @@ namespace leat {
 ///     auto [fast, safe] = co_await leat::when_any(ask(mirror), ask(origin));
 ///     if (fast) use(*fast);
 ///
-/// when_any() waits for all tasks: a task that was asked to stop may still return a result, for
-/// example because its data had already arrived. No result is dropped, so several optionals may
-/// have a value. To wait for operations instead of tasks, use select().
+/// when_any() returns or throws after all tasks have finished, so the tasks may refer to local
+/// variables of the caller. A task that was asked to stop may still return a result, for example
+/// because its data had already arrived. Several optionals may therefore have a value.
 ///
-/// The tasks run on the scheduler of the calling task.
+/// The tasks run on the scheduler of the calling task. To wait for operations, use select().
 ///
 /// Result:       a std::tuple of std::optional in the order of the arguments, of which at least one
 ///               has a value; std::monostate for void.
-/// Errors:       the first error of a task, which also stops the other tasks; the results are then
+/// Errors:       the first error of a task, which also stops the other tasks. The results are then
 ///               lost. `cancelled` if a stop request ended all tasks before one had a result.
-///               std::bad_alloc.
-/// Cancellation: a stop request to the calling task stops the tasks.
-/// Cost:         no allocation beyond the frame of each task.
+///               std::bad_alloc, which stops the tasks that have started.
+/// Cancellation: a stop request to the calling task stops the tasks. If one of them returns a
+///               result nevertheless, when_any() returns the results.
+/// Cost:         its own frame; no allocation beyond it and the frames of the tasks.
 template <class... T>
 [[nodiscard]] task<std::tuple<std::optional<detail::joint_result<T>>...>> when_any(
     task<T>... tasks) {
@@ -55,7 +56,10 @@ template <class... T>
 }
 
 /// Like when_any() above, but for any number of tasks of the same type.
-/// Errors: also invalid_argument if `tasks` is empty, because none could be the first.
+///
+/// Result: a std::vector of std::optional in the order of `tasks`; std::monostate for void.
+/// Errors: also invalid_argument if `tasks` is empty.
+/// Cost:   also the memory for the results.
 template <class T>
 [[nodiscard]] task<std::vector<std::optional<detail::joint_result<T>>>> when_any(
     std::vector<task<T>> tasks) {

@@ -161,19 +161,22 @@ class async_run_operation final : private task_scope {
 
 }  // namespace detail
 
-/// Runs a task from any Asio program, on the scheduler of the executor's io_context and with any
-/// completion token.
+/// Starts a task on the scheduler of the executor's io_context, and calls a completion handler
+/// after the task has finished. Accepts any completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
 ///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
 ///
-/// With `asio::detached`, no caller awaits the task and its error is lost.
+/// With `asio::detached`, the error of the task is lost.
+///
+/// `executor` must belong to an io_context, directly or through a strand; async_run() asserts this.
 ///
 /// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. If there is
 ///                an error, the value is T().
-/// Errors:        the exception that the task threw.
-/// Cancellation:  terminal, partial and total cancellation request a stop of the task. The task
-///                decides how it finishes.
+/// Errors:        the handler receives the exception that the task threw. The initiation throws
+///                std::bad_alloc if memory runs out; no task has then started.
+/// Cancellation:  terminal, partial and total cancellation request a stop of the task. If the task
+///                returns nevertheless, the handler receives its result.
 /// Thread safety: thread-safe. The handler runs on its associated executor (default: `executor`),
 ///                never inside the scheduler's turn and never inside this call.
 /// Cost:          one allocation with the handler's associated allocator, and one post.
@@ -205,11 +208,12 @@ auto async_run(Context& io, task<T> t, CompletionToken&& token,
 ///     auto done = co_await leat::async_run(
 ///         executor, [&] { return leat::select(a.pop(), b.pop()); }, asio::use_awaitable);
 ///
-/// The result is the result of the operation. `body` is kept until the operation has completed.
+/// The handler receives the result of the operation. async_run() keeps `body` until the operation
+/// has completed.
 ///
-/// Cancellation: requests a stop. If the operation has completed, its value is delivered. A pop
-///               that has completed is not undone, so do not join two calls by `||`, which drops
-///               the second value: return select() from one `body`.
+/// Cancellation: requests a stop. If the operation has completed before, the handler receives its
+///               result: a pop that has completed is not undone. Therefore do not join two calls by
+///               `||`, which drops the second result: return a select() from one `body`.
 template <class Body, class Executor, class CompletionToken>
   requires(asio::execution::is_executor<Executor>::value &&
            !detail::is_task<std::remove_cvref_t<Body>>)

@@ -8,12 +8,12 @@
 
 namespace leat {
 
-/// The exception of an Asio operation that an error, a stop or a limit ended after it had
-/// transferred some bytes. It is thrown for an operation whose result is a number of bytes, such as
-/// asio::async_read().
+/// The exception of an Asio operation that an error, a stop or a limit ended after the operation
+/// had transferred some bytes. Only an operation whose result is a number of bytes throws it, such
+/// as asio::async_read().
 ///
-/// The code is `cancelled` after a stop request, `deadline_exceeded` after a deadline, or the code
-/// that the operation reported.
+/// The code is `cancelled` after a stop request, `deadline_exceeded` after a limit has expired, or
+/// the code that the operation reported.
 class partial_transfer : public failure {
  public:
   partial_transfer(std::error_code ec, const std::string& message, std::size_t bytes)

@@ -13,17 +13,18 @@
 
 namespace leat {
 
-/// A scheduler as an Asio executor. Its functions run one after the other with the tasks of the
-/// scheduler, as on a strand.
+/// A scheduler as an Asio executor. The functions that it runs and the tasks of the scheduler run
+/// one at a time, as on a strand.
 ///
 ///     asio::post(leat::get_executor(s), [&] { ++served; });  // needs no lock
 ///
-/// A function runs inside execute() on the scheduler itself, or in a handler of its io_context
-/// while no turn of the scheduler runs. Otherwise, and after asio::post(), it is posted.
+/// execute() runs a function inside the call if it is called on the scheduler, or in a handler of
+/// the scheduler's io_context while no turn of the scheduler runs. Otherwise it posts the function.
+/// asio::post() always posts.
 ///
-/// A function must not throw; an exception ends the process. Functions that have not run when the
-/// scheduler is destroyed are destroyed. The executor does not count as work of the context, except
-/// for the time between a post and the call.
+/// A function must not throw; an exception ends the process. A function that has not run when the
+/// scheduler is destroyed is destroyed without a call. The executor does not count as work of the
+/// context, except between a post and the call of the function.
 ///
 /// Use it as the executor of an I/O object only with the scheduler of an io_context. A scheduler of
 /// another kind has no context of its own: query(context) returns the system context.

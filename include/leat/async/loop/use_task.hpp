@@ -41,20 +41,21 @@ struct use_task_t {
   }
 };
 
-/// A completion token of Asio: a leat task awaits the operation.
+/// A completion token of Asio with which a leat task awaits an Asio operation.
 ///
 ///     std::size_t n = co_await socket.async_read_some(buffer, leat::use_task);
 ///     co_await leat::with_timeout(asio::async_write(socket, reply, leat::use_task), 5s);
 ///
-/// The operation starts when it is awaited, alone, in select(), in as_tuple() or under a limit. It
-/// can be moved before that, and is awaited once. The I/O object and the buffers must outlive the
+/// The operation starts when it is awaited, alone, in select(), in as_tuple() or under a limit. You
+/// can move it before that, and await it once. The I/O object and the buffers must outlive the
 /// wait.
 ///
-/// Unlike other waits, this one does not end when a stop is requested or a limit expires: leat then
-/// requests the cancellation of the operation, which uses the caller's memory until it has ended.
-/// The result that it reports decides. If it succeeds anyway, the task receives the value.
+/// The operation uses the caller's memory until it has ended. After a stop request or a limit, leat
+/// therefore cancels the operation and waits for its end, unlike other waits, which end at once.
+/// The result that the operation reports decides: if it succeeds nevertheless, the task receives
+/// the value.
 ///
-/// Use it as the default token as follows:
+/// To make use_task the default token of an I/O object, write
 ///
 ///     using timer = leat::use_task_t::as_default_on_t<asio::steady_timer>;
 ///
@@ -63,8 +64,8 @@ struct use_task_t {
 /// Errors:        failure with the code of the operation; partial_transfer, if an operation that
 ///                returns a number of bytes has transferred some; the exception of the operation or
 ///                of its initiation. `cancelled` after a stop, `deadline_exceeded` after a limit.
-/// Cancellation:  by all types of cancellation that the operation supports. If a stop was requested
-///                before, the operation does not start.
+/// Cancellation:  requests all types of cancellation, of which the operation applies those that it
+///                supports. If a stop was requested before, the operation does not start.
 /// Thread safety: the task continues on its own scheduler, whichever context completes the
 ///                operation.
 /// Cost:          no allocation in steady state beyond those of Asio.
