@@ -279,7 +279,7 @@ TEST_CASE("use_task: awaits coroutines and composed operations of Asio", "[async
     const auto seven = []() -> task<int> { co_return 7; };
     const int m = co_await leat::async_run(ctx, seven(), use_task);
     CHECK(m == 7);
-    const auto steps = [i = 0](auto& self, std::error_code = {}) mutable {
+    auto steps = [i = 0](auto& self, std::error_code = {}) mutable {
       if (i++ < 3) {
         asio::post(std::move(self));
       } else {
@@ -288,7 +288,7 @@ TEST_CASE("use_task: awaits coroutines and composed operations of Asio", "[async
     };
     const std::size_t count =
         co_await asio::async_compose<const leat::use_task_t, void(std::error_code, std::size_t)>(
-            steps, use_task, ctx);
+            std::move(steps), use_task, ctx);
     CHECK(count == 4);
   }(io));
 }

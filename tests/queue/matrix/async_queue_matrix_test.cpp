@@ -19,7 +19,12 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/error.hpp>
+#include <asio/version.hpp>
+#if ASIO_VERSION < 102400
 #include <asio/experimental/as_tuple.hpp>
+#else
+#include <asio/as_tuple.hpp>
+#endif
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
@@ -204,6 +209,12 @@ struct use_awaitable {
   }
 };
 
+#if ASIO_VERSION < 102400
+namespace asio_as_tuple = asio::experimental;
+#else
+namespace asio_as_tuple = asio;
+#endif
+
 struct as_tuple {
   static constexpr bool sees = true;
   template <class Verb>
@@ -214,7 +225,7 @@ struct as_tuple {
   static asio::awaitable<void> body(queue& q, seen<Verb>& s) {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     std::tie(s.ec, s.result) =
-        co_await Verb::start(q, asio::experimental::as_tuple(asio::use_awaitable));
+        co_await Verb::start(q, asio_as_tuple::as_tuple(asio::use_awaitable));
     s.ended = true;
   }
 };
