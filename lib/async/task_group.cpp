@@ -1,5 +1,6 @@
 #include "leat/async/task_group.hpp"
 
+#include <cstdio>
 #include <string>
 
 #include "leat/base/error.hpp"
@@ -29,7 +30,28 @@ void task_group::task_failed(std::exception_ptr error) noexcept {
 std::exception_ptr task_group::first_error() const noexcept {
   if (!failed_.load(std::memory_order_acquire)) return nullptr;
   const detail::thread_lock lock(error_mutex_);
+  is_error_read_ = true;
   return first_error_;
+}
+
+// No error is lost silently.
+void task_group::print_unread_error() const noexcept {
+  std::exception_ptr error;
+  {
+    const detail::thread_lock lock(error_mutex_);
+    if (!is_error_read_) error = first_error_;
+  }
+  // A scheduler that is destroyed cancels its tasks.
+  if (!error || to_error_code(error) == errc::cancelled) return;
+  std::fprintf(stderr, "leat: task group%s%s%s: unreported error: ", name().empty() ? "" : " '",
+               name().c_str(), name().empty() ? "" : "'");
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+    std::fputs("exception of an unknown type\n", stderr);
+  }
 }
 
 }  // namespace leat

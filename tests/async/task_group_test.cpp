@@ -1,6 +1,8 @@
 #include "leat/async/task_group.hpp"
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -413,6 +415,23 @@ TEST_CASE("task_group: wait_join throws the first error", "[async]") {
   group.spawn_on(rt.get_scheduler(), fail_after(0s, "first"));
   group.spawn_on(rt.get_scheduler(), sleep_long());
   CHECK_THROWS_WITH(group.wait_join(), "first");
+}
+
+TEST_CASE("task_group: prints an error that was not read", "[async]") {
+  const auto said_by = [](bool read) {
+    return leat_test::abort_message([read] {
+      leat::sync_wait([](bool ask) -> task<> {
+        task_group group("g");
+        group.spawn(fail_after(0s, "first"));
+        co_await leat::sleep_for(10ms);  // the task ends
+        if (ask) CHECK(group.first_error() != nullptr);
+      }(read));
+      std::fputs("the end\n", stderr);
+      std::abort();
+    });
+  };
+  CHECK(said_by(true) == "the end\n");
+  CHECK(said_by(false) == "leat: task group 'g': unreported error: first\nthe end\n");
 }
 
 TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[async]") {

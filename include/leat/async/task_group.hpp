@@ -84,6 +84,13 @@ class task_group final : public task_scope {
   explicit task_group(shielded_t, std::string_view name = {})
       : task_scope("task group", name, scheduler::current_task(), nullptr) {}
 
+  /// Prints an error that neither join() nor first_error() has reported to standard error, except
+  /// `cancelled`.
+  ~task_group() override {
+    if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
+      print_unread_error();
+  }
+
   /// Starts a task on the current scheduler, in the scheduler's next turn (loop iteration).
   /// Errors: std::bad_alloc; the task is then not started.
   void spawn(task<void> t, std::string_view name = {},
@@ -168,8 +175,11 @@ class task_group final : public task_scope {
       std::rethrow_exception(first_error());
   }
 
+  [[gnu::cold]] void print_unread_error() const noexcept;
+
   mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
+  mutable bool is_error_read_ LEAT_GUARDED_BY(error_mutex_) = false;
   std::atomic<bool> failed_{false};  // there is one
 };
 
