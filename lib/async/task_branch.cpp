@@ -45,7 +45,7 @@ void task_branch::ended() noexcept {
 void task_branch::request_cancel() noexcept {
   cancel_requested_ = true;
   try {
-    waited_for_ = wait_of_first_task(*scope_);
+    if (needs_message_) waited_for_ = wait_of_first_task(*scope_);
     scheduler& sched = *state_.get_scheduler();
     sched.add_timer(alarm_, deadline_after(sched.now(), grace_period));
   } catch (...) {  // no memory: the messages are shorter

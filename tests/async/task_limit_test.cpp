@@ -1,8 +1,11 @@
 // Limits on tasks, and tasks as operations of a select.
 
 #include <chrono>
+#include <coroutine>
 #include <memory>
 #include <optional>
+#include <ostream>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,6 +17,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
+#include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
@@ -147,6 +151,41 @@ LEAT_TEST("with_timeout: as_tuple returns the code and the result of a task", "[
   CHECK(value == 7);
   const auto [ec2] = co_await leat::as_tuple(leat::with_timeout(sleep(3s), 2s));
   CHECK(ec2 == errc::deadline_exceeded);
+}
+
+/// A wait that ends only by a stop and counts its descriptions.
+class described_wait : public leat::wait_operation {
+ public:
+  explicit described_wait(int& n) noexcept
+      : wait_operation(counting_kind, std::source_location::current()), count_(n) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) noexcept { begin_wait(); }
+  void await_resume() const { throw leat::failure(errc::cancelled, "described wait"); }
+
+ private:
+  static void cancel(wait_operation& w) noexcept { w.wake(); }
+  static void describe(const wait_operation& w, std::ostream& out) {
+    out << ++static_cast<const described_wait&>(w).count_;
+  }
+  static inline const kind counting_kind{"count", &described_wait::cancel,
+                                         &described_wait::describe};
+  int& count_;
+};
+
+LEAT_TEST("with_timeout: describes the wait of a task only for a message", "[async]") {
+  int count = 0;
+  const auto waiting = [&]() -> task<int> {
+    co_await described_wait(count);
+    co_return 0;
+  };
+  const auto [ec, none] = co_await leat::as_tuple(leat::with_timeout(waiting(), 1s));
+  CHECK(ec == errc::deadline_exceeded);
+  const auto won = co_await leat::select(waiting(), leat::sleep_for(1s));
+  CHECK(won.index() == 1);
+  CHECK(count == 0);
+  const std::string text = co_await message_of(leat::with_timeout(waiting(), 1s));
+  CHECK_THAT(text, Catch::Contains("task that waits for count 1"));
+  CHECK(count == 1);
 }
 
 LEAT_TEST("with_timeout: limits can be nested, and the inner error passes through", "[async]") {

@@ -54,6 +54,7 @@ class [[nodiscard]] as_tuple_awaiter {
   void set_start_error(std::error_code ec) noexcept { begin_error_ = ec; }
 
   bool await_ready() noexcept {
+    if constexpr (requires { operation_.omit_message(); }) operation_.omit_message();
     try {
       return operation_.await_ready();
     } catch (...) {

@@ -85,7 +85,12 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
             const std::source_location& where) noexcept {
     select_.bind(promise, h, where);
   }
-  bool await_ready() { return select_.await_ready(); }
+  /// Called before await_ready() if await_tuple() will return the result.
+  void omit_message() noexcept { needs_message_ = false; }
+  bool await_ready() {
+    if (needs_message_) select_.keep_message();
+    return select_.await_ready();
+  }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
     auto& branch = select_.finish_partial(make_error_code(limit_error_code<End>));
@@ -104,6 +109,7 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
   }
 
  private:
+  bool needs_message_ = true;
   select_awaiter<End, Operation> select_;
 };
 

@@ -159,6 +159,12 @@ class [[nodiscard]] select_awaiter final : public select_state {
                                  [this] { return result(); });
   }
 
+  /// Lets the last operation keep its description for the message of its error.
+  void keep_message() noexcept {
+    auto& last = branch<sizeof...(Operations) - 1>();
+    if constexpr (requires { last.keep_message(); }) last.keep_message();
+  }
+
   /// Ends a select whose last operation may be completed in part, and returns the branch of that
   /// operation. If another operation has won, the last one fails with `limit_code` unless it is
   /// already complete.

@@ -34,6 +34,8 @@ class task_branch {
   void withdraw() const noexcept {}
   [[nodiscard]] bool is_over() const noexcept { return !scope_ || ended_; }
   void request_cancel() noexcept;
+  /// Keeps a description of the wait that a limit ends, for the message of the error.
+  void keep_message() noexcept { needs_message_ = true; }
   void interrupt(std::error_code ec) noexcept { interrupted_by_ = ec; }
   void describe(std::ostream& out) const;
 
@@ -69,8 +71,9 @@ class task_branch {
   const int index_;
   bool ended_ = false;
   bool cancel_requested_ = false;
+  bool needs_message_ = false;
   std::error_code interrupted_by_;
-  std::string waited_for_;  // when it was asked to end
+  std::string waited_for_;  // when it was asked to stop; empty if no message needs it
   std::optional<end_wait> end_;
   alarm alarm_{*this};
 };
