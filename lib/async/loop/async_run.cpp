@@ -9,26 +9,36 @@
 #include <asio/strand.hpp>
 
 #include "async/loop/executor_target.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
+namespace {
 
-asio::io_context& get_context(const asio::any_io_executor& executor) {
-  using plain = asio::io_context::executor_type;
-  // Such as the executor of a work guard, which has another type.
-  using tracked = std::decay_t<decltype(asio::require(std::declval<const plain&>(),
-                                                      asio::execution::outstanding_work.tracked))>;
-  if (const auto* e = get_target_if<plain>(executor)) return e->context();
-  if (const auto* e = get_target_if<tracked>(executor)) return e->context();
-  if (const auto* e = get_target_if<asio::strand<plain>>(executor)) {
-    return e->get_inner_executor().context();
+using plain_executor = asio::io_context::executor_type;
+// Such as the executor of a work guard, which has another type.
+using tracked_executor = std::decay_t<decltype(asio::require(
+    std::declval<const plain_executor&>(), asio::execution::outstanding_work.tracked))>;
+
+// Returns the scheduler of an executor of this type, or of a strand of one; null for another type.
+template <class Executor>
+scheduler* find_scheduler(const asio::any_io_executor& executor) {
+  if (const auto* e = get_target_if<Executor>(executor)) return &get_scheduler_of(*e);
+  if (const auto* e = get_target_if<asio::strand<Executor>>(executor)) return &get_scheduler_of(*e);
+  return nullptr;
+}
+
+}  // namespace
+
+scheduler& get_scheduler_of(const asio::any_io_executor& executor) {
+  if (scheduler* const s = find_scheduler<plain_executor>(executor)) return *s;
+  if (scheduler* const s = find_scheduler<tracked_executor>(executor)) return *s;
+  if (scheduler* const s = find_scheduler<scheduler_executor>(executor)) return *s;
+  if (const auto* e = get_target_if<asio::strand<asio::any_io_executor>>(executor)) {
+    return get_scheduler_of(e->get_inner_executor());
   }
-  if (const auto* e = get_target_if<asio::strand<tracked>>(executor)) {
-    return e->get_inner_executor().context();
-  }
-  const auto* e = get_target_if<asio::strand<asio::any_io_executor>>(executor);
-  LEAT_ASSERT(e != nullptr, "executor does not belong to an asio::io_context: pass one that does");
-  return get_context(e->get_inner_executor());
+  throw failure(errc::invalid_argument,
+                "async_run(): executor has no scheduler: pass an executor of an asio::io_context, "
+                "or leat::get_executor(scheduler)");
 }
 
 }  // namespace leat::detail

@@ -204,15 +204,6 @@ TEST_CASE("async_run: accepts an executor of an io_context with other properties
   CHECK(ended == 3);
 }
 
-TEST_CASE("async_run: an executor without an io_context ends the process with a message",
-          "[async]") {
-  const std::string said = leat_test::abort_message([] {
-    async_run(asio::any_io_executor(asio::system_executor()), give(1),
-              [](std::exception_ptr, int) {});
-  });
-  CHECK(leat_test::contains(said, "executor does not belong to an asio::io_context"));
-}
-
 TEST_CASE("async_run: the handler runs on its associated executor", "[async]") {
   asio::io_context io;
   asio::thread_pool pool(1);

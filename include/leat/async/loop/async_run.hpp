@@ -16,25 +16,29 @@
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 
 namespace leat {
 namespace detail {
 
-/// Returns the io_context of a type-erased executor, which belongs to an io_context or to a strand
-/// of one. Asserts that the executor is of one of these kinds.
-[[nodiscard]] asio::io_context& get_context(const asio::any_io_executor& executor);
+/// Returns the scheduler of a type-erased executor: one of an io_context, a scheduler_executor, or
+/// a strand of one of these. Errors: invalid_argument for an executor of another kind.
+[[nodiscard]] scheduler& get_scheduler_of(const asio::any_io_executor& executor);
 
 template <class Executor>
-asio::io_context& get_context(const Executor& executor) {
-  if constexpr (requires {
-                  { executor.context() } -> std::same_as<asio::io_context&>;
-                }) {
-    return executor.context();
+scheduler& get_scheduler_of(const Executor& executor) {
+  if constexpr (std::derived_from<Executor, scheduler_executor>) {
+    return executor.get_scheduler();
+  } else if constexpr (requires {
+                         { executor.context() } -> std::same_as<asio::io_context&>;
+                       }) {
+    return leat::get_scheduler(executor.context());
   } else if constexpr (requires { executor.get_inner_executor(); }) {
-    return get_context(executor.get_inner_executor());
+    return get_scheduler_of(executor.get_inner_executor());
   } else {
-    return get_context(asio::any_io_executor(executor));
+    return get_scheduler_of(asio::any_io_executor(executor));
   }
 }
 
@@ -86,8 +90,8 @@ class async_run_operation final : private task_scope {
     ptr self = ptr::make(allocator, executor, std::move(handler), where);
     self->listen();  // no cancellation is emitted before this returns
     try {
-      self->spawn_on(leat::get_scheduler(get_context(executor)),
-                     store_result(std::move(t), self->result_), "", where);
+      self->spawn_on(get_scheduler_of(executor), store_result(std::move(t), self->result_), "",
+                     where);
     } catch (...) {
       self->stop_listening();
       throw;
@@ -161,8 +165,9 @@ class async_run_operation final : private task_scope {
 
 }  // namespace detail
 
-/// Starts a task on the scheduler of the executor's io_context, and calls a completion handler
-/// after the task has finished. Accepts any completion token.
+/// Starts a task on the scheduler of the executor, and calls a completion handler after the task has
+/// finished. The scheduler is that of the executor's io_context, or that of a scheduler_executor.
+/// Accepts any completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
 ///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
@@ -174,11 +179,13 @@ class async_run_operation final : private task_scope {
 /// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. If there is
 ///                an error, the value is T().
 /// Errors:        the handler receives the exception that the task threw. The initiation throws
-///                std::bad_alloc if memory runs out; no task has then started.
+///                std::bad_alloc if memory runs out, and invalid_argument for an executor without a
+///                scheduler, such as that of a thread_pool; no task has then started.
 /// Cancellation:  terminal, partial and total cancellation request a stop of the task. If the task
 ///                returns nevertheless, the handler receives its result.
 /// Thread safety: thread-safe. The handler runs on its associated executor (default: `executor`),
-///                never inside the scheduler's turn and never inside this call.
+///                never inside this call. It runs between the turns of the scheduler, unless the
+///                executor is a scheduler_executor.
 /// Cost:          one allocation with the handler's associated allocator, and one post.
 template <class T, class Executor, class CompletionToken>
   requires(asio::execution::is_executor<Executor>::value)
@@ -203,7 +210,7 @@ auto async_run(Context& io, task<T> t, CompletionToken&& token,
 }
 
 /// Like async_run() with a task, but for any operation of leat: calls `body` in a task on the
-/// scheduler of the executor's io_context, and awaits the task or operation that `body` returns.
+/// scheduler of the executor, and awaits the task or operation that `body` returns.
 ///
 ///     auto done = co_await leat::async_run(
 ///         executor, [&] { return leat::select(a.pop(), b.pop()); }, asio::use_awaitable);

@@ -1,0 +1,122 @@
+// async_run() on the executors of all kinds of schedulers.
+
+#include <chrono>
+#include <exception>
+#include <memory>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/strand.hpp>
+#include <asio/system_executor.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/async_run.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+
+namespace async_run_executor_test {
+
+using namespace std::chrono_literals;
+using leat::async_run;
+using leat::task;
+using leat_test::asio_loop;
+using leat_test::embedded_loop;
+
+task<leat::scheduler*> find_scheduler() { co_return &co_await leat::this_task::get_scheduler(); }
+task<int> sleep_long() {
+  co_await leat::sleep_for(1h);
+  co_return 1;
+}
+
+TEST_CASE("async_run: throws invalid_argument for an executor without a scheduler", "[async]") {
+  std::exception_ptr error;
+  const auto call = [] {
+    async_run(asio::any_io_executor(asio::system_executor()), sleep_long(),
+              [](std::exception_ptr, int) {});
+  };
+  try {
+    call();
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    CHECK_THAT(e.what(), Catch::StartsWith("async_run(): executor has no scheduler: pass"));
+    error = std::current_exception();
+  }
+  CHECK(error);
+}
+
+TEMPLATE_TEST_CASE("async_run: accepts the executor of any scheduler", "[async]", asio_loop,
+                   embedded_loop) {
+  TestType loop;
+  leat::scheduler& sched = loop.get_scheduler();
+  const leat::scheduler_executor plain = leat::get_executor(sched);
+  int ended = 0;
+  const auto handler = [&](std::exception_ptr error, leat::scheduler* ran_on) {
+    CHECK_FALSE(error);
+    CHECK(ran_on == &sched);
+    CHECK(leat::scheduler::current() == &sched);
+    ++ended;
+  };
+  async_run(plain, find_scheduler(), handler);
+  async_run(asio::any_io_executor(plain), find_scheduler(), handler);
+  async_run(asio::any_io_executor(asio::make_strand(plain)), find_scheduler(), handler);
+  const asio::any_io_executor erased(plain);
+  async_run(asio::any_io_executor(asio::make_strand(erased)), find_scheduler(), handler);
+  CHECK(ended == 0);
+  loop.run_ready();
+  CHECK(ended == 4);
+}
+
+TEMPLATE_TEST_CASE("async_run: a cancellation stops a task on the executor of any scheduler",
+                   "[async]", asio_loop, embedded_loop) {
+  TestType loop;
+  asio::cancellation_signal signal;
+  bool cancelled = false;
+  async_run(leat::get_executor(loop.get_scheduler()), sleep_long(),
+            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr error, int) {
+              cancelled = leat::to_error_code(error) == leat::errc::cancelled;
+            }));
+  loop.run_ready();
+  signal.emit(asio::cancellation_type::terminal);
+  loop.run_ready();
+  CHECK(cancelled);
+}
+
+TEMPLATE_TEST_CASE("async_run: the end of a scheduler destroys the handler of its executor",
+                   "[async]", asio_loop, embedded_loop) {
+  TestType loop;
+  const auto owned = std::make_shared<int>(0);
+  async_run(leat::get_executor(loop.get_scheduler()), sleep_long(),
+            [copy = owned](std::exception_ptr, int) { FAIL("the handler was called"); });
+  loop.run_ready();
+  CHECK(owned.use_count() == 2);
+  loop.end();
+  CHECK(owned.use_count() == 1);
+}
+
+LEAT_TEST("async_run: a coroutine of Asio awaits a task in simulated time", "[async]") {
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = sched.now();
+  int got = 0;
+  asio::co_spawn(
+      leat::get_executor(sched),
+      [](int& out) -> asio::awaitable<void> {
+        const asio::any_io_executor executor = co_await asio::this_coro::executor;
+        out = co_await async_run(executor, sleep_long(), asio::use_awaitable);
+      }(got),
+      asio::detached);
+  co_await leat::sleep_for(2h);
+  CHECK(got == 1);
+  CHECK(sched.now() - begin == 2h);
+}
+
+}  // namespace async_run_executor_test
