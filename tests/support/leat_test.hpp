@@ -1,15 +1,14 @@
 #pragma once
 
 #include <csignal>
-#include <cstdlib>
 #include <string>
 
 #include <catch2/catch.hpp>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "leat/async/task.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "support/child_process.hpp"
 
 // Catch passes the expression of a check to the compiler three times, two of them unevaluated. g++
 // awaits a co_await even there. This is Catch's definition without those two.
@@ -54,26 +53,12 @@ namespace leat_test {
 /// standard error, or an empty string if `f` returns. Not for a case that has started a thread.
 template <class Function>
 std::string abort_message(Function f) {
-  int pipe_ends[2];
-  if (::pipe(pipe_ends) != 0) return {};
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::signal(SIGABRT, SIG_DFL);  // replaces Catch's handler
-    ::dup2(pipe_ends[1], STDERR_FILENO);
+  const child_end end = fork_and_read({SIGABRT}, [&](int pipe) {
+    ::dup2(pipe, STDERR_FILENO);
     f();
-    std::_Exit(0);
-  }
-  ::close(pipe_ends[1]);
-  std::string output;
-  char part[4096];
-  while (const ssize_t n = ::read(pipe_ends[0], part, sizeof part)) {
-    if (n < 0) break;
-    output.append(part, static_cast<std::size_t>(n));
-  }
-  ::close(pipe_ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? output : std::string();
+    return 0;
+  });
+  return end.signal() == SIGABRT ? end.output : std::string();
 }
 
 /// Overwrites the stack frames of functions that have returned, for a case in which nothing may

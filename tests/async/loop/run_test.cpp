@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -26,6 +27,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/detail/sanitizers.hpp"
+#include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 
 namespace run_test {
@@ -73,28 +75,16 @@ task<> fail_with(auto error) { return fail_with(std::make_exception_ptr(std::mov
 /// Runs `f` in a child process. Returns its exit code, or the signal that ended it, and then the
 /// text that it wrote to standard error: "code 0: ", "signal 15: ...".
 std::string outcome(const std::function<int()>& f) {
-  int pipe_ends[2];
-  if (::pipe(pipe_ends) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const std::initializer_list<int> signals = {SIGABRT, SIGSEGV, SIGALRM, SIGINT, SIGTERM};
+  const leat_test::child_end end = leat_test::fork_and_read(signals, [&](int pipe) {
     ::alarm(3600);
-    for (const int s : {SIGABRT, SIGSEGV, SIGALRM, SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
-    ::dup2(pipe_ends[1], STDERR_FILENO);
-    std::_Exit(f());
-  }
-  ::close(pipe_ends[1]);
-  std::string output;
-  char part[4096];
-  while (const ssize_t n = ::read(pipe_ends[0], part, sizeof part)) {
-    if (n < 0) break;
-    output.append(part, static_cast<std::size_t>(n));
-  }
-  ::close(pipe_ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const std::string end = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
-                                              : "code " + std::to_string(WEXITSTATUS(status));
-  return end + ": " + output;
+    ::dup2(pipe, STDERR_FILENO);
+    return f();
+  });
+  const int signal = end.signal();
+  const std::string kind = signal != 0 ? "signal " + std::to_string(signal)
+                                       : "code " + std::to_string(WEXITSTATUS(end.status));
+  return kind + ": " + end.output;
 }
 
 // ---- Exit codes.
