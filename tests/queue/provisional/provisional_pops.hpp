@@ -24,7 +24,7 @@ using queue_kinds::capacity;
 
 // ------------------------------------------------------------------------------------- the queues
 
-// The weight of an item is its value. A weigher that is told to fail throws.
+// The weight of an item is its value. The function throws while weigher_fails is true.
 inline bool weigher_fails = false;
 struct by_value_or_throws {
   std::size_t operator()(int item) const {
