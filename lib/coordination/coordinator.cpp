@@ -123,10 +123,17 @@ void coordinator::add_secondary(std::exception_ptr error) {
 
 // No error is lost silently: errors that the program has not read are printed at the end.
 void coordinator::report_unread_errors() noexcept {
+  std::exception_ptr first;
   std::vector<std::exception_ptr> unread;
   {
     const detail::thread_lock lock(state_mutex_);
+    if (!error_read_) first = error_;
+    error_read_ = true;
     if (!secondary_read_) unread.swap(secondary_);
+  }
+  // A scheduler that is destroyed cancels its tasks.
+  if (first && to_error_code(first) != errc::cancelled) {
+    print_coordinator_error(name(), "unreported error", first);
   }
   for (const std::exception_ptr& error : unread) {
     print_coordinator_error(name(), "unreported secondary error", error);
@@ -209,7 +216,8 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
 
 void coordinator::request_stop(std::exception_ptr error) {
   const bool is_clean_error = error && is_clean(error);
-  if (is_clean_error) error = nullptr;
+  std::exception_ptr clean_error;
+  if (is_clean_error) clean_error = std::exchange(error, nullptr);
   {
     const detail::thread_lock lock(state_mutex_);
     if (joined_ && error) std::rethrow_exception(error);
@@ -218,8 +226,9 @@ void coordinator::request_stop(std::exception_ptr error) {
       return;
     }
     stop_decided_ = true;
-    stopped_by_clean_error_ = is_clean_error;
+    clean_error_ = std::move(clean_error);
     error_ = std::move(error);
+    error_read_ = false;
   }
   request_scope_stop();
 }
@@ -260,7 +269,7 @@ bool coordinator::block_for_stop(time_span limit, std::source_location where) {
 
 bool coordinator::stopped_by_clean_error() const noexcept {
   const detail::thread_lock lock(state_mutex_);
-  return stopped_by_clean_error_;
+  return clean_error_ != nullptr;
 }
 
 void coordinator::clear_stop() {
@@ -268,7 +277,8 @@ void coordinator::clear_stop() {
   {
     const detail::thread_lock lock(state_mutex_);
     joined_ = false;
-    stop_decided_ = stopped_by_clean_error_ = false;
+    stop_decided_ = false;
+    clean_error_ = nullptr;
     error_ = nullptr;
     secondary_.clear();
   }
@@ -357,6 +367,7 @@ void coordinator::finish_join(std::exception_ptr late) {
     const detail::thread_lock lock(state_mutex_);
     joined_ = true;
     error = error_ ? error_ : late;
+    error_read_ = true;
     if (error_ && late) add_secondary(late);
   }
   if (error) std::rethrow_exception(error);
@@ -372,6 +383,7 @@ void coordinator::raise_requested_exception() const {
   {
     const detail::thread_lock lock(state_mutex_);
     error = error_;
+    error_read_ = true;
   }
   if (error) std::rethrow_exception(error);
 }
@@ -385,6 +397,20 @@ std::vector<std::exception_ptr> coordinator::secondary_errors() const {
 void coordinator::add_secondary_error(std::exception_ptr error) {
   const detail::thread_lock lock(state_mutex_);
   add_secondary(std::move(error));
+}
+
+// The coordinator has not thrown: it was stopped without an error, or by a clean one.
+void detail::missing_result::raise(coordinator& coord, const std::exception_ptr& body_error) {
+  std::string message = "with_coordinator(): stopped before its body had returned a result";
+  const bool was_stopped = !body_error || coord.was_stopped(body_error);
+  const std::exception_ptr error = was_stopped ? nullptr : root_cause(body_error);
+  {
+    const thread_lock lock(coord.state_mutex_);
+    if (error) std::erase(coord.secondary_, error);
+    if (coord.clean_error_) message += ", after \"" + error_message(coord.clean_error_) + "\"";
+  }
+  if (error) std::rethrow_exception(error);
+  throw failure(errc::cancelled, message);
 }
 
 }  // namespace leat

@@ -3,12 +3,18 @@
 
 #include "leat/coordination/coordinator.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
 #include "support/leat_test.hpp"
 
 namespace coordinator_spawn_test {
@@ -114,6 +120,106 @@ LEAT_TEST("with_coordinator: a body that was stopped before its result fails wit
     code = e.code();
   }
   CHECK(code == leat::errc::cancelled);
+}
+
+task<int> throw_after_sleep(std::exception_ptr error) {
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  std::rethrow_exception(error);
+  co_return 0;
+}
+
+template <class Body>
+task<std::string> message_of_body(Body body) {
+  try {
+    static_cast<void>(co_await leat::with_coordinator(std::move(body)));
+  } catch (const std::exception& e) {
+    co_return e.what();
+  }
+  co_return "";
+}
+
+const std::exception_ptr end_of_lines =
+    std::make_exception_ptr(leat::failure(leat::errc::out_of_range, "end of lines"));
+
+LEAT_TEST("with_coordinator: throws the clean error of a body that has no result",
+          "[coordination]") {
+  const auto later = [](leat::coordinator&) { return throw_after_sleep(end_of_lines); };
+  const std::string said = co_await message_of_body(later);
+  CHECK(said == "end of lines: out of range");
+  const auto at_once = [](leat::coordinator&) -> task<int> {
+    std::rethrow_exception(end_of_lines);
+  };
+  const std::string said_at_once = co_await message_of_body(at_once);
+  CHECK(said_at_once == "end of lines: out of range");
+}
+
+LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped it",
+          "[coordination]") {
+  const auto body = [](leat::coordinator& coord) -> task<int> {
+    coord.spawn([]() -> task<> { static_cast<void>(co_await throw_after_sleep(end_of_lines)); });
+    co_await leat::sleep_for(std::chrono::hours(1));
+    co_return 7;
+  };
+  const std::string said = co_await message_of_body(body);
+  CHECK(said ==
+        "with_coordinator(): stopped before its body had returned a result, after \"end of lines: "
+        "out of range\": cancelled");
+}
+
+TEST_CASE("with_coordinator: throws and does not print the error of a body after a clean stop",
+          "[coordination]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sim::run([]() -> task<> {
+      const auto body = [](leat::coordinator& coord) -> task<int> {
+        coord.request_stop();
+        throw std::runtime_error("cannot flush");
+        co_return 7;
+      };
+      const std::string message = co_await message_of_body(body);
+      std::fprintf(stderr, "thrown: %s\n", message.c_str());
+    }());
+    std::abort();
+  });
+  CHECK(said == "thrown: cannot flush\n");
+}
+
+LEAT_TEST("with_coordinator: returns a result by reference", "[coordination]") {
+  int value = 7;
+  const auto body = [&](leat::coordinator&) -> task<int&> { co_return value; };
+  const int& result = co_await leat::with_coordinator(body);
+  CHECK(&result == &value);
+}
+
+// Returns the text that a coordinator without a join prints. Its task fails with `error`.
+std::string printed_by(std::exception_ptr error, void (*last)(leat::coordinator&)) {
+  return leat_test::abort_message([=] {
+    leat::sim::run([](std::exception_ptr e, void (*use)(leat::coordinator&)) -> task<> {
+      leat::coordinator coord({.name = "c"});
+      coord.spawn([](std::exception_ptr thrown) -> task<> {
+        static_cast<void>(co_await throw_after_sleep(thrown));
+      }(e));
+      co_await leat::sleep_for(std::chrono::seconds(2));
+      use(coord);
+    }(error, last));
+    std::fputs("the end\n", stderr);
+    std::abort();
+  });
+}
+
+TEST_CASE("coordinator: prints the error of a task that nothing has asked for", "[coordination]") {
+  const auto broken = std::make_exception_ptr(std::runtime_error("broken"));
+  const auto nothing = [](leat::coordinator&) {};
+  const std::string line = "leat: coordinator 'c': unreported error: broken\n";
+  CHECK(printed_by(broken, nothing) == line + "the end\n");
+  CHECK(printed_by(broken, [](leat::coordinator& c) { c.clear_stop(); }) == line + "the end\n");
+  const auto ask = [](leat::coordinator& c) {
+    CHECK_THROWS_AS(c.raise_requested_exception(), std::runtime_error);
+  };
+  CHECK(printed_by(broken, ask) == "the end\n");
+  CHECK(printed_by(end_of_lines, nothing) == "the end\n");
+  const auto cancelled =
+      std::make_exception_ptr(leat::failure(leat::errc::cancelled, "scheduler destroyed"));
+  CHECK(printed_by(cancelled, nothing) == "the end\n");
 }
 
 }  // namespace coordinator_spawn_test

@@ -20,6 +20,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/detail/coordinator_body.hpp"
 
 namespace leat {
 
@@ -93,7 +94,7 @@ struct thread_body {
 /// Joining: join() waits until all tasks and threads have finished. After a stop request it waits
 /// at most for the grace period and then reports the stragglers. Join on every path before the
 /// coordinator is destroyed, or use with_coordinator(). The destructor asserts that no task is
-/// running.
+/// running. It prints a recorded error that was never thrown to standard error, except `cancelled`.
 ///
 /// Nesting: a coordinator that is created in a task stops, without an error, when that task is
 /// asked to stop.
@@ -280,6 +281,8 @@ class coordinator final : public task_scope {
   void add_secondary_error(std::exception_ptr error);
 
  private:
+  friend struct detail::missing_result;
+
   struct thread_entry;
   // Forwards a stop request from any source to the threads that have a stop token of their own.
   struct stop_forwarder {
@@ -306,28 +309,15 @@ class coordinator final : public task_scope {
   const std::vector<errc> clean_errors_;
   mutable detail::thread_mutex state_mutex_;
   bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
-  bool stop_decided_ LEAT_GUARDED_BY(state_mutex_) = false;            // a first request was made
-  bool stopped_by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // with a clean error
+  bool stop_decided_ LEAT_GUARDED_BY(state_mutex_) = false;       // a first request was made
+  std::exception_ptr clean_error_ LEAT_GUARDED_BY(state_mutex_);  // of the first request
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
+  mutable bool error_read_ LEAT_GUARDED_BY(state_mutex_) = false;
   mutable bool secondary_read_ LEAT_GUARDED_BY(state_mutex_) = true;
   std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
   std::optional<std::stop_callback<stop_forwarder>> on_stop_;
 };
-
-namespace detail {
-
-/// The task that with_coordinator(body) returns: one with the result of `body`.
-template <class Body>
-struct coordinator_body : task_of_call<Body&, coordinator&> {
-  static_assert(coordinator_body::value,
-                "with_coordinator() needs a body that returns a task: write "
-                "[&](leat::coordinator& coord) -> leat::task<> { ...; co_return; }");
-};
-template <class Body>
-using coordinator_task = typename coordinator_body<Body>::type;
-
-}  // namespace detail
 
 /// Creates a coordinator, runs `body` as its first task, and joins the coordinator on every path.
 /// The first error, of the body or of a task or thread that it started, stops all of them and is
@@ -345,8 +335,9 @@ using coordinator_task = typename coordinator_body<Body>::type;
 /// stops the coordinator.
 ///
 /// Result:       the result of the body's task.
-/// Errors:       like coordinator::join(). Also `cancelled`, for a body with a result, if the
-///               coordinator was stopped before the body returned. Stragglers are printed to
+/// Errors:       like coordinator::join(). If the body should return a result but has not, also the
+///               error of the body, even if it is clean; or `cancelled`, with the message of the
+///               clean error, if the coordinator was stopped before. Stragglers are printed to
 ///               standard error, and with_coordinator() waits for them: nothing that the caller
 ///               owns is used after the call has ended.
 /// Cancellation: a stop request to the calling task stops the coordinator.
@@ -356,19 +347,13 @@ detail::coordinator_task<Body> with_coordinator(
     std::source_location where = std::source_location::current()) {
   using result = typename detail::coordinator_task<Body>::value_type;
   coordinator coord(std::move(options));
-  detail::result_slot<result> slot;
+  detail::body_result<result> stored;
   joining.wait_for_stragglers = true;
   task<void> joined = coord.join(joining, where);  // created now, so that a join needs no memory
   // A body that is not a coroutine may spawn tasks and then throw.
-  coord.stop_on_exception([&] {
-    if constexpr (std::is_void_v<result>) {
-      coord.spawn(body(coord), "body", where);
-    } else {
-      coord.spawn(detail::store_result(body(coord), slot), "body", where);
-    }
-  });
+  coord.stop_on_exception([&] { coord.spawn(stored.run(body, coord), "body", where); });
   co_await detail::untraced<void>{std::move(joined)};
-  co_return detail::take_body_result(slot, "with_coordinator()");
+  co_return stored.take(coord);
 }
 
 /// Like with_coordinator() above, but with default options. `name` is for messages and dumps.
