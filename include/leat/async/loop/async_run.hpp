@@ -166,7 +166,7 @@ class async_run_operation final : private task_scope {
 }  // namespace detail
 
 /// Starts a task on the scheduler of the executor, and calls a completion handler after the task has
-/// finished. The scheduler is that of the executor's io_context, or that of a scheduler_executor.
+/// finished. The executor belongs to an io_context, or is the scheduler_executor of any scheduler.
 /// Accepts any completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
@@ -179,8 +179,8 @@ class async_run_operation final : private task_scope {
 /// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. If there is
 ///                an error, the value is T().
 /// Errors:        the handler receives the exception that the task threw. The initiation throws
-///                std::bad_alloc if memory runs out, and invalid_argument for an executor without a
-///                scheduler, such as that of a thread_pool; no task has then started.
+///                std::bad_alloc if memory runs out, and invalid_argument if the executor has no
+///                scheduler, as in a thread_pool; no task has then started.
 /// Cancellation:  terminal, partial and total cancellation request a stop of the task. If the task
 ///                returns nevertheless, the handler receives its result.
 /// Thread safety: thread-safe. The handler runs on its associated executor (default: `executor`),
