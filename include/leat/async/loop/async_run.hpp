@@ -165,9 +165,9 @@ class async_run_operation final : private task_scope {
 
 }  // namespace detail
 
-/// Starts a task on the scheduler of the executor, and calls a completion handler after the task has
-/// finished. The executor belongs to an io_context, or is the scheduler_executor of any scheduler.
-/// Accepts any completion token.
+/// Starts a task on the scheduler of the executor, and calls a completion handler after the task
+/// has finished. The executor belongs to an io_context, or is a scheduler_executor. Accepts any
+/// completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
 ///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
