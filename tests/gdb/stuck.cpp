@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,7 +48,9 @@ task<> pop_some(fifo_queue<std::string>& from) { co_await from.pop_many(3); }
 task<> chain(fifo_queue<std::string>& from) { co_await pop_some(from); }
 
 task<> choose(fifo_queue<std::string>& from) {
-  co_await leat::select(from.pop(), leat::sleep_for(1h));
+  const std::stop_source source;
+  co_await leat::select(from.pop(), leat::sleep_for(1h), leat::wait_for_stop(source.get_token()),
+                        leat::sleep_for(2h));
 }
 
 task<> nest(fifo_queue<std::string>& from) {

@@ -237,6 +237,10 @@ def describe_select(wait, now):
     for field in branches.type.fields():
         if field.is_base_class:
             words.append(describe_branch(branches[field], now))
+    for one, several in (('a timer', 'timers'), ('a stop', 'stops')):
+        if (count := words.count(one)) > 1:
+            words[words.index(one)] = f'{count} {several}'
+            words = [w for w in words if w != one]
     return ', or '.join(words)
 
 
@@ -254,6 +258,8 @@ def describe_branch(indexed, now):
         return 'a task'
     if 'waiter_' in names:
         wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait_operation'))
+    elif 'token_' in names:
+        return 'a stop'
     elif 'queue_' not in names and 'select_state_' in names:
         return 'a timer'
     else:
@@ -307,7 +313,7 @@ class Partners:
             conditions = unsigned(int(w['conditions_'].address), 4)
             if boolean(w['linked_']) and conditions & idle:
                 self.scope = int(scope_of(wait)['number_'])
-                self.certain = conditions == idle and signed(w['deadline_']) == NO_DEADLINE
+                self.certain = conditions == idle and signed(w['alarm_']['when_']) == NO_DEADLINE
 
     @staticmethod
     def remembered(recent):
