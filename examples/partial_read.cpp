@@ -22,7 +22,9 @@ leat::task<> read_message(stream& from, std::span<char> message) {
     const auto [ec, n] = co_await leat::as_tuple(leat::with_timeout(
         asio::async_read(from, asio::buffer(message.data(), message.size()), leat::use_task), 5ms));
     message = message.subspan(n);  // the count is valid after an error, too
-    if (ec && ec != leat::errc::deadline_exceeded) throw leat::failure(ec, "message");
+    if (ec && ec != make_error_code(leat::errc::deadline_exceeded)) {
+      throw leat::failure(ec, "message");
+    }
     if (ec) std::printf("waiting: %zu of %zu bytes\n", size - message.size(), size);
   }
 }

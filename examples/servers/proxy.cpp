@@ -30,7 +30,8 @@ leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, 
     const auto [ec, n] = co_await leat::as_tuple(leat::with_deadline(
         from.async_read_some(asio::buffer(bytes), leat::use_task), active + s.idle));
     if (ec == asio::error::eof) break;
-    if (ec == leat::errc::deadline_exceeded && clock.now() < active + s.idle) continue;
+    const bool is_late = ec == make_error_code(leat::errc::deadline_exceeded);
+    if (is_late && clock.now() < active + s.idle) continue;  // the other direction was active
     if (ec) throw leat::failure(ec, "read");
     active = clock.now();
     co_await leat::with_timeout(asio::async_write(to, asio::buffer(bytes, n), leat::use_task),
