@@ -1,5 +1,6 @@
 // How a scheduler ends its tasks when its driver is destroyed; see scheduler::end_tasks().
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -110,28 +111,66 @@ bool task_scope::is_pinned(const task_context& c) noexcept {
   return w && w->what().is_pinned && w->what().is_pinned(*w);
 }
 
+namespace {
+
+// The scopes with the highest numbers among those that were added.
+class newest_scopes {
+ public:
+  void add(task_scope& s) noexcept {
+    if (count_ == scopes_.size()) {
+      if (s.number() < scopes_.front()->number()) return;
+      std::pop_heap(scopes_.begin(), scopes_.end(), &is_newer);
+      --count_;
+    }
+    scopes_[count_++] = &s;
+    std::push_heap(scopes_.begin(), end(), &is_newer);
+  }
+
+  // The newest one first.
+  [[nodiscard]] std::span<task_scope* const> sorted() noexcept {
+    std::sort_heap(scopes_.begin(), end(), &is_newer);
+    return {scopes_.data(), count_};
+  }
+
+ private:
+  static bool is_newer(const task_scope* a, const task_scope* b) noexcept {
+    return a->number() > b->number();
+  }
+  auto end() noexcept { return scopes_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+  std::array<task_scope*, 512> scopes_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
 // An older scope may belong to a frame that contains the scope of a pinned task, and its frames the
-// memory that is in use.
+// memory that is in use. So tasks that are not pinned are found up to the first scope with a pinned
+// task.
 std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
                                       std::span<task_context*> found) noexcept {
-  // A task of this scheduler that is wanted; null if there is none.
   const auto next_in = [&](task_context* c) noexcept {
-    while (c && (c->scheduler_ != &sched || (pinned && !is_pinned(*c)))) c = c->following_;
+    while (c && c->scheduler_ != &sched) c = c->following_;
     return c;
   };
   const detail::scope_registry::lock_all locked;
-  task_scope* newest = nullptr;
+  newest_scopes newest;
   locked.each([&](task_scope& s) {
-    if (newest && s.number() < newest->number()) return;
     const detail::biased_lock lock(s.mutex_);
-    if (next_in(s.children_)) newest = &s;
+    if (next_in(s.children_)) newest.add(s);
   });
-  if (!newest) return 0;
   std::size_t count = 0;
-  const detail::biased_lock lock(newest->mutex_);
-  for (task_context* c = next_in(newest->children_); c && count < found.size();
-       c = next_in(c->following_)) {
-    if (is_pinned(*c) == pinned) found[count++] = c;
+  for (task_scope* const s : newest.sorted()) {
+    const detail::biased_lock lock(s->mutex_);
+    bool has_pinned = false;
+    for (task_context* c = next_in(s->children_); c; c = next_in(c->following_)) {
+      const bool is_pinned_task = is_pinned(*c);
+      has_pinned = has_pinned || is_pinned_task;
+      if (is_pinned_task != pinned) continue;
+      if (count == found.size()) return count;
+      found[count++] = c;
+    }
+    if (has_pinned && !pinned) break;
   }
   return count;
 }
@@ -140,18 +179,22 @@ std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
 // the frame that owns them. No lock is held, since destructors are user code; the tasks that were
 // found stay, since tasks of this scheduler end on this thread only.
 bool scheduler::destroy_task_batch(std::string_view what) noexcept {
-  std::array<task_context*, 64> found{};
+  std::array<task_context*, 512> found{};
   const std::size_t count = task_scope::find_tasks_on(*this, false, found);
-  for (std::size_t i = 0; i < count; ++i) {
+  bool is_order_known = true;  // a task that has started meanwhile may have to be destroyed first
+  for (std::size_t i = 0; i < count && is_order_known; ++i) {
     task_context& c = *found[i];
     std::exception_ptr error = destroyed_with(what, c);
     while (c.run_) {  // spawned by another thread, which is about to post it
+      is_order_known = false;
       run_posted_items();
       if (c.run_) ::sched_yield();
     }
+    const std::size_t before = tasks_;
     dying_ = &c;
     c.body_.destroy();
     dying_ = nullptr;
+    is_order_known = is_order_known && tasks_ == before;
     task_scope::leave(c, std::move(error));
   }
   return count > 0;
@@ -183,7 +226,7 @@ void scheduler::end_tasks(std::string_view what) noexcept {
     if (!held && ready_.empty() && !has_remote_items() && later_.empty()) break;
     ::sched_yield();
   }
-  timers_.clear();
+  if (tasks_ == 0) timers_.clear();  // those that are left belong to no task
   current_ = here;
 }
 

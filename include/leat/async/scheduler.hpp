@@ -260,7 +260,7 @@ class scheduler {
   /// `what` must live as long as the scheduler.
   ///
   /// Cost: a few loads if there are no tasks; otherwise O(tasks + scopes of the process) for each
-  /// 64 tasks.
+  /// 512 tasks.
   void end_tasks(std::string_view what) noexcept;
 
   /// Ends the tasks that end_tasks() has left. Requests the cancellation of their operations, and

@@ -227,7 +227,7 @@ class task_scope {
   static void drop_stop_notice(work_item& item) noexcept;
   // True while code outside leat uses the frame of the task.
   [[nodiscard]] static bool is_pinned(const task_context& c) noexcept;
-  // Tasks that live there, of the newest scope that has any: the pinned ones, or those that can be
+  // Tasks that live there, those of the newest scope first: the pinned ones, or those that can be
   // destroyed now. Returns how many it has found.
   [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched, bool pinned,
                                                  std::span<task_context*> found) noexcept;
