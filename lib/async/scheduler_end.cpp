@@ -119,16 +119,16 @@ class newest_scopes {
   void add(task_scope& s) noexcept {
     if (count_ == scopes_.size()) {
       if (s.number() < scopes_.front()->number()) return;
-      std::pop_heap(scopes_.begin(), scopes_.end(), &is_newer);
+      std::pop_heap(scopes_.data(), end(), &is_newer);
       --count_;
     }
     scopes_[count_++] = &s;
-    std::push_heap(scopes_.begin(), end(), &is_newer);
+    std::push_heap(scopes_.data(), end(), &is_newer);
   }
 
   // The newest one first.
   [[nodiscard]] std::span<task_scope* const> sorted() noexcept {
-    std::sort_heap(scopes_.begin(), end(), &is_newer);
+    std::sort_heap(scopes_.data(), end(), &is_newer);
     return {scopes_.data(), count_};
   }
 
@@ -136,7 +136,7 @@ class newest_scopes {
   static bool is_newer(const task_scope* a, const task_scope* b) noexcept {
     return a->number() > b->number();
   }
-  auto end() noexcept { return scopes_.begin() + static_cast<std::ptrdiff_t>(count_); }
+  task_scope** end() noexcept { return scopes_.data() + count_; }
 
   std::array<task_scope*, 512> scopes_{};
   std::size_t count_ = 0;
@@ -182,8 +182,15 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
   std::array<task_context*, 512> found{};
   const std::size_t count = task_scope::find_tasks_on(*this, false, found);
   bool is_order_known = true;  // a task that has started meanwhile may have to be destroyed first
+  const task_scope* scope = nullptr;
   for (std::size_t i = 0; i < count && is_order_known; ++i) {
     task_context& c = *found[i];
+    if (std::exchange(scope, c.scope_) != c.scope_ && i > 0) {
+      // A frame of an older scope may own the last one, which a notice of its stop may hold.
+      const std::size_t known = tasks_;
+      run_posted_items();
+      if (tasks_ != known) return true;
+    }
     std::exception_ptr error = destroyed_with(what, c);
     while (c.run_) {  // spawned by another thread, which is about to post it
       is_order_known = false;

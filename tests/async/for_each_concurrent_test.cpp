@@ -271,4 +271,22 @@ LEAT_TEST("map_concurrent: the first error stops the others and is thrown", "[as
   CHECK(ended == 1);
 }
 
+LEAT_TEST("for_each_concurrent: keeps an element that its range returns by value", "[async]") {
+  long sum = 0;
+  const auto add = [&](const int& element) -> task<> {
+    co_await leat::sleep_for(1ms);
+    sum += element;
+  };
+  co_await leat::for_each_concurrent(std::views::iota(0, 100), 7, add);
+  CHECK(sum == 4950);
+  const auto long_text = [](int n) { return std::string(100, static_cast<char>('a' + n)); };
+  const auto last = [](const std::string& text) -> task<char> {
+    co_await leat::sleep_for(1ms);
+    co_return text.back();
+  };
+  const auto texts = std::views::iota(0, 5) | std::views::transform(long_text);
+  const std::vector<char> all = co_await leat::map_concurrent(texts, 2, last);
+  CHECK(all == std::vector{'a', 'b', 'c', 'd', 'e'});
+}
+
 }  // namespace for_each_concurrent_test

@@ -194,4 +194,26 @@ LEAT_TEST("select: a function can return a select or a with_timeout", "[async]")
   CHECK(stopped == errc::cancelled);
 }
 
+TEST_CASE("select: awaiting it or a limit twice ends the process with a message", "[async]") {
+  const auto await_twice = [](bool is_limit) {
+    return leat_test::abort_message([is_limit] {
+      leat::sim::run([](bool limit) -> task<> {
+        if (limit) {
+          auto operation = leat::with_timeout(leat::sleep_for(1ms), 1s);
+          co_await operation;
+          co_await operation;
+        } else {
+          auto operation = leat::select(leat::sleep_for(1ms), leat::sleep_for(1s));
+          co_await operation;
+          co_await operation;
+        }
+      }(is_limit));
+    });
+  };
+  for (const bool is_limit : {false, true}) {
+    CHECK(await_twice(is_limit).find("awaited twice: create a new one for each co_await") !=
+          std::string::npos);
+  }
+}
+
 }  // namespace select_test

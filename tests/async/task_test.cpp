@@ -426,4 +426,24 @@ LEAT_TEST("task: a dump lists a foreign wait", "[async]") {
   CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
+// The compiler does not warn about the path without a value.
+task<int> end_without_value(bool with_value) {
+  if (with_value) co_return 1;
+}
+
+TEST_CASE("task: ends the process with a message if it ends without a value", "[async]") {
+  CHECK(leat::sync_wait(end_without_value(true)) == 1);
+  const std::string said =
+      leat_test::abort_message([] { leat::sync_wait(end_without_value(false)); });
+  CHECK(said.find("task ended without a value: end each path of its coroutine with co_return") !=
+        std::string::npos);
+}
+
+task<std::vector<int>> give_nothing() { co_return {}; }
+
+LEAT_TEST("task: co_return accepts braces", "[async]") {
+  const std::vector<int> none = co_await give_nothing();
+  CHECK(none.empty());
+}
+
 }  // namespace task_test

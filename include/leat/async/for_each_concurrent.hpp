@@ -1,8 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -12,6 +14,7 @@
 
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/detail/is_task.hpp"
 #include "leat/base/detail/range_concepts.hpp"
 #include "leat/base/error.hpp"
@@ -23,9 +26,32 @@ namespace detail {
 void check_concurrency(std::string_view function, std::size_t limit);
 [[noreturn, gnu::cold]] void throw_stopped_early(std::size_t started);
 
-/// The result of F for an element of Range: a task.
+/// The result of F for an element of Range: a task. It is void if F does not accept the element.
+template <class Range, class F, class Element = std::ranges::range_reference_t<Range&>>
+struct element_call {
+  using type = void;
+};
+template <class Range, class F, class Element>
+  requires std::invocable<F&, Element>
+struct element_call<Range, F, Element> {
+  using type = std::invoke_result_t<F&, Element>;
+};
 template <class Range, class F>
-using element_task = std::invoke_result_t<F&, std::ranges::range_reference_t<Range&>>;
+using element_task = typename element_call<Range, F>::type;
+
+/// An element that its range returns by value. It lives until its task has ended.
+template <class Element>
+struct kept_element {
+  Element value;
+
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
+};
+
+template <class R, class Element>
+task<R> run_with_element(task<R> t, std::unique_ptr<kept_element<Element>>) {
+  co_return co_await untraced<R>{std::move(t)};
+}
 
 /// The elements that are left, and the function for them.
 template <class Range, class F>
@@ -38,13 +64,24 @@ class element_queue {
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   /// Returns the task of the next element.
   [[nodiscard]] auto pop() {
-    auto t = function_(*next_);
+    auto t = call();
     ++next_;
     ++taken_;
     return t;
   }
 
  private:
+  auto call() {
+    using element = std::ranges::range_reference_t<Range>;
+    if constexpr (std::is_reference_v<element>) {
+      return function_(*next_);
+    } else {
+      std::unique_ptr<kept_element<element>> kept(new kept_element<element>{*next_});
+      auto t = function_(std::move(kept->value));
+      return run_with_element(std::move(t), std::move(kept));
+    }
+  }
+
   std::ranges::iterator_t<Range> next_;
   std::ranges::sentinel_t<Range> end_;
   F& function_;
@@ -91,11 +128,12 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
   std::vector<std::optional<R>> results;
   if constexpr (std::ranges::sized_range<Range>) results.reserve(std::ranges::size(range));
   // Not a coroutine: a lambda that is one must outlive it.
-  const auto store = [&](std::ranges::range_reference_t<std::remove_reference_t<Range>&> element) {
-    const std::size_t index = results.size();
-    results.emplace_back();
-    return store_element<R>(f(std::forward<decltype(element)>(element)), results, index);
-  };
+  const auto store =
+      [&](std::ranges::range_reference_t<std::remove_reference_t<Range>&>&& element) {
+        const std::size_t index = results.size();
+        results.emplace_back();
+        return store_element<R>(f(std::forward<decltype(element)>(element)), results, index);
+      };
   using function = std::remove_const_t<decltype(store)>;
   task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store);
   co_await untraced<void>{std::move(all)};
@@ -123,8 +161,10 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
 /// for_each_concurrent() on each, over a part of the range.
 ///
 /// Range: an input range. An lvalue is not copied and must outlive the call; an rvalue is moved
-///        into the task. `f` receives `*iterator`, and the iterator advances after the call. If the
-///        elements of a range do not outlive this advance, let `f` accept the element by value.
+///        into the task. `f` receives `*iterator`, and the iterator advances after the call. If this
+///        is a reference to an object that does not outlive the advance, let `f` accept the element
+///        by value. An element that the range returns by value, like those of std::views::iota, is
+///        kept until its task has ended.
 /// F:     a callable that returns task<void>. for_each_concurrent() keeps it until the end, so a
 ///        lambda may capture, even if it is itself a coroutine.
 ///
@@ -135,6 +175,11 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
 ///               of each task that `f` returns.
 template <std::ranges::input_range Range, class F>
 [[nodiscard]] task<void> for_each_concurrent(Range&& range, std::size_t limit, F f) {
+  static_assert(
+      std::invocable<F&, std::ranges::range_reference_t<Range&>>,
+      "for_each_concurrent() needs a function that accepts an element of the range: "
+      "check the type of its parameter, such as const, and that it copies no element that "
+      "can only be moved");
   static_assert(std::is_same_v<detail::element_task<Range, F>, task<void>>,
                 "for_each_concurrent() needs a function that returns a task<void>: write "
                 "[&](auto& element) -> leat::task<> { ...; co_return; }, or use map_concurrent() "
@@ -152,6 +197,10 @@ template <std::ranges::input_range Range, class F>
 template <std::ranges::input_range Range, class F>
 [[nodiscard]] auto map_concurrent(Range&& range, std::size_t limit, F f) {
   using element_task = detail::element_task<Range, F>;
+  static_assert(std::invocable<F&, std::ranges::range_reference_t<Range&>>,
+                "map_concurrent() needs a function that accepts an element of the range: check the "
+                "type of its parameter, such as const, and that it copies no element that can only "
+                "be moved");
   static_assert(detail::is_task<element_task>,
                 "map_concurrent() needs a function that returns a task");
   using result = typename element_task::value_type;

@@ -97,7 +97,7 @@ void asio_operation_base::destroy_handler() noexcept {
 
 void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) const {
   std::string text(name());
-  if (abandoned_) text += ": its execution context was destroyed";
+  if (abandoned_) text += ": its handler was destroyed without a call";
   if (bytes == 0) throw failure(ec, text);
   text += ": ended after " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   throw partial_transfer(ec, text, bytes);

@@ -151,13 +151,15 @@ class main_loop {
   void print_late_tasks() const noexcept {
     try {
       std::string tasks = describe_live_tasks(scope_);
-      if (tasks.empty()) {  // only those that the main task left behind
+      const char* what = "tasks still running ";
+      if (tasks.empty()) {  // only work that the main task left behind
+        what = "tasks or Asio operations still running ";
         std::ostringstream all;
         dump(all);
         tasks = std::move(all).str();
       }
       const std::string after = ended_ ? "the end of the main task" : "the stop request";
-      std::fputs(("leat: run: tasks still running " + seconds_text(options_.stop_grace) +
+      std::fputs(("leat: run: " + std::string(what) + seconds_text(options_.stop_grace) +
                   " s after " + after + ":\n" + tasks)
                      .c_str(),
                  stderr);

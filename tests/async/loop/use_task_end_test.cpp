@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <asio.hpp>
 #include <catch2/catch.hpp>
@@ -17,6 +18,8 @@
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/when_all.hpp"
 #include "leat/base/error.hpp"
 #include "support/loops.hpp"
 
@@ -88,6 +91,47 @@ TEST_CASE("scheduler end: a task that waits for a socket, which is older than th
     std::array<char, 8> buffer{};
     co_await pair.a.async_read_some(asio::buffer(buffer), use_task);
   }(w, std::move(before)));
+  w.loop.run_ready();
+  w.end();
+}
+
+TEST_CASE("scheduler end: a sleep and an Asio operation in a newer group", "[async]") {
+  waiting w;
+  w.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
+  task_group newer;
+  newer.spawn_on(w.loop.get_scheduler(), wait_for_timer(w));
+  w.loop.run_ready();
+  w.end();
+  CHECK(leat_test::is_cancelled(newer));
+}
+
+TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a destructor spawns",
+          "[async]") {
+  struct spawner {
+    task_group& group;
+    leat::scheduler& sched;
+    int& destroyed;
+    ~spawner() {
+      group.spawn_on(sched, [](int& n) -> task<> {
+        const witness gone(n);
+        co_await leat::sleep_for(1h);
+      }(destroyed));
+    }
+  };
+  waiting w;
+  w.spawn([](waiting& self) -> task<> {
+    const witness gone(self.destroyed);
+    int later = 0;
+    task_group old("old");
+    std::vector<task<>> all;
+    for (int i = 0; i < 1500; ++i) {
+      all.push_back([](task_group& g, int& n) -> task<> {
+        const spawner last{g, co_await leat::this_task::get_scheduler(), n};
+        co_await leat::with_timeout([]() -> task<> { co_await leat::sleep_for(1h); }(), 2h);
+      }(old, later));
+    }
+    co_await leat::when_all(std::move(all));
+  }(w));
   w.loop.run_ready();
   w.end();
 }

@@ -191,6 +191,31 @@ LEAT_TEST("use_task: a stop before the co_await keeps the operation from startin
   CHECK(code == errc::cancelled);
 }
 
+LEAT_TEST("use_task: the arguments of a handler are converted to its signature", "[async]") {
+  using transfer = void(std::error_code, std::size_t);
+  const auto [ec, n] = co_await leat::as_tuple(operation<transfer>(
+      [](auto h) { std::move(h)(asio::error::operation_aborted, 3); }, use_task));
+  CHECK(ec == asio::error::operation_aborted);
+  CHECK(n == 3);
+  const std::size_t all =
+      co_await operation<transfer>([](auto h) { std::move(h)({}, 4); }, use_task);
+  CHECK(all == 4);
+}
+
+TEST_CASE("use_task: a second call of the handler ends the process with a message", "[async]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sim::run([]() -> task<> {
+      co_await operation<void(std::error_code)>(
+          [](auto h) {
+            h(std::error_code());
+            h(std::error_code());
+          },
+          use_task);
+    }());
+  });
+  CHECK(said.find("the handler of an Asio operation was called twice") != std::string::npos);
+}
+
 LEAT_TEST("use_task: an exception of the initiation is thrown by the co_await", "[async]") {
   const auto error = co_await error_of(
       operation<void()>([](auto) { throw std::runtime_error("initiation"); }, use_task));
@@ -204,7 +229,7 @@ LEAT_TEST("use_task: a handler that is destroyed at once ends the wait as cancel
   };
   const auto error = co_await error_of(make());
   CHECK(error.code == errc::cancelled);
-  CHECK(error.what.find("its execution context was destroyed") != std::string::npos);
+  CHECK(error.what.find("its handler was destroyed without a call") != std::string::npos);
   const auto [ec, n] = co_await leat::as_tuple(make());
   CHECK(ec == errc::cancelled);
   CHECK(n == 0);

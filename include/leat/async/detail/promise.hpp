@@ -11,6 +11,7 @@
 #include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
 
 namespace leat {
@@ -196,16 +197,24 @@ class promise_common : public promise_base {
   }
 };
 
+inline constexpr const char* missing_value =
+    "task ended without a value: end each path of its coroutine with co_return and a value";
+
 template <class T>
 class promise final : public promise_common<T> {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                "the result of a task has a larger alignment than the frame of a coroutine: return "
+                "it in a std::unique_ptr or a std::vector");
+
  public:
-  template <class U>
+  template <class U = T>
     requires std::convertible_to<U&&, T>
   void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U&&>) {
     value_.emplace(std::forward<U>(value));
   }
   T result() {
     this->rethrow_error();
+    LEAT_ASSERT(value_.has_value(), missing_value);
     return std::move(*value_);
   }
 
@@ -219,6 +228,7 @@ class promise<T&> final : public promise_common<T&> {
   void return_value(T& value) noexcept { value_ = &value; }
   T& result() {
     this->rethrow_error();
+    LEAT_ASSERT(value_ != nullptr, missing_value);
     return *value_;
   }
 

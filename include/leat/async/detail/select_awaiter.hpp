@@ -113,6 +113,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   bool await_ready() {
+    LEAT_ASSERT(winner() == nobody,
+                "select() or a time limit awaited twice: create a new one for each co_await");
     const bool stopped = task_ && task_->stop_requested();
     const bool done = branches_.any([&](auto& a, auto index) {
       return (!stopped || is_empty_operation(a)) && a.try_complete() &&

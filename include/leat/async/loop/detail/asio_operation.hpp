@@ -70,6 +70,15 @@ struct asio_result<void> {
 
 struct no_exception {};
 
+/// Calls `complete()` of a handler with the types of its signature. The handler is not a template,
+/// so that an operation may pass arguments that have to be converted.
+template <class Handler, class Signature>
+struct completion_call;
+template <class Handler, class R, class... T>
+struct completion_call<Handler, R(T...)> {
+  void operator()(T... t) noexcept { static_cast<Handler&>(*this).complete(std::forward<T>(t)...); }
+};
+
 /// The awaitable that an Asio operation returns for use_task. Movable until it is awaited.
 template <class Signature, class Initiation, class... Arguments>
 class [[nodiscard]] asio_operation final : public asio_operation_base {
@@ -151,7 +160,7 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
 
   // The completion handler. It owns the completion: if it is destroyed without being called, the
   // wait ends as cancelled.
-  class handler {
+  class handler : public completion_call<handler, Signature> {
    public:
     using executor_type = scheduler_executor;
     using allocator_type = standard_frame_allocator<>;
@@ -173,8 +182,9 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
     }
 
     template <class... T>
-    void operator()(T&&... t) noexcept {
+    void complete(T&&... t) noexcept {
       asio_operation* const o = std::exchange(operation_, nullptr);
+      LEAT_ASSERT(o != nullptr, "the handler of an Asio operation was called twice: call it once");
       o->set(std::forward<T>(t)...);
       o->completed();
     }
