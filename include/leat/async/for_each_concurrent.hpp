@@ -132,7 +132,7 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
       [&](std::ranges::range_reference_t<std::remove_reference_t<Range>&>&& element) {
         const std::size_t index = results.size();
         results.emplace_back();
-        return store_element<R>(f(std::forward<decltype(element)>(element)), results, index);
+        return store_element<R>(f(std::forward<element_type>(element)), results, index);
       };
   using function = std::remove_const_t<decltype(store)>;
   task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store);
