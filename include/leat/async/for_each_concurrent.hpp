@@ -128,12 +128,12 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
   std::vector<std::optional<R>> results;
   if constexpr (std::ranges::sized_range<Range>) results.reserve(std::ranges::size(range));
   // Not a coroutine: a lambda that is one must outlive it.
-  const auto store =
-      [&](std::ranges::range_reference_t<std::remove_reference_t<Range>&>&& element) {
-        const std::size_t index = results.size();
-        results.emplace_back();
-        return store_element<R>(f(std::forward<element_type>(element)), results, index);
-      };
+  using element_type = std::ranges::range_reference_t<std::remove_reference_t<Range>&>;
+  const auto store = [&](element_type&& element) {
+    const std::size_t index = results.size();
+    results.emplace_back();
+    return store_element<R>(f(std::forward<element_type>(element)), results, index);
+  };
   using function = std::remove_const_t<decltype(store)>;
   task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store);
   co_await untraced<void>{std::move(all)};
@@ -161,10 +161,10 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
 /// for_each_concurrent() on each, over a part of the range.
 ///
 /// Range: an input range. An lvalue is not copied and must outlive the call; an rvalue is moved
-///        into the task. `f` receives `*iterator`, and the iterator advances after the call. If this
-///        is a reference to an object that does not outlive the advance, let `f` accept the element
-///        by value. An element that the range returns by value, like those of std::views::iota, is
-///        kept until its task has ended.
+///        into the task. `f` receives `*iterator`, and the iterator advances after the call. If
+///        this is a reference to an object that does not outlive the advance, let `f` accept the
+///        element by value. An element that the range returns by value, like those of
+///        std::views::iota, is kept until its task has ended.
 /// F:     a callable that returns task<void>. for_each_concurrent() keeps it until the end, so a
 ///        lambda may capture, even if it is itself a coroutine.
 ///
