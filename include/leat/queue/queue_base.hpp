@@ -90,11 +90,11 @@ class queue_base {
   virtual void weigh(detail::queue_waiter& w) = 0;
 
   // -- For the typed queue. "Fast": no operation waits, and only the value has to be moved.
-  [[nodiscard]] bool can_store_fast() const noexcept LEAT_NO_ANALYSIS {
-    return fast_push_ && size_ < capacity_;
+  [[nodiscard]] bool can_store_fast(std::size_t count = 1) const noexcept LEAT_NO_ANALYSIS {
+    return fast_push_ && size_ < capacity_ && capacity_ - size_ >= count;
   }
-  [[nodiscard]] bool can_take_fast() const noexcept LEAT_NO_ANALYSIS {
-    return fast_pop_ && size_ > min_after_dequeue_;
+  [[nodiscard]] bool can_take_fast(std::size_t count = 1) const noexcept LEAT_NO_ANALYSIS {
+    return fast_pop_ && size_ > min_after_dequeue_ && size_ - min_after_dequeue_ >= count;
   }
   [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
     return size_ < capacity_ && pushers_.empty() && !closed_;

@@ -71,7 +71,6 @@ class async_queue_operation final : private Operation,
 
  private:
   static constexpr bool is_pop = Operation::the_role >= queue_waiter::role::pop;
-  static constexpr bool is_single = Operation::the_role == queue_waiter::role::pop;
   using ptr = asio_operation_ptr<async_queue_operation>;
   friend ptr;
 
@@ -100,12 +99,16 @@ class async_queue_operation final : private Operation,
   // Returns false if it waits. A pop that can be cancelled after it has completed is provisional
   // until its handler is called.
   [[nodiscard]] bool begin_or_complete(Queue& q) {
-    const bool is_provisional = is_pop && is_cancellable();
-    if (!(is_provisional && is_single) && Operation::try_complete(q)) {
-      this->set_done();
-      return true;
+    if constexpr (is_pop) {
+      if (is_cancellable()) {
+        if (!Operation::prepare()) return q.begin_provisional(*this);
+        this->set_done();
+        return true;
+      }
     }
-    return is_provisional ? q.begin_provisional(*this) : q.begin(*this);
+    if (!Operation::try_complete(q)) return q.begin(*this);
+    this->set_done();
+    return true;
   }
 
   [[nodiscard]] bool is_cancellable() const noexcept {

@@ -69,6 +69,7 @@ struct pop_operation {
   [[gnu::always_inline]] bool try_complete(Queue& q) noexcept {
     return q.try_take(slot.get());
   }
+  static constexpr bool prepare() noexcept { return false; }
   [[nodiscard]] void* items() noexcept { return slot.get(); }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
@@ -89,8 +90,8 @@ struct push_many_operation {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  bool try_complete(Queue&) const noexcept {
-    return values.empty();
+  bool try_complete(Queue& q) const {
+    return values.empty() || q.try_store_batch(values);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(values.data()); }
   [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
@@ -119,7 +120,11 @@ struct pop_many_operation {
   Batch batch = {};
 
   template <class Queue>
-  bool try_complete(Queue&) {
+  bool try_complete(Queue& q) {
+    return prepare() || q.try_take_batch(batch, wanted);
+  }
+  /// Reserves the memory for the batch. Returns true if nothing is left to do.
+  bool prepare() {
     if (wanted > batch.max_size()) throw std::bad_alloc();
     batch.reserve(wanted);
     return wanted == 0;

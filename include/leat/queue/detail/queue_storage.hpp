@@ -30,6 +30,9 @@ namespace leat::detail {
 ///   take(to)               moves the next item to the raw memory at `to`
 ///   put_back(item)         undoes the last take(), for a pop that was cancelled; several are
 ///                          undone in reverse order
+///
+/// An order that moves batches faster than item by item also has free_slots(), store_range() and
+/// take_range(): see ring_order.
 template <class Order, class Item>
 concept queue_order =
     requires(Order& order, const Order& present, Item&& item, Item* to, std::size_t count) {
@@ -52,6 +55,13 @@ class queue_storage {
 
  public:
   static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
+  /// Batches move as ranges.
+  static constexpr bool has_ranges =
+      !weighs && requires(Order& order, T* values, std::vector<T>& to, std::size_t count) {
+        order.free_slots();
+        order.store_range(values, count);
+        order.take_range(to, count);
+      };
   using item_type = stored_item<T, Weigh>;
   using push_weights = std::conditional_t<weighs, weighed_push, unweighed_push>;
   using batch = std::conditional_t<weighs, weighed_batch<T>, std::vector<T>>;
@@ -85,6 +95,23 @@ class queue_storage {
     }
   }
 
+  /// Move a batch. Preconditions: the storage has the slots or the items, and `to` the capacity.
+  [[nodiscard]] std::size_t free_slots() const noexcept
+    requires has_ranges
+  {
+    return order_.free_slots();
+  }
+  void store_range(T* values, std::size_t count) noexcept
+    requires has_ranges
+  {
+    order_.store_range(values, count);
+  }
+  void take_range(std::vector<T>& to, std::size_t count) noexcept
+    requires has_ranges
+  {
+    order_.take_range(to, count);
+  }
+
   /// Weighs the items of a push and passes each weight to `check`, which may throw.
   template <class Check>
   void weigh(push_weights& weights, T* items, std::size_t count, Check&& check) const {
@@ -99,6 +126,7 @@ class queue_storage {
 
   /// Moves the next `count` values of a push to storage.
   void store_from_push(queue_waiter& w, std::size_t count) noexcept {
+    if constexpr (has_ranges) return store_range(static_cast<T*>(w.items_) + w.moved_, count);
     for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
       if constexpr (weighs) {
         const auto& weights = *static_cast<const weighed_push*>(w.items_);
@@ -114,6 +142,10 @@ class queue_storage {
     if (w.role_ == queue_waiter::role::pop) return take(static_cast<item_type*>(w.items_));
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
+    if constexpr (has_ranges) {
+      take_range(items, count);
+      return sum;
+    }
     for (std::size_t i = 0; i < count; ++i) {
       raw_storage<item_type> moving;
       const std::size_t weight = take(moving.get());

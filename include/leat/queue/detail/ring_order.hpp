@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace leat::detail {
 
@@ -54,11 +57,39 @@ class ring_order {
     std::destroy_at(from);
   }
 
+  /// Returns the number of items that fit without reserve().
+  [[nodiscard]] std::size_t free_slots() const noexcept { return slots_ ? mask_ + 1 - size() : 0; }
+
+  /// Like store() and take(), but for many items. `to` has the capacity for them.
+  void store_range(T* values, std::size_t count) noexcept {
+    while (count > 0) {
+      const std::size_t run = contiguous(tail_, count);
+      std::uninitialized_move_n(values, run, slot(tail_));
+      tail_ += run;
+      values += run;
+      count -= run;
+    }
+  }
+  void take_range(std::vector<T>& to, std::size_t count) noexcept {
+    while (count > 0) {
+      const std::size_t run = contiguous(head_, count);
+      T* const from = slot(head_);
+      to.insert(to.end(), std::move_iterator(from), std::move_iterator(from + run));
+      std::destroy_n(from, run);
+      head_ += run;
+      count -= run;
+    }
+  }
+
   /// Returns the item that was taken last to the front.
   void put_back(T&& value) noexcept { std::construct_at(slot(--head_), std::move(value)); }
 
  private:
   T* slot(std::size_t index) const noexcept { return slots_ + (index & mask_); }
+  // The number of slots from `index` on, up to `count`, that the end of the ring does not divide.
+  [[nodiscard]] std::size_t contiguous(std::size_t index, std::size_t count) const noexcept {
+    return std::min(count, mask_ + 1 - (index & mask_));
+  }
   static void free(T* slots, std::size_t count) noexcept {
     if (slots) std::allocator<T>().deallocate(slots, count);
   }

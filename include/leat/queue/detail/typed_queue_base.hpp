@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,35 @@ class typed_queue_base : public queue_base {
     return take_and_match(to);
   }
 
+  // The same for a batch that can be stored or taken as a whole. Returns false, without effect, if
+  // other code has to decide.
+  bool try_store_batch([[maybe_unused]] std::span<T> values) {
+    bool stored = false;
+    if constexpr (storage::has_ranges) {
+      if (!mutex_.try_lock_as_owner()) return false;
+      stored = can_store_fast(values.size()) && storage_.free_slots() >= values.size();
+      if (stored) {
+        storage_.store_range(values.data(), values.size());
+        count_stored(values.size());
+      }
+      mutex_.unlock(true);
+    }
+    return stored;
+  }
+  bool try_take_batch([[maybe_unused]] batch& to, [[maybe_unused]] std::size_t wanted) noexcept {
+    bool taken = false;
+    if constexpr (storage::has_ranges) {
+      if (!mutex_.try_lock_as_owner()) return false;
+      taken = can_take_fast(wanted);
+      if (taken) {
+        storage_.take_range(to, wanted);
+        size_ -= wanted;
+      }
+      mutex_.unlock(true);
+    }
+    return taken;
+  }
+
   void weigh(push_weights& weights, T* items, std::size_t count) {
     storage_.weigh(weights, items, count, [this](std::size_t w) { throw_if_too_heavy(w); });
   }
@@ -127,6 +157,9 @@ class typed_queue_base : public queue_base {
   friend push_operation;
   friend push_copy_operation;
   friend pop_operation;
+  friend push_many_operation;
+  friend pop_many_operation;
+  friend pop_up_to_operation;
   template <class Queue>
   friend class leat::tensor_queue;
 
