@@ -44,8 +44,12 @@ def data_file(kind, *parameters):
 
 
 def compare(workload, *programs, count=items):
-    arguments = ['--workload', workload, '--items', str(count)]
-    return workload, [[p, *arguments] for p in programs]
+    """A program name can have a suffix for the workload's name: 'toomanycooks_peer/spins'."""
+    commands = []
+    for program in programs:
+        program, slash, way = program.partition('/')
+        commands.append([program, '--workload', workload + slash + way, '--items', str(count)])
+    return workload, commands
 
 
 def queue(workload, *peers, count=items):
@@ -79,8 +83,11 @@ def at_random(temperature, label, record_size, count, *peers):
                   for p in ('leat_record_bench', 'tfrecord_peer', *peers)]
 
 
-one_thread = ['asio_channel_peer', 'fiber_channel_peer', 'bare_queue_peer']
-two_threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
+one_thread = ['toomanycooks_peer', 'corral_peer', 'asio_channel_peer', 'fiber_channel_peer',
+              'bare_queue_peer']
+two_threads = ['toomanycooks_peer', 'toomanycooks_peer/spins', 'condvar_queue_peer', 'tbb_queue_peer',
+               'moodycamel_queue_peer']
+tasks = ['toomanycooks_peer', 'corral_peer']
 record_sizes = [('100B', 100), ('1KiB', 1024), ('100KiB', 102400)]
 fio = ['fio_peer.py'] if shutil.which('fio') else []
 file_peers = ['file_peer', 'asio_file_peer', 'libuv_file_peer']
@@ -88,13 +95,16 @@ comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
     *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
     queue('queue/2-threads/batches-64', *two_threads, count=4 * items),
-    queue('queue/1000-producers', 'condvar_queue_peer', 'bare_queue_peer', count=items // 10),
+    queue('queue/1-thread/batches-64', 'toomanycooks_peer', 'corral_peer', count=4 * items),
+    queue('queue/1000-producers', 'toomanycooks_peer', 'corral_peer', 'condvar_queue_peer', 'bare_queue_peer', count=items // 10),
     queue('queue/suspended-memory', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
-    task('task/spawn-one', count=items // 3),
-    task('task/spawn-and-join', 'asio_task_peer', count=items // 3),
-    task('task/when-all-2', 'asio_task_peer', count=items // 3), task('task/when-all-1000', count=items // 3),
-    task('task/spawn-and-join/million', 'asio_task_peer', count=items // 3),
+    task('task/spawn-one', *tasks, count=items // 3),
+    task('task/spawn-and-join', *tasks, 'asio_task_peer', count=items // 3),
+    task('task/spawn-and-join/million', *tasks, 'asio_task_peer', count=items // 3),
+    task('task/when-all-2', *tasks, 'asio_task_peer', count=items // 3),
+    task('task/when-all-1000', 'toomanycooks_peer', count=items // 3),
+    task('task/child', *tasks),
     task('task/spawned-memory', 'asio_task_peer', count=items // 3),
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),

@@ -92,6 +92,7 @@ void scheduler::post_remote(work_item& item) noexcept {
   } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
   if (head != nullptr) return;
+  waker_cpu_.store(::sched_getcpu(), std::memory_order_relaxed);
   wake();
   // The last access: see end_tasks(). release: its other accesses are over.
   wakes_.fetch_add(1, std::memory_order_release);
@@ -171,7 +172,10 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     work_item* item = ready_.pop_front();
     if (!item) {
       flush_wakeups();  // before the next check: a reply may arrive at once
-      for (int i = 0; i < spins && !has_remote_items(); ++i) detail::pause();
+      // A thread on the same processor cannot post an item while this one spins.
+      if (spins > 0 && waker_cpu_.load(std::memory_order_relaxed) != ::sched_getcpu()) {
+        for (int i = 0; i < spins && !has_remote_items(); ++i) detail::pause();
+      }
       if (!take_remote()) {
         more = false;
         break;
