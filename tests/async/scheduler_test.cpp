@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sched.h>
+
 #include "leat/async/wait_operation.hpp"
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
@@ -201,22 +203,72 @@ TEST_CASE("scheduler: items from other threads are not lost, duplicated or reord
   CHECK_FALSE(s.has_remote_items());
 }
 
-TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake-up", "[async]") {
-  manual_scheduler s;
+// Returns the processors that this process may use.
+std::vector<int> processors() {
+  cpu_set_t set;
+  std::vector<int> found;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return found;
+  for (int id = 0; id < CPU_SETSIZE; ++id) {
+    if (CPU_ISSET(static_cast<std::size_t>(id), &set)) found.push_back(id);
+  }
+  return found;
+}
+
+// Keeps the calling thread on one processor.
+void run_on_processor(int id) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(id), &set);
+  REQUIRE(::sched_setaffinity(0, sizeof set, &set) == 0);
+}
+
+// Runs a turn that may spin for minutes on `own`, after a wake-up by a thread on `other`. That
+// thread posts a second item once the first one has run. Returns true if the turn ran both.
+bool spins_for(int own, int other, manual_scheduler& s, item& second) {
+  std::atomic<bool> may_post{false};
   std::atomic<bool> began{false};
-  bool ran = false;
-  item second([&] { ran = true; });
   item first([&] { began = true; });
-  s.post(first);
-  std::thread other([&] {
+  std::thread poster([&] {
+    run_on_processor(other);
+    s.post(first);
+    may_post = true;
     while (!began) std::this_thread::yield();
     s.post(second);
   });
-  CHECK(s.run_ready(2, 2'000'000'000));  // ends after two items, not after the spins
-  other.join();
+  bool more = false;
+  std::thread runner([&] {
+    run_on_processor(own);
+    while (!may_post) std::this_thread::yield();
+    more = s.run_ready(2, 2'000'000'000);  // ends after two items, not after the spins
+  });
+  runner.join();
+  poster.join();
+  return more;
+}
+
+TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake-up", "[async]") {
+  const std::vector<int> cpus = processors();
+  if (cpus.size() < 2) return;
+  manual_scheduler s;
+  bool ran = false;
+  item second([&] { ran = true; });
+  CHECK(spins_for(cpus[0], cpus[1], s, second));
   CHECK(ran);
   CHECK(s.wakes == 1);
   s.drain();
+}
+
+TEST_CASE("scheduler: does not spin if its waker runs on the same processor", "[async]") {
+  const std::vector<int> cpus = processors();
+  REQUIRE(!cpus.empty());
+  bool has_spun = true;
+  for (int i = 0; i < 5 && has_spun; ++i) {  // the waker may preempt the turn and post in time
+    manual_scheduler s;
+    item second([] {});
+    has_spun = spins_for(cpus[0], cpus[0], s, second);
+    s.drain();
+  }
+  CHECK_FALSE(has_spun);
 }
 
 TEST_CASE("scheduler: timers expire in order, in the turn after their time", "[async]") {
