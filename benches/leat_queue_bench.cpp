@@ -71,8 +71,21 @@ leat::task<> many_producers(long count, long& sum) {
   co_await g.join();
 }
 
+leat::task<> pin(std::size_t cpu) {
+  bench::pin(cpu);
+  co_return;
+}
+
+// Keeps each thread of the runtime on a processor of its own.
+void pin_threads(leat::runtime& rt) {
+  leat::task_group g;
+  for (std::size_t i = 0; i < 2; ++i) g.spawn_on(rt.get_scheduler(i), pin(i));
+  g.wait_join();
+}
+
 void on_two_threads(std::size_t capacity, long count, long& sum) {
   leat::runtime rt({.threads = 2});
+  pin_threads(rt);
   leat::fifo_queue<long> q(capacity);
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce(q, count));
@@ -82,6 +95,7 @@ void on_two_threads(std::size_t capacity, long count, long& sum) {
 
 void batches_on_two_threads(long count, long& sum) {
   leat::runtime rt({.threads = 2});
+  pin_threads(rt);
   leat::fifo_queue<long> q(1024);
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce_batches(q, count));
@@ -171,12 +185,14 @@ int main(int argc, char** argv) {
   }
   const auto run = [&](long count) {
     if (r.workload.starts_with("queue/1-thread/")) {
+      bench::pin(0);
       leat::sync_wait(on_one_thread(kind, number, count, sum));
     } else if (r.workload == "queue/2-threads/batches-64") {
       batches_on_two_threads(count, sum);
     } else if (kind == "capacity") {
       on_two_threads(number, count, sum);
     } else if (r.workload == "queue/1000-producers") {
+      bench::pin(0);
       leat::sync_wait(many_producers(count, sum));
     } else {
       bench::unknown(r);

@@ -10,6 +10,7 @@
 // task/yield                   a pass through the run queue; ns/task
 // task/ping-pong-p50           median of round trips between two threads through two queues; us
 // task/ping-pong-p99           99th percentile of these round trips; us
+// task/ping-pong/one-core-pN   the same with both threads on one processor; us
 // task/stop                    from the stop request until 100,000 waiting loops are joined; ms
 // task/stop-as-tuple           like task/stop, with loops that end with an error code; ms
 
@@ -85,8 +86,17 @@ leat::task<> ask(leat::fifo_queue<long>& there, leat::fifo_queue<long>& back,
   there.close();
 }
 
-void ping_pong(bench::latencies& trips) {
+leat::task<> pin(std::size_t cpu) {
+  bench::pin(cpu);
+  co_return;
+}
+
+// On `cpus` processors.
+void ping_pong(bench::latencies& trips, std::size_t cpus) {
   leat::runtime rt({.threads = 2});
+  leat::task_group pins;
+  for (std::size_t i = 0; i < 2; ++i) pins.spawn_on(rt.get_scheduler(i), pin(i % cpus));
+  pins.wait_join();
   leat::fifo_queue<long> there(1);
   leat::fifo_queue<long> back(1);
   leat::task_group g;
@@ -137,9 +147,10 @@ int main(int argc, char** argv) {
   }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
-    ping_pong(trips);
+    ping_pong(trips, r.workload.find("one-core") != std::string::npos ? 1 : 2);
     return bench::report(r, "leat", trips.of(r.workload) * 1e6, "us");
   }
+  bench::pin(0);
   long sum = 0;
   const auto run = [&](long count) {
     sum = 0;

@@ -106,7 +106,8 @@ comparisons = [
     task('task/when-all-1000', 'toomanycooks_peer', count=items // 3),
     task('task/child', *tasks),
     task('task/spawned-memory', 'asio_task_peer', count=items // 3),
-    *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
+    *(task(f'task/ping-pong{where}-p{p}', 'condvar_queue_peer', count=items // 100)
+      for where in ('', '/one-core') for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
     task('task/stop-as-tuple', 'condvar_queue_peer'),
     *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', count=items // 10)

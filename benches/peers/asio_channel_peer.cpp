@@ -25,6 +25,7 @@ asio::awaitable<void> consume(channel& c, long count, long& sum) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  bench::pin(0);
   long sum = 0;
   if (r.workload == "queue/suspended-memory") {
     constexpr long count = 100'000;

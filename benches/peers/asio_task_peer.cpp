@@ -35,6 +35,7 @@ asio::awaitable<void> when_all_2(long count, long& sum) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  bench::pin(0);
   long sum = 0;
   if (r.workload == "task/spawned-memory") {
     asio::io_context io(1);

@@ -139,6 +139,7 @@ coroutine consume(bare_queue& q, long count, long& sum) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  bench::pin(0);
   const bool many = r.workload == "queue/1000-producers";
   if (!many && !r.workload.starts_with("queue/1-thread/capacity-")) bench::unknown(r);
   const long producers = many ? 1000 : 1;

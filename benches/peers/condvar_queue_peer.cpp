@@ -66,7 +66,9 @@ double batches(long wanted) {
   const long items = wanted / batch * batch;
   queue q(1024);
   const bench::stopwatch watch;
+  bench::pin(1);
   std::jthread producer([&] {
+    bench::pin(0);
     const std::vector<long> values(batch);
     for (long i = 0; i < items; i += batch) q.push_many(values);
   });
@@ -75,10 +77,13 @@ double batches(long wanted) {
   return watch.seconds() * 1e9 / static_cast<double>(items);
 }
 
-void ping_pong(bench::latencies& trips) {
+// On `cpus` processors.
+void ping_pong(bench::latencies& trips, std::size_t cpus) {
   queue there(1);
   queue back(1);
+  bench::pin(0);
   std::jthread other([&] {
+    bench::pin(1 % cpus);
     for (std::size_t i = 0; i < trips.wanted(); ++i) back.push(there.pop() + 1);
   });
   for (std::size_t i = 0; i < trips.wanted(); ++i) {
@@ -124,7 +129,7 @@ int main(int argc, char** argv) {
   }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
-    ping_pong(trips);
+    ping_pong(trips, r.workload.find("one-core") != std::string::npos ? 1 : 2);
     return bench::report(r, "mutex and condition variables", trips.of(r.workload) * 1e6, "us");
   }
   if (r.workload == "queue/2-threads/batches-64") {
@@ -146,8 +151,10 @@ int main(int argc, char** argv) {
   {
     queue q(capacity);
     std::vector<std::jthread> threads;
+    if (producers == 1) bench::pin(1);
     for (long p = 0; p < producers; ++p) {
-      threads.emplace_back([&q, each] {
+      threads.emplace_back([&q, each, producers] {
+        if (producers == 1) bench::pin(0);
         for (long i = 0; i < each; ++i) q.push(i);
       });
     }

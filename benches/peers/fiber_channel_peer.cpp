@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  bench::pin(0);
   if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
   const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   long sum = 0;

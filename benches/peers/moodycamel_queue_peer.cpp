@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
   long sum = 0;
   const bench::stopwatch watch;
   {
+    bench::pin(1);
     std::jthread producer([&] {
+      bench::pin(0);
       long values[batch] = {};
       for (long i = 0; i < items; i += batches ? batch : 1) {
         if (batches) {

@@ -16,7 +16,9 @@ int main(int argc, char** argv) {
   long sum = 0;
   const bench::stopwatch watch;
   {
+    bench::pin(1);
     std::jthread producer([&] {
+      bench::pin(0);
       for (long i = 0; i < r.items; ++i) q.push(i);
     });
     for (long i = 0; i < r.items; ++i) {
