@@ -50,7 +50,7 @@ inline void pin(std::size_t cpu) {
     return set;
   }();
   if (CPU_COUNT(&all) < 2) return;
-  int id = 0;
+  std::size_t id = 0;
   for (std::size_t skipped = 0;; ++id) {
     if (CPU_ISSET(id, &all) && skipped++ == cpu) break;
   }
