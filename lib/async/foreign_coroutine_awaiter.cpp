@@ -77,11 +77,33 @@ void foreign_coroutine_wait::set_operation(wait_operation& w) noexcept {
   if (foreign_coroutine_wait* const self = std::exchange(starting, nullptr)) self->operation_ = &w;
 }
 
-// A wait that has ended before ignores it. Another thread may be about to post its wake-up.
+namespace {
+
+bool is_pinned(const wait_operation& o) noexcept {
+  return o.what().is_pinned && o.what().is_pinned(o);
+}
+
+}  // namespace
+
+// A wait that has ended before ignores it. Another thread may be about to post its wake-up. An
+// operation that uses its frame usually ends when its own event loop drops its handler; until then,
+// its I/O object may be destroyed already.
 void foreign_coroutine_wait::withdraw_all(scheduler& s) noexcept {
   for (foreign_coroutine_wait* w = first(s); w; w = w->following_) {
-    if (w->operation_) w->operation_->what().cancel(*w->operation_);
+    wait_operation* const o = w->operation_;
+    if (o && !is_pinned(*o)) o->what().cancel(*o);
   }
+}
+
+bool foreign_coroutine_wait::withdraw_pinned(scheduler& s) noexcept {
+  bool any = false;
+  for (foreign_coroutine_wait* w = first(s); w; w = w->following_) {
+    wait_operation* const o = w->operation_;
+    if (!o || o->is_wakeup_dropped() || !is_pinned(*o)) continue;
+    o->what().cancel(*o);
+    any = true;
+  }
+  return any;
 }
 
 bool foreign_coroutine_wait::forget_ended(scheduler& s) noexcept {
@@ -91,7 +113,7 @@ bool foreign_coroutine_wait::forget_ended(scheduler& s) noexcept {
     const wait_operation* const o = wait.operation_;
     if (!o || o->is_wakeup_dropped()) {
       wait.end();
-    } else if (!o->what().is_pinned || !o->what().is_pinned(*o)) {
+    } else if (!is_pinned(*o)) {
       all_ended = false;
     }
   }

@@ -247,16 +247,18 @@ void scheduler::end_pinned_tasks() noexcept {
   constexpr auto patience = std::chrono::seconds(10);
   const auto give_up_at = std::chrono::steady_clock::now() + patience;
   std::array<task_context*, 64> found{};
-  while (tasks_ > 0) {
-    const std::size_t count = task_scope::find_tasks_on(*this, true, found);
+  for (;;) {
+    const bool waits = detail::foreign_coroutine_wait::withdraw_pinned(*this);
     const bool is_late = std::chrono::steady_clock::now() > give_up_at;
+    if (tasks_ == 0 && (!waits || is_late)) break;
+    const std::size_t count = task_scope::find_tasks_on(*this, true, found);
     for (std::size_t i = 0; i < count; ++i) {
       wait_operation& w = *found[i]->waiting();
       if (is_late) detail::foreign_wait_destroyed(w, *found[i]);
       w.what().cancel(w);
     }
     end_tasks(ended_with_);
-    if (tasks_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (tasks_ > 0 || waits) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

@@ -37,9 +37,9 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   // those of other contexts end now.
   ~asio_scheduler() {
     end("io_context");
-    if (started_tasks() == 0) return;
+    const bool has_tasks = started_tasks() > 0;
     end_pinned_tasks();
-    on_tasks_ended();
+    if (has_tasks) on_tasks_ended();
   }
 
   [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {

@@ -78,9 +78,9 @@ embedded_scheduler::~embedded_scheduler() {
       !running_.load(std::memory_order_relaxed),
       "embedded_scheduler destroyed inside run_ready(): destroy it after run_ready() returns");
   end("embedded_scheduler");
-  if (started_tasks() == 0) return;
+  const bool has_tasks = started_tasks() > 0;
   end_pinned_tasks();
-  on_tasks_ended();
+  if (has_tasks) on_tasks_ended();
 }
 
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,

@@ -32,8 +32,12 @@ class foreign_coroutine_wait : private work_item {
   /// Called by the operation that starts on this thread, outside a task.
   static void set_operation(wait_operation& w) noexcept;
 
-  /// For scheduler::end_tasks(): withdraws the operations of the coroutines that wait.
+  /// For scheduler::end_tasks(): withdraws the operations of the coroutines that wait, except those
+  /// that use the frame.
   static void withdraw_all(scheduler& s) noexcept;
+  /// For scheduler::end_pinned_tasks(): requests the end of the others. Returns false if there are
+  /// none.
+  [[nodiscard]] static bool withdraw_pinned(scheduler& s) noexcept;
   /// For scheduler::end_tasks(): forgets the waits whose wake-up has arrived and was discarded.
   /// Returns false if another thread may be about to post a wake-up.
   [[nodiscard]] static bool forget_ended(scheduler& s) noexcept;
