@@ -6,44 +6,13 @@
 
 import collections
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
-import time
 
-program = sys.argv[1]
-patience = 60
+from server_process import ServerProcess, patience, require
 
 
-def require(holds, what, *details):
-    if not holds:
-        sys.exit(f'batch_server: {what}\n' + '\n'.join(str(d) for d in details))
-
-
-class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().split()[1])
-
-    def connect(self):
-        client = socket.create_connection(('127.0.0.1', self.port), timeout=patience)
-        return client
-
-    def refuses_clients(self):
-        """Waits until it does; those that wait in line when it stops accepting are reset."""
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline:
-            try:
-                self.connect().close()
-            except (ConnectionRefusedError, ConnectionResetError):
-                return True
-        return False
-
-    def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
-
+class Server(ServerProcess):
     def end(self):
         """The exit status, and how many numbers were made and delivered."""
         out, _ = self.process.communicate(timeout=patience)

@@ -4,25 +4,16 @@
     gateway.py PROGRAM
 """
 
-import resource
 import signal
-import socket
 import subprocess
-import sys
 import time
 
-program = sys.argv[1]
-patience = 60
-
-
-def require(holds, what, *details):
-    if not holds:
-        sys.exit(f'gateway: {what}\n' + '\n'.join(str(d) for d in details))
+from server_process import ServerProcess, patience, require
 
 
 class Client:
-    def __init__(self, port):
-        self.socket = socket.create_connection(('127.0.0.1', port), timeout=patience)
+    def __init__(self, connection):
+        self.socket = connection
         self.lines = self.socket.makefile('rb')
 
     def ask(self, request):
@@ -34,28 +25,17 @@ class Client:
         self.socket.close()
 
 
-class Gateway:
+class Gateway(ServerProcess):
     def __init__(self, limit, drain, descriptors=None):
-        def restrict():
-            if descriptors:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-        self.process = subprocess.Popen([program, str(limit), str(drain)], preexec_fn=restrict,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().split()[1])
+        super().__init__(limit, drain, descriptors=descriptors, stderr=subprocess.PIPE)
 
     def connect(self):
-        return Client(self.port)
+        return Client(super().connect())
 
     def terminate(self):
         """Sends SIGTERM, and waits until the gateway refuses clients."""
-        self.process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline:
-            try:
-                self.connect().close()
-            except (ConnectionRefusedError, ConnectionResetError):
-                return
-        require(False, 'a new client after SIGTERM')
+        super().terminate()
+        require(self.refuses_clients(), 'a new client after SIGTERM')
 
     def end(self, status=0):
         """Requires an exit status, and returns standard error."""

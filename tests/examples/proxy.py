@@ -4,22 +4,14 @@
     proxy.py PROGRAM
 """
 
-import resource
 import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 
-program = sys.argv[1]
-patience = 60
-
-
-def require(holds, what, *details):
-    if not holds:
-        sys.exit(f'proxy: {what}\n' + '\n'.join(str(d) for d in details))
+from server_process import ServerProcess, patience, require
 
 
 class Target:
@@ -37,30 +29,9 @@ class Target:
             threading.Thread(target=self.serve, args=[connection], daemon=True).start()
 
 
-class Proxy:
+class Proxy(ServerProcess):
     def __init__(self, port, idle, drain, descriptors=None):
-        def limit():
-            if descriptors:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-        self.process = subprocess.Popen([program, str(port), str(idle), str(drain)], preexec_fn=limit,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().split()[1])
-
-    def connect(self):
-        return socket.create_connection(('127.0.0.1', self.port), timeout=patience)
-
-    def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
-
-    def refuses_clients(self):
-        """Waits until the proxy refuses clients; those that wait to be accepted are reset."""
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline:
-            try:
-                self.connect().close()
-            except (ConnectionRefusedError, ConnectionResetError):
-                return True
-        return False
+        super().__init__(port, idle, drain, descriptors=descriptors, stderr=subprocess.PIPE)
 
     def end(self, status, *lines):
         """Requires an exit status, and that standard error has these lines."""
