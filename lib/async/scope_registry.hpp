@@ -159,7 +159,7 @@ inline void scope_registry::unlink(task_scope& s) noexcept {
   }
 }
 
-// Two short paths, without a call, for a scope whose shard and whose parent's are this thread's.
+// A short path without a call, for a scope of which this thread uses the shard and the parent's.
 inline void scope_registry::remove(task_scope& s) noexcept {
   biased_mutex& mutex = s.shard_->mutex;
   const bool one_shard = !s.parent_shard_ || s.parent_shard_ == s.shard_;

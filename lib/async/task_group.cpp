@@ -1,8 +1,8 @@
 #include "leat/async/task_group.hpp"
 
-#include <cstdio>
 #include <string>
 
+#include "async/scope_error.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -43,15 +43,7 @@ void task_group::print_unread_error() const noexcept {
   }
   // A scheduler that is destroyed cancels its tasks.
   if (!error || to_error_code(error) == errc::cancelled) return;
-  std::fprintf(stderr, "leat: task group%s%s%s: unreported error: ", name().empty() ? "" : " '",
-               name().c_str(), name().empty() ? "" : "'");
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-  } catch (...) {
-    std::fputs("exception of an unknown type\n", stderr);
-  }
+  detail::print_scope_error("task group", name(), "unreported error", error);
 }
 
 }  // namespace leat

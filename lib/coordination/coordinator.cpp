@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
+#include "async/scope_error.hpp"
 #include "base/error_text.hpp"
 #include "base/thread_not_started.hpp"
 #include "coordination/root_cause.hpp"
@@ -17,23 +18,6 @@
 #include "leat/base/error.hpp"
 
 namespace leat {
-
-namespace {
-
-void print_coordinator_error(const std::string& name, const char* what,
-                             const std::exception_ptr& error) noexcept {
-  std::fprintf(stderr, "leat: coordinator%s%s%s: %s: ", name.empty() ? "" : " '", name.c_str(),
-               name.empty() ? "" : "'", what);
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-  } catch (...) {
-    std::fputs("exception of an unknown type\n", stderr);
-  }
-}
-
-}  // namespace
 
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
@@ -133,10 +117,10 @@ void coordinator::report_unread_errors() noexcept {
   }
   // A scheduler that is destroyed cancels its tasks.
   if (first && to_error_code(first) != errc::cancelled) {
-    print_coordinator_error(name(), "unreported error", first);
+    detail::print_scope_error("coordinator", name(), "unreported error", first);
   }
   for (const std::exception_ptr& error : unread) {
-    print_coordinator_error(name(), "unreported secondary error", error);
+    detail::print_scope_error("coordinator", name(), "unreported secondary error", error);
   }
 }
 
@@ -355,7 +339,9 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
       const detail::thread_lock lock(state_mutex_);
       first = error_;
     }
-    if (first) print_coordinator_error(name(), "first error, which join() will throw", first);
+    if (first)
+      detail::print_scope_error("coordinator", name(), "first error, which join() will throw",
+                                first);
   }
   if (reports_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
