@@ -10,7 +10,7 @@
 // task/yield                   a pass through the run queue; ns/task
 // task/ping-pong-p50           median of round trips between two threads through two queues; us
 // task/ping-pong-p99           99th percentile of these round trips; us
-// task/ping-pong/one-core-pN   the same with both threads on one processor; us
+// task/ping-pong/one-core-pN   like task/ping-pong-pN, but both threads share a processor; us
 // task/stop                    from the stop request until 100,000 waiting loops are joined; ms
 // task/stop-as-tuple           like task/stop, with loops that end with an error code; ms
 

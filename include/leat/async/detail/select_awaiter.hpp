@@ -62,7 +62,7 @@ struct select_branches<std::index_sequence<I...>, Operations...>
   }
 
  private:
-  // Timers have no names: several of them are described together, in the place of the first.
+  // Timers have no names, so the description of the first one gives the number of all: "2 timers".
   template <std::size_t J, class Operation>
   void describe_branch(std::ostream& out) const {
     constexpr int count = (static_cast<int>(std::is_same_v<Operations, Operation>) + ...);

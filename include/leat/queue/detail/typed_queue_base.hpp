@@ -107,8 +107,8 @@ class typed_queue_base : public queue_base {
     return take_and_match(to);
   }
 
-  // The same for a batch that can be stored or taken as a whole. Returns false, without effect, if
-  // other code has to decide.
+  // Store or take a whole batch without waiting. Return false, without effect, if another thread
+  // uses the queue, an operation waits, or the batch does not fit.
   bool try_store_batch([[maybe_unused]] std::span<T> values) {
     bool stored = false;
     if constexpr (storage::has_ranges) {
