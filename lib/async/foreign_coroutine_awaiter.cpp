@@ -77,21 +77,13 @@ void foreign_coroutine_wait::set_operation(wait_operation& w) noexcept {
   if (foreign_coroutine_wait* const self = std::exchange(starting, nullptr)) self->operation_ = &w;
 }
 
-namespace {
-
-bool is_pinned(const wait_operation& o) noexcept {
-  return o.what().is_pinned && o.what().is_pinned(o);
-}
-
-}  // namespace
-
 // A wait that has ended before ignores it. Another thread may be about to post its wake-up. An
 // operation that uses its frame usually ends when its own event loop drops its handler; until then,
 // its I/O object may be destroyed already.
 void foreign_coroutine_wait::withdraw_all(scheduler& s) noexcept {
   for (foreign_coroutine_wait* w = first(s); w; w = w->following_) {
     wait_operation* const o = w->operation_;
-    if (o && !is_pinned(*o)) o->what().cancel(*o);
+    if (o && !o->is_pinned()) o->what().cancel(*o);
   }
 }
 
@@ -99,7 +91,7 @@ bool foreign_coroutine_wait::withdraw_pinned(scheduler& s) noexcept {
   bool any = false;
   for (foreign_coroutine_wait* w = first(s); w; w = w->following_) {
     wait_operation* const o = w->operation_;
-    if (!o || o->is_wakeup_dropped() || !is_pinned(*o)) continue;
+    if (!o || o->is_wakeup_dropped() || !o->is_pinned()) continue;
     o->what().cancel(*o);
     any = true;
   }
@@ -113,7 +105,7 @@ bool foreign_coroutine_wait::forget_ended(scheduler& s) noexcept {
     const wait_operation* const o = wait.operation_;
     if (!o || o->is_wakeup_dropped()) {
       wait.end();
-    } else if (!is_pinned(*o)) {
+    } else if (!o->is_pinned()) {
       all_ended = false;
     }
   }

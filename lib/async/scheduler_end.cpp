@@ -108,7 +108,7 @@ std::exception_ptr destroyed_with(std::string_view what, const task_context& tas
 
 bool task_scope::is_pinned(const task_context& c) noexcept {
   const wait_operation* const w = c.waiting();
-  return w && w->what().is_pinned && w->what().is_pinned(*w);
+  return w && w->is_pinned();
 }
 
 namespace {

@@ -69,6 +69,11 @@ class wait_operation : public work_item {
   /// Returns the scheduler that resumes the coroutine, or null while no coroutine is known.
   [[nodiscard]] scheduler* get_scheduler() const noexcept { return scheduler_; }
 
+  /// Returns true while code outside leat uses the memory of the wait: see kind::is_pinned.
+  [[nodiscard]] bool is_pinned() const noexcept {
+    return what().is_pinned && what().is_pinned(*this);
+  }
+
   /// Wakes the waiting coroutine: its scheduler resumes it later. Call it once, after the result is
   /// stored. The operation may no longer exist afterwards. Thread safety: thread-safe.
   void wake() noexcept {
