@@ -278,7 +278,7 @@ TEST_CASE("use_task: Asio's channel in the same race", "[stress]") {
     asio::co_spawn(c.get_executor(), receive_with_operators(c, enough, received), asio::detached);
     std::thread sender([&] {
       for (; !enough; std::this_thread::sleep_for(10us)) {
-        sent += c.try_send(std::error_code(), 0U) ? 1 : 0;
+        sent += c.try_send(std::error_code(), 0U) ? 1U : 0U;
       }
     });
     run_threads(io, threads);
