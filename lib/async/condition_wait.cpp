@@ -20,6 +20,10 @@ void condition_wait::alarm::expired(detail::timer& t) noexcept {
   static_cast<alarm&>(t).owner.end(outcome::deadline);
 }
 
+void condition_wait::cancel_alarm() noexcept {
+  if (has_deadline_ && alarm_.is_set()) scheduler_->cancel_timer(alarm_);
+}
+
 // The coroutine is destroyed while it waits.
 void condition_wait::abandon() noexcept {
   bool ended = true;
@@ -29,7 +33,7 @@ void condition_wait::abandon() noexcept {
     if (!ended) scope_.unlink(*this);
   }
   if (!is_dying()) return;
-  if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
+  cancel_alarm();
   if (ended) withdraw_wakeup();
 }
 
@@ -39,17 +43,18 @@ bool condition_wait::start() LEAT_NO_ANALYSIS {
     result_ = outcome::self_join;
     return true;
   }
-  if (alarm_.when_ != no_deadline) scheduler_->add_timer(alarm_, alarm_.when_);
-  begin_wait();
-  if (!scope_.mutex_.try_lock_as_owner()) [[unlikely]]
+  if (has_deadline_ || !scope_.mutex_.try_lock_as_owner()) [[unlikely]]
     return start_slowly();
+  begin_wait();
   const bool over = link_or_end();
   scope_.mutex_.unlock(true);
   if (over) end_wait();
   return over;
 }
 
-bool condition_wait::start_slowly() noexcept {
+bool condition_wait::start_slowly() {
+  if (has_deadline_) scheduler_->add_timer(alarm_, alarm_.when_);
+  begin_wait();
   {
     const detail::biased_lock lock(scope_.mutex_);
     if (!link_or_end()) return false;
@@ -113,11 +118,11 @@ void condition_wait::inspect(const wait_operation& w, wait_target& object) {
   const bool linked = self.linked_.load(std::memory_order_relaxed);
   if (!linked || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
   object.scope = scope.number();
-  object.certain = self.conditions_ == task_scope::idle && self.alarm_.when_ == no_deadline;
+  object.certain = self.conditions_ == task_scope::idle && !self.has_deadline_;
 }
 
 std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
-  if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
+  cancel_alarm();
   switch (result_) {
     case outcome::cancelled: return {make_error_code(errc::cancelled), false};
     case outcome::self_join: return {make_error_code(errc::failed_precondition), false};
@@ -127,11 +132,12 @@ std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
 
 failure condition_wait::failed(std::error_code ec) const {
   if (result_ == outcome::self_join) return self_join_error(scope_, "tasks");
-  return {ec, "wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
+  return {ec, "wait for a stop of " + std::string(scope_.kind()) + " '" +
+                  std::string(scope_.name()) + "'"};
 }
 
 failure condition_wait::self_join_error(const task_scope& scope, std::string_view who) {
-  return {errc::failed_precondition, std::string(scope.kind()) + " '" + scope.name() +
+  return {errc::failed_precondition, std::string(scope.kind()) + " '" + std::string(scope.name()) +
                                          "': join() in one of its own " + std::string(who) +
                                          " would never return: call it from outside"};
 }

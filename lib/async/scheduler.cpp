@@ -59,10 +59,11 @@ std::weak_ptr<const void> scheduler::lifetime() {
   return lifetime_;
 }
 
-bool scheduler::is_first_thread() noexcept {
+inline void scheduler::note_thread() noexcept {
+  if (is_run_by_one_thread()) [[likely]]
+    return;
   const bool first = thread_ == nullptr && detail::biased_mutex::can_own();
   thread_ = first ? detail::biased_mutex::this_thread() : this;
-  return first;
 }
 
 void scheduler::answer_dump_queries() noexcept {
@@ -160,6 +161,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   LEAT_ASSERT(current_ == nullptr,
               "scheduler run inside another one on the same thread: run it on another thread");
   current_ = this;
+  note_thread();
   begin_turn();
   turn_time_ = now();
   turn_items_ = max_items;
@@ -193,6 +195,7 @@ scheduler::short_turn scheduler::run_short_turn(work_item& first, std::size_t ma
   if (!wake_up()) return short_turn::refused;
   asleep_ = false;
   current_ = this;
+  note_thread();
   turn_time_ = about_now;
   turn_items_ = max_items;
   budget_ = task_budget;

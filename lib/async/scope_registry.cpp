@@ -32,7 +32,7 @@ void scope_registry::take_shard(thread_state& here) noexcept {
   here.own = &shards_[index % shards_.size()];
 }
 
-void scope_registry::add_slowly(task_scope& s, task_scope* parent) noexcept {
+void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
   thread_state& here = here_;
   if (!here.own) take_shard(here);
   if (here.next >= here.end || here.next <= s.maker_.scope ||
@@ -63,7 +63,7 @@ void scope_registry::remove_from_parent(task_scope& s) noexcept {
   wait_for_stop(s);
 }
 
-void scope_registry::remove_slowly(task_scope& s) noexcept {
+void scope_registry::remove(task_scope& s) noexcept {
   const bool one_shard = s.parent_shard_ == s.shard_;
   if (!one_shard) remove_from_parent(s);
   for (;; wait_for_stop(s)) {

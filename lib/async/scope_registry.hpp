@@ -32,11 +32,17 @@ struct alignas(64) registry_shard {
 class scope_registry {
  public:
   /// Adds a scope. A stop of `parent`, unless null, stops it as well.
-  static void add(task_scope& s, task_scope* parent) noexcept LEAT_NO_ANALYSIS;
+  static void add(task_scope& s, task_scope* parent) noexcept;
+  /// Like add(), but returns false, without effect, if it is not simple: this thread must use both
+  /// shards. Makes no call.
+  [[nodiscard]] static bool add_quickly(task_scope& s,
+                                        task_scope* parent) noexcept LEAT_NO_ANALYSIS;
   /// Removes a scope from the stop of its parent. Waits for a stop of it that is in progress.
   static void remove_from_parent(task_scope& s) noexcept;
   /// Removes a scope from its list and from the stop of its parent. Waits like the above.
-  static void remove(task_scope& s) noexcept LEAT_NO_ANALYSIS;
+  static void remove(task_scope& s) noexcept;
+  /// Like remove(), but returns false, without effect, if it is not simple. Makes no call.
+  [[nodiscard]] static bool remove_quickly(task_scope& s) noexcept LEAT_NO_ANALYSIS;
 
   /// Removes a child from the stop of `s` and returns it, or null if there is none. The child
   /// remains until end_stop() is called for it.
@@ -97,8 +103,6 @@ class scope_registry {
   static void link(task_scope& s, shard& own) noexcept LEAT_NO_ANALYSIS;
   static void unlink_from_parent(task_scope& s) noexcept;
   static void unlink(task_scope& s) noexcept LEAT_NO_ANALYSIS;
-  [[gnu::cold]] static void add_slowly(task_scope& s, task_scope* parent) noexcept;
-  [[gnu::cold]] static void remove_slowly(task_scope& s) noexcept;
   static void wait_for_stop(task_scope& s) noexcept;
 
   // tools/gdb/leat.py begins here.
@@ -119,15 +123,14 @@ inline void scope_registry::link(task_scope& s, shard& own) noexcept {
   if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
 }
 
-// A short path without a call, for a scope of which this thread uses the shard and the parent's.
-inline void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
+inline bool scope_registry::add_quickly(task_scope& s, task_scope* parent) noexcept {
   thread_state& here = here_;
   shard* const own = here.own;
   const std::uint64_t number = here.next;
   if (number >= here.end || number <= s.maker_.scope ||
       here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED) ||
       (parent && parent->shard_ != own) || !own->mutex.try_lock_as_owner()) [[unlikely]] {
-    return add_slowly(s, parent);
+    return false;
   }
   here.next = number + 1;
   s.number_ = number;
@@ -135,6 +138,7 @@ inline void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
   if (parent) link_to_parent(s, *parent);
   link(s, *own);
   own->mutex.unlock(true);
+  return true;
 }
 
 inline void scope_registry::link_to_parent(task_scope& s, task_scope& parent) noexcept {
@@ -159,19 +163,18 @@ inline void scope_registry::unlink(task_scope& s) noexcept {
   }
 }
 
-// A short path without a call, for a scope of which this thread uses the shard and the parent's.
-inline void scope_registry::remove(task_scope& s) noexcept {
+inline bool scope_registry::remove_quickly(task_scope& s) noexcept {
   biased_mutex& mutex = s.shard_->mutex;
   const bool one_shard = !s.parent_shard_ || s.parent_shard_ == s.shard_;
   if (!one_shard || !mutex.try_lock_as_owner()) [[unlikely]]
-    return remove_slowly(s);
-  if (s.stops_in_progress_ > 0) [[unlikely]] {
-    mutex.unlock(true);
-    return remove_slowly(s);
+    return false;
+  const bool simple = s.stops_in_progress_ == 0;
+  if (simple) [[likely]] {
+    if (s.parent_) unlink_from_parent(s);
+    unlink(s);
   }
-  if (s.parent_) unlink_from_parent(s);
-  unlink(s);
   mutex.unlock(true);
+  return simple;
 }
 
 }  // namespace leat::detail

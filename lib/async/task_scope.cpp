@@ -18,16 +18,6 @@
 
 namespace leat {
 
-// ----------------------------------------------------------------------------- task_context
-
-inline task_context::task_context(scheduler& s, task_scope& scope, std::string_view name,
-                                  const std::source_location& spawned_at)
-    : scheduler_(&s), scope_(&scope), spawned_at_(spawned_at) {
-  if (name.empty()) return;
-  name_ = detail::pimpl<char[]>(new char[name.size() + 1]());
-  std::memcpy(name_.get(), name.data(), name.size());
-}
-
 std::exception_ptr detail::promise_base::error() const noexcept { return error_; }
 
 void detail::promise_base::finished_root() noexcept {
@@ -74,10 +64,10 @@ inline void task_scope::wake_all(condition_wait* w) noexcept {
 void task_scope::run_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
   scheduler& where = *self.sched;
-  if (self.scope.cancel_wait_batch(self)) {
+  if (self.scope->cancel_wait_batch(self)) {
     where.post(self);
   } else {
-    self.scope.remove_hold();  // the last access: the scope may be destroyed now
+    self.scope->remove_hold();  // the last access: the scope may be destroyed now
     where.remove_hold();
   }
 }
@@ -86,67 +76,90 @@ void task_scope::drop_stop_notice(work_item& item) noexcept {
   auto& self = static_cast<stop_notice&>(item);
   scheduler& where = *self.sched;
   {
-    const detail::biased_lock lock(self.scope.mutex_);
+    const detail::biased_lock lock(self.scope->mutex_);
     self.is_posted = false;
     self.next = nullptr;
   }
-  self.scope.remove_hold();
+  self.scope->remove_hold();
   where.remove_hold();
 }
 
 bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
   return item.run_ == &task_scope::run_stop_notice &&
-         &static_cast<const stop_notice&>(item).scope == this;
+         static_cast<const stop_notice&>(item).scope == this;
 }
 
 namespace {
 
 // Returns the thread that will use a new scope alone, as far as can be known, or null. The tasks of
 // an io_context that several threads run may finish on any of them.
-detail::biased_mutex::thread_id find_owner(scheduler* here) noexcept {
+inline detail::biased_mutex::thread_id find_owner(const scheduler* here) noexcept {
   return here && here->is_run_by_one_thread() ? detail::biased_mutex::this_thread() : nullptr;
 }
 
 }  // namespace
 
-task_scope::task_scope(std::string_view kind, std::string_view name, const task_context* maker,
-                       task_context* stopped_with)
+char* task_scope::copy_name(std::string_view name) {
+  auto copy = std::make_unique<char[]>(name.size() + 1);
+  std::ranges::copy(name, copy.get());
+  return copy.release();
+}
+
+// Without calls, except at their ends, the constructor and the destructor need no stack frame: half
+// of their cost would be to save registers.
+task_scope::task_scope(std::string_view kind, char* name, const task_context* maker,
+                       task_context* stopped_with) noexcept
     : kind_(kind),
       maker_(maker ? maker->id() : task_id{}),
-      mutex_(find_owner(scheduler::current())) {
-  if (!name.empty()) name_ = name;
+      mutex_(find_owner(scheduler::current())),
+      name_(name) {
   task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
-  detail::scope_registry::add(*this, parent);  // last: a constructor that throws has no destructor
-  if (parent && parent->stop_requested()) {
-    detail::scope_registry::remove_from_parent(*this);
-    request_scope_stop();
+  if (!detail::scope_registry::add_quickly(*this, parent)) [[unlikely]] {
+    add_slowly(parent);
+  } else if (parent && parent->stop_requested()) [[unlikely]] {
+    stop_with_parent();
   }
 }
 
-// A stop of the parent may still arrive until the scope is removed; it does no harm to a scope
-// without tasks.
-task_scope::~task_scope() {
-  if (is_used()) [[unlikely]]
-    check_unused();
+void task_scope::add_slowly(task_scope* parent) noexcept {
+  detail::scope_registry::add(*this, parent);
+  if (parent && parent->stop_requested()) stop_with_parent();
+}
+
+void task_scope::stop_with_parent() noexcept {
+  detail::scope_registry::remove_from_parent(*this);
+  request_scope_stop();
+}
+
+// If this thread owns the lock, no other thread has used the scope. A stop of the parent may still
+// arrive until the scope is removed; it does no harm to a scope without tasks.
+task_scope::~task_scope() LEAT_NO_ANALYSIS {
+  if (!mutex_.is_owned_here() || is_used() || !detail::scope_registry::remove_quickly(*this))
+      [[unlikely]] {
+    remove_slowly();
+  } else if (name_ || stop_ || stop_notice_.following) [[unlikely]] {
+    free_parts();
+  }
+}
+
+void task_scope::remove_slowly() noexcept {
+  check_unused();
   detail::scope_registry::remove(*this);
-  while (stop_notice* const n = stop_notice_.following) {
-    stop_notice_.following = n->following;
-    delete n;
-  }
+  free_parts();
 }
 
-// If this thread owns the lock, no other thread has used the scope.
-inline bool task_scope::is_used() const noexcept LEAT_NO_ANALYSIS {
-  const bool own = mutex_.is_owned_here();
-  bool as_owner = false;
-  if (!own) as_owner = mutex_.lock();
-  const bool used = tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
-  if (!own) mutex_.unlock(as_owner);
-  return used;
+void task_scope::free_parts() noexcept {
+  delete[] name_;
+  delete stop_;
+  for (stop_notice* n = stop_notice_.following; n;) delete std::exchange(n, n->following);
 }
 
 // A stop of the parent that is in progress also holds the scope.
 void task_scope::check_unused() noexcept {
+  {
+    const detail::biased_lock lock(mutex_);
+    if (!is_used()) return;
+  }
   detail::scope_registry::remove_from_parent(*this);
   if (!is_idle()) detail::scope_destroyed(*this);
   const detail::biased_lock lock(mutex_);
@@ -156,11 +169,11 @@ void task_scope::check_unused() noexcept {
 
 std::stop_token task_scope::get_stop_token() const {
   const detail::biased_lock lock(mutex_);
-  if (!stop_.stop_possible()) {
-    stop_ = std::stop_source();
-    if (stopped_.load(std::memory_order_relaxed)) stop_.request_stop();
+  if (!stop_) {
+    stop_ = new std::stop_source;
+    if (stopped_.load(std::memory_order_relaxed)) stop_->request_stop();
   }
-  return stop_.get_token();
+  return stop_->get_token();
 }
 
 bool task_scope::request_scope_stop() noexcept {
@@ -175,12 +188,14 @@ bool task_scope::request_scope_stop() noexcept {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
       ++held_;
+      n->scope = this;
+      n->run_ = &task_scope::run_stop_notice;
       n->sched->add_hold();  // until the notice is delivered: the tasks may end before it is posted
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
     ++held_;  // keeps the scope alive until this call is over
-    source = stop_;
+    if (stop_) source = *stop_;
   }
   {
     const detail::preemption_hook::disabled while_callbacks_run;
@@ -198,7 +213,7 @@ bool task_scope::request_scope_stop() noexcept {
 
 void task_scope::reset_stop() {
   const detail::biased_lock lock(mutex_);
-  stop_ = std::stop_source(std::nostopstate);
+  delete std::exchange(stop_, nullptr);
   stopped_.store(false, std::memory_order_release);
 }
 
@@ -254,19 +269,6 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   children_ = &c;
 }
 
-// Returns false, without effect, if another thread uses the scope or a stop could not reach the
-// task's scheduler yet.
-inline bool task_scope::add_quickly(task_context& c) noexcept LEAT_NO_ANALYSIS {
-  if (!mutex_.try_lock_as_owner()) return false;
-  stop_notice& n = stop_notice_;
-  if (!n.sched) n.sched = c.scheduler_;
-  const bool known = n.sched == c.scheduler_;
-  if (known) [[likely]]
-    add_child(c, n);
-  mutex_.unlock(true);
-  return known;
-}
-
 bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::biased_lock lock(mutex_);
   if (!stop_notice_.sched) stop_notice_.sched = c.scheduler_;
@@ -279,7 +281,8 @@ bool task_scope::add_if_known(task_context& c) noexcept {
 void task_scope::add_slowly(task_context& c) {
   if (add_if_known(c)) return;
   std::unique_ptr<task_context> owned(&c);
-  auto fresh = std::make_unique<stop_notice>(*this, c.scheduler_);
+  auto fresh = std::make_unique<stop_notice>();
+  fresh->sched = c.scheduler_;
   const detail::biased_lock lock(mutex_);
   stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
   if (!n) {
@@ -297,41 +300,52 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
   return false;
 }
 
-// Inline: spawn() costs as much as a few calls.
-[[gnu::always_inline]] inline void task_scope::start_now(scheduler& s, std::coroutine_handle<> body,
-                                                         detail::promise_base& promise,
-                                                         std::string_view name,
-                                                         const std::source_location& where) {
-  task_context& child = *new task_context(s, *this, name, where);
+// Without calls, like the constructor. Returns false, without effect, if this is another scheduler
+// or thread, if a stop could not reach the scheduler, or if there is no free memory.
+[[gnu::always_inline]] inline bool task_scope::start_quickly(
+    scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
+    const std::source_location& where) noexcept {
+  if (scheduler::current() != &s || !mutex_.try_lock_as_owner()) return false;
+  stop_notice& n = stop_notice_;
+  void* const memory =
+      !n.sched || n.sched == &s ? detail::take_free_frame(sizeof(task_context)) : nullptr;
+  if (!memory) {
+    mutex_.unlock(true);
+    return false;
+  }
+  task_context& child = *::new (memory) task_context(s, *this, where);
+  child.body_ = body;
+  promise.root_in(child);
+  child.run_ = &task_scope::start;
+  n.sched = &s;
+  add_child(child, n);
+  mutex_.unlock(true);
+  s.post(child);
+  s.task_started();  // last, because it may make a call
+  return true;
+}
+
+void task_scope::start_slowly(scheduler& s, std::coroutine_handle<> body,
+                              detail::promise_base& promise, std::string_view name,
+                              const std::source_location& where) {
+  auto owned = std::make_unique<task_context>(s, *this, where);
+  if (!name.empty()) owned->name_ = detail::pimpl<char[]>(copy_name(name));
+  task_context& child = *owned.release();
   // Complete before it is in the list, where a stop or a dump may find it at once.
   child.body_ = body;
   promise.root_in(child);
-  if (scheduler::current() != &s) return start_elsewhere(child);
-  child.run_ = &task_scope::start;
-  if (!add_quickly(child)) [[unlikely]]
-    add_slowly(child);
-  s.task_started();
-  s.post(child);
-}
-
-void task_scope::start_elsewhere(task_context& child) {
-  child.run_ = &task_scope::start_from_elsewhere;
-  mutex_.give_up();  // the task will lock it on another thread
+  const bool is_here = scheduler::current() == &s;
+  child.run_ = is_here ? &task_scope::start : &task_scope::start_from_elsewhere;
+  if (!is_here) mutex_.give_up();  // the task will lock it on another thread
   add_slowly(child);
-  child.scheduler_->work_started();
-  child.scheduler_->post(child);
-}
-
-void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
-                          const std::source_location& where) {
-  LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
-  start_now(s, t.handle_, t.handle_.promise(), name, where);
-  static_cast<void>(t.release());
+  is_here ? s.task_started() : s.work_started();
+  s.post(child);
 }
 
 void task_scope::start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
                           std::string_view name, const std::source_location& where) {
-  start_now(s, body, promise, name, where);
+  if (!name.empty() || !start_quickly(s, body, promise, where)) [[unlikely]]
+    start_slowly(s, body, promise, name, where);
 }
 
 void task_scope::start(work_item& item) noexcept {

@@ -148,7 +148,8 @@ void coordinator::start_entry(std::string name, std::stop_source stop,
 }
 
 failure coordinator::not_started(const std::string& thread, std::error_code code) const {
-  const std::string of = name().empty() ? "coordinator" : "coordinator '" + name() + "'";
+  const std::string of =
+      name().empty() ? "coordinator" : "coordinator '" + std::string(name()) + "'";
   return {code, detail::thread_not_started(of + ": thread '" + thread + "'")};
 }
 
@@ -329,8 +330,9 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   std::string who = detail::describe_live_tasks(*this);
   if (who.empty()) return nullptr;  // they ended while they were queried
   who.pop_back();                   // the end of the last line
-  const std::string text = (name().empty() ? "coordinator" : "coordinator '" + name() + "'") +
-                           ": tasks or threads still running after the grace period:\n" + who;
+  const std::string text =
+      (name().empty() ? "coordinator" : "coordinator '" + std::string(name()) + "'") +
+      ": tasks or threads still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
   if (reports_only || options.wait_for_stragglers) {
     std::fprintf(stderr, "leat: %s\n", text.c_str());

@@ -36,9 +36,12 @@ class [[nodiscard]] condition_wait : public wait_operation {
       : wait_operation((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
         scope_(scope),
         conditions_(conditions),
-        alarm_(*this, deadline) {}
+        has_deadline_(deadline != no_deadline) {
+    if (has_deadline_) ::new (&alarm_) alarm(*this, deadline);
+  }
   condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
-      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.alarm_.when_,
+      : condition_wait(unstarted.scope_, unstarted.conditions_,
+                       unstarted.has_deadline_ ? unstarted.alarm_.when_ : no_deadline,
                        unstarted.where()) {}
   ~condition_wait() {
     // acquire: a wait that has ended does not touch the scope, which may be gone.
@@ -53,13 +56,16 @@ class [[nodiscard]] condition_wait : public wait_operation {
     return !start();
   }
   bool await_resume() {
-    if (result_ == outcome::satisfied && !alarm_.is_set()) [[likely]]
+    if (result_ == outcome::satisfied && !has_deadline_) [[likely]]
       return true;
     const auto [ec, satisfied] = await_tuple();
     if (ec) throw failed(ec);
     return satisfied;
   }
   std::tuple<std::error_code, bool> await_tuple() noexcept;
+
+ protected:
+  [[nodiscard]] task_scope& scope() const noexcept { return scope_; }
 
  private:
   friend class task_scope;
@@ -71,7 +77,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
   [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
                                                           std::string_view who);
   bool start();
-  [[gnu::cold]] bool start_slowly() noexcept;
+  [[gnu::cold]] bool start_slowly();
   [[nodiscard]] bool link_or_end() noexcept LEAT_NO_ANALYSIS;
   [[gnu::cold]] void abandon() noexcept;
   void link_into_scope() noexcept LEAT_NO_ANALYSIS {
@@ -82,6 +88,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
     linked_.store(true, std::memory_order_relaxed);
   }
   void end(outcome result) noexcept;
+  void cancel_alarm() noexcept;
 
   // As one of the operations of a select; see detail::select_branch.
   void attach_to_select(detail::select_state& s, int index) noexcept;
@@ -108,12 +115,15 @@ class [[nodiscard]] condition_wait : public wait_operation {
 
   task_scope& scope_;
   const unsigned conditions_;
-  alarm alarm_;                      // its time is no_deadline if there is none
+  const bool has_deadline_;
   std::atomic<bool> linked_{false};  // changes under the lock of the scope
   outcome result_ = outcome::satisfied;
-  int index_ = 0;                                 // in the select
   detail::select_state* select_state_ = nullptr;  // that it is part of
-  condition_wait* previous_;                      // while it is linked
+  int index_;                                     // in that
+  union {
+    alarm alarm_;  // if has_deadline_
+  };
+  condition_wait* previous_;  // while it is linked
   condition_wait* following_;
 };
 

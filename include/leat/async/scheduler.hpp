@@ -231,8 +231,8 @@ class scheduler {
 
   /// Returns false if the scheduler is known to run on several threads in turn. For objects whose
   /// locks are cheaper if one thread uses them. Call it within a turn.
-  [[nodiscard]] bool is_run_by_one_thread() noexcept {
-    return thread_ == detail::biased_mutex::this_thread() || is_first_thread();
+  [[nodiscard]] bool is_run_by_one_thread() const noexcept {
+    return thread_ == detail::biased_mutex::this_thread();
   }
 
   /// For detail::foreign_coroutine_wait: the first wait. Thread safety: thread-bound.
@@ -360,7 +360,7 @@ class scheduler {
   [[nodiscard]] bool end_turn(bool more) noexcept;
   void flush_wakeups_now() noexcept;
   void finish_ended() noexcept;  // in task_scope.cpp
-  [[nodiscard]] bool is_first_thread() noexcept;
+  void note_thread() noexcept;
   [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;
 
   static constinit thread_local scheduler* current_

@@ -142,6 +142,13 @@ void task_scope::start_here(task<T>&& t, const std::source_location& where) {
   static_cast<void>(t.release());
 }
 
+inline void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
+                                 const std::source_location& where) {
+  LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
+  start_on(s, t.handle_, t.handle_.promise(), name, where);
+  static_cast<void>(t.release());
+}
+
 namespace detail {
 
 /// The owner of one task, which keeps the error of that task for its waiter.

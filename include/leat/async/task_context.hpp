@@ -37,8 +37,8 @@ std::string to_text(const work_item& item);
 /// (scheduler, scope, ID, name and spawn site).
 class task_context : private work_item {
  public:
-  task_context(scheduler& s, task_scope& scope, std::string_view name,
-               const std::source_location& spawned_at);
+  task_context(scheduler& s, task_scope& scope, const std::source_location& spawned_at) noexcept
+      : scheduler_(&s), scope_(&scope), spawned_at_(spawned_at) {}
   task_context(const task_context&) = delete;
   task_context& operator=(const task_context&) = delete;
 

@@ -60,19 +60,19 @@ class task_group final : public task_scope {
   class [[nodiscard]] join_wait final : public condition_wait {
    public:
     join_wait(task_group& group, const std::source_location& where) noexcept
-        : condition_wait(group, idle, no_deadline, where), group_(group) {}
+        : condition_wait(group, idle, no_deadline, where) {}
 
     void await_resume() {
       condition_wait::await_resume();
-      group_.rethrow_first();
+      group().rethrow_first();
     }
     std::tuple<std::error_code> await_tuple() noexcept {
       const std::error_code ec = std::get<0>(condition_wait::await_tuple());
-      return ec ? ec : to_error_code(group_.first_error());
+      return ec ? ec : to_error_code(group().first_error());
     }
 
    private:
-    task_group& group_;
+    [[nodiscard]] task_group& group() const noexcept { return static_cast<task_group&>(scope()); }
   };
 
   /// `name` appears in dumps.

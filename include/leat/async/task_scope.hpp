@@ -55,14 +55,15 @@ class task_scope {
   /// `stopped_with`. If `stopped_with` is null, no other scope stops it. The two tasks need not
   /// outlive this scope.
   task_scope(std::string_view kind, std::string_view name, const task_context* maker,
-             task_context* stopped_with);
+             task_context* stopped_with)
+      : task_scope(kind, name.empty() ? nullptr : copy_name(name), maker, stopped_with) {}
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
 
   /// Returns the kind of the scope in messages and dumps, such as "task group".
   [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
   /// Returns the name of the scope, or an empty string if it has none.
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_ : ""; }
 
   /// Returns the number of this scope, which no other scope of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
@@ -121,8 +122,8 @@ class task_scope {
 
   /// Starts `t` on `s`, in the next turn of `s`.
   /// Errors: std::bad_alloc; the task is then destroyed without having started.
-  void spawn_on(scheduler& s, task<void> t, std::string_view name,
-                const std::source_location& where);
+  inline void spawn_on(scheduler& s, task<void> t, std::string_view name,
+                       const std::source_location& where);  // in task.hpp
 
   /// Like spawn_on(), but for a task with a result, and without ownership of the coroutine if it
   /// throws. The scope must override task_returned().
@@ -185,10 +186,6 @@ class task_scope {
   // thread, in batches. A batch ends while its memory is still in the cache, and other tasks run
   // between two batches. All members are guarded by the scope's mutex.
   struct stop_notice : work_item {
-    stop_notice(task_scope& sc, scheduler* s) noexcept : scope(sc), sched(s) {
-      run_ = &task_scope::run_stop_notice;
-    }
-
     // Continues at `c`, or at the first later task of this scheduler. Such a task ends on this
     // thread, and finish() then advances to the next one.
     void set_next(task_context* c) noexcept {
@@ -196,8 +193,8 @@ class task_scope {
       next = c;
     }
 
-    task_scope& scope;
-    scheduler* sched;  // null: not used yet; may be gone when `tasks` is 0
+    task_scope* scope = nullptr;  // set when it is posted, as is run_
+    scheduler* sched = nullptr;   // null: not used yet; may be gone when `tasks` is 0
     // If a stop is cleared and requested again while a notice is being delivered, the notice serves
     // the second request: it cannot be in a run queue twice.
     std::size_t tasks = 0;
@@ -207,15 +204,30 @@ class task_scope {
     stop_notice* following = nullptr;  // of the same scope
   };
 
+  [[gnu::cold]] static char* copy_name(std::string_view name);
+  // Owns `name`, which may be null.
+  task_scope(std::string_view kind, char* name, const task_context* maker,
+             task_context* stopped_with) noexcept;
+  [[gnu::cold]] void add_slowly(task_scope* parent) noexcept;
+  [[gnu::cold]] void stop_with_parent() noexcept;
+  [[gnu::cold]] void remove_slowly() noexcept;
+  [[gnu::cold]] void free_parts() noexcept;
+
   static void run_stop_notice(work_item& item) noexcept;
   [[nodiscard]] bool owns_stop_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(task_context& c) noexcept;
-  [[nodiscard]] bool is_used() const noexcept;
-  [[gnu::cold]] void check_unused() noexcept;
-  void start_now(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
-                 std::string_view name, const std::source_location& where);
+  [[nodiscard]] bool is_used() const noexcept LEAT_REQUIRES(mutex_) {
+    return tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
+  }
+  void check_unused() noexcept;
+  [[nodiscard]] bool start_quickly(scheduler& s, std::coroutine_handle<> body,
+                                   detail::promise_base& promise,
+                                   const std::source_location& where) noexcept LEAT_NO_ANALYSIS;
+  [[gnu::cold]] void start_slowly(scheduler& s, std::coroutine_handle<> body,
+                                  detail::promise_base& promise, std::string_view name,
+                                  const std::source_location& where);
   void start_elsewhere(task_context& child);
   static void finish_with_result(task_context& c, detail::promise_base& promise) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
@@ -233,7 +245,6 @@ class task_scope {
                                                  std::span<task_context*> found) noexcept;
   [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) noexcept LEAT_REQUIRES(mutex_);
   void add_child(task_context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool add_quickly(task_context& c) noexcept;
   [[nodiscard]] bool add_if_known(task_context& c) noexcept;
   void add_slowly(task_context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
@@ -248,30 +259,29 @@ class task_scope {
   static void wake_all(condition_wait* w) noexcept;
 
   const std::string_view kind_;
-  std::string name_;
   const task_id maker_;
-  bool keeps_results_ = false;
+  std::uint64_t number_;           // set by scope_registry, like shard_
+  detail::registry_shard* shard_;  // the list that contains this scope
 
   // Most scopes are used by the thread that creates them alone.
   mutable detail::biased_mutex mutex_;
+  bool keeps_results_ = false;
+  std::atomic<bool> stopped_{false};
+  // The rest begins as zeros, so that a constructor needs few instructions.
+  unsigned stops_in_progress_ = 0;  // that the stop of the parent requests
+  char* name_;                      // null: none
+  mutable std::stop_source* stop_ LEAT_GUARDED_BY(mutex_) = nullptr;  // null: none requested yet
   task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
-  stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_){*this, nullptr};  // and those that follow it
+  stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_);  // and those that follow it
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
-
-  // Created when a token is requested.
-  mutable std::stop_source stop_ LEAT_GUARDED_BY(mutex_){std::nostopstate};
-  std::atomic<bool> stopped_{false};
 
   // The process-wide lists of scopes that dump() walks, and the scopes that stop with this one; see
   // scope_registry.
   friend class detail::scope_registry;
-  std::uint64_t number_ = 0;
-  detail::registry_shard* shard_ = nullptr;         // the list that contains this scope
-  detail::registry_shard* parent_shard_ = nullptr;  // that of its parent; guards the next four
-  unsigned stops_in_progress_ = 0;                  // that the stop of the parent requests
+  detail::registry_shard* parent_shard_ = nullptr;  // guards the next three and stops_in_progress_
   task_scope* parent_ = nullptr;  // null: its stop does not stop this scope, or it is gone
   task_scope* previous_sibling_ = nullptr;
   task_scope* following_sibling_ = nullptr;

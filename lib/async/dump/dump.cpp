@@ -80,10 +80,12 @@ void detail::foreign_wait_destroyed(const wait_operation& w, const task_context&
 }
 
 void detail::scope_destroyed(const task_scope& scope) noexcept {
-  std::fprintf(stderr,
-               "leat: %.*s '%s' destroyed while its tasks or threads are running: join it on every "
-               "path, or use with_task_group() or with_coordinator()\n",
-               static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
+  std::fprintf(
+      stderr,
+      "leat: %.*s '%.*s' destroyed while its tasks or threads are running: join it on every "
+      "path, or use with_task_group() or with_coordinator()\n",
+      static_cast<int>(scope.kind().size()), scope.kind().data(),
+      static_cast<int>(scope.name().size()), scope.name().data());
   print_exception_in_flight();
   const scheduler* const here = scheduler::current();
   const task_context* const dying = here ? here->dying_task() : nullptr;

@@ -254,7 +254,8 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
   std::vector<scope_state> all;
   const selected_scopes selected(only);
   for (const task_scope* s : selected.scopes()) {
-    all.push_back({s->number(), s->maker_, std::string(s->kind()), s->name(), s->stop_requested()});
+    all.push_back({s->number(), s->maker_, std::string(s->kind()), std::string(s->name()),
+                   s->stop_requested()});
     for (const task_state& t : r.tasks) {
       if (t.id.scope == s->number()) all.back().tasks.push_back(t);
     }

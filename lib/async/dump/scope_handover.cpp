@@ -18,9 +18,9 @@ constexpr auto quiet_time = std::chrono::seconds(10);
 void print_remaining(const task_scope& scope) noexcept {
   try {
     const std::string who = describe_live_tasks(scope);
-    std::fprintf(stderr, "leat: destructor of %.*s '%s' is still waiting for its tasks:\n%s",
-                 static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str(),
-                 who.c_str());
+    std::fprintf(stderr, "leat: destructor of %.*s '%.*s' is still waiting for its tasks:\n%s",
+                 static_cast<int>(scope.kind().size()), scope.kind().data(),
+                 static_cast<int>(scope.name().size()), scope.name().data(), who.c_str());
   } catch (...) {  // no memory
     std::fputs("leat: destructor is still waiting for tasks on other threads\n", stderr);
   }

@@ -35,6 +35,20 @@ struct frame_cache {
 [[nodiscard]] void* allocate_frame_slowly(std::size_t size);
 void free_frame_slowly(void* block, std::size_t size) noexcept;
 
+/// Like allocate_frame(), but returns null if this thread has no free block of that size.
+[[nodiscard]] inline void* take_free_frame(std::size_t size) noexcept {
+  const std::size_t index = frame_cache::class_of(size);
+  if (index >= frame_cache::classes) return nullptr;
+  frame_cache& cache = frame_cache::local;
+  frame_cache::free_block* const block = cache.lists[index];
+  if (block) {
+    ++cache.live;
+    cache.lists[index] = block->next;
+    cache.free_space += frame_cache::size_of(index);
+  }
+  return block;
+}
+
 /// Memory for coroutine frames and task contexts, recycled per thread: in steady state a task
 /// costs no call of the system's allocator.
 ///
@@ -47,16 +61,7 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
 /// Errors: std::bad_alloc. Cost: O(1); while the number of blocks grows, also a lock for each 32nd
 /// block and a system call for each 2 MiB.
 [[nodiscard]] inline void* allocate_frame(std::size_t size) {
-  const std::size_t index = frame_cache::class_of(size);
-  if (index < frame_cache::classes) {
-    frame_cache& cache = frame_cache::local;
-    if (frame_cache::free_block* const block = cache.lists[index]) {
-      ++cache.live;
-      cache.lists[index] = block->next;
-      cache.free_space += frame_cache::size_of(index);
-      return block;
-    }
-  }
+  if (void* const block = take_free_frame(size)) return block;
   return allocate_frame_slowly(size);
 }
 
