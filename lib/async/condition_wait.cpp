@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/thread_record.hpp"
 #include "leat/base/detail/assert.hpp"
+#include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -140,6 +142,55 @@ failure condition_wait::self_join_error(const task_scope& scope, std::string_vie
   return {errc::failed_precondition, std::string(scope.kind()) + " '" + std::string(scope.name()) +
                                          "': join() in one of its own " + std::string(who) +
                                          " would never return: call it from outside"};
+}
+
+// ------------------------------------------------------------------------- the waits of a scope
+
+condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
+                                      const std::source_location& where) {
+  return {*this, conditions, deadline, where};
+}
+
+bool task_scope::block_until(unsigned conditions, time_point deadline,
+                             const std::source_location& where) {
+  LEAT_ASSERT(scheduler::current() == nullptr,
+              "blocking wait on a scheduler thread would deadlock: use co_await");
+  if ((conditions & idle) != 0 && detail::thread_record::current_id().scope == number_) {
+    throw condition_wait::self_join_error(*this, "threads");
+  }
+  struct sleeper : condition_wait {
+    using condition_wait::condition_wait;
+    detail::parker parker;
+  };
+  sleeper self(*this, conditions, deadline, where);
+  self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
+  {
+    const detail::biased_lock lock(mutex_);
+    if (is_satisfied(conditions)) return true;
+    self.link_into_scope();
+  }
+  const detail::thread_record::blocked here(self);
+  if (self.parker.park_until(deadline)) return true;
+  {
+    const detail::biased_lock lock(mutex_);
+    if (self.linked_.load(std::memory_order_relaxed)) {
+      unlink(self);
+      return false;
+    }
+  }
+  self.parker.park();  // the condition became true at the deadline: its wake-up will arrive
+  return true;
+}
+
+void task_scope::when_idle(condition_wait& w) noexcept {
+  {
+    const detail::biased_lock lock(mutex_);
+    if (!is_satisfied(idle)) {
+      w.link_into_scope();
+      return;
+    }
+  }
+  w.wake();
 }
 
 }  // namespace leat

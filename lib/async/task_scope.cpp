@@ -10,10 +10,8 @@
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/thread_record.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -453,55 +451,6 @@ void task_scope::remove_hold() noexcept {
     satisfied = take_satisfied();
   }
   wake_all(satisfied);
-}
-
-// ------------------------------------------------------------------------- waiting for a condition
-
-condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
-                                      const std::source_location& where) {
-  return {*this, conditions, deadline, where};
-}
-
-bool task_scope::block_until(unsigned conditions, time_point deadline,
-                             const std::source_location& where) {
-  LEAT_ASSERT(scheduler::current() == nullptr,
-              "blocking wait on a scheduler thread would deadlock: use co_await");
-  if ((conditions & idle) != 0 && detail::thread_record::current_id().scope == number_) {
-    throw condition_wait::self_join_error(*this, "threads");
-  }
-  struct sleeper : condition_wait {
-    using condition_wait::condition_wait;
-    detail::parker parker;
-  };
-  sleeper self(*this, conditions, deadline, where);
-  self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
-  {
-    const detail::biased_lock lock(mutex_);
-    if (is_satisfied(conditions)) return true;
-    self.link_into_scope();
-  }
-  const detail::thread_record::blocked here(self);
-  if (self.parker.park_until(deadline)) return true;
-  {
-    const detail::biased_lock lock(mutex_);
-    if (self.linked_.load(std::memory_order_relaxed)) {
-      unlink(self);
-      return false;
-    }
-  }
-  self.parker.park();  // the condition became true at the deadline: its wake-up will arrive
-  return true;
-}
-
-void task_scope::when_idle(condition_wait& w) noexcept {
-  {
-    const detail::biased_lock lock(mutex_);
-    if (!is_satisfied(idle)) {
-      w.link_into_scope();
-      return;
-    }
-  }
-  w.wake();
 }
 
 }  // namespace leat

@@ -40,6 +40,11 @@ def c_string(address):
         'utf-8', 'backslashreplace') if address else ''
 
 
+def owned_string(value):
+    """Of a `char*`, or of an object that holds only one."""
+    return c_string(unsigned(int(value.address)))
+
+
 def std_string(value):
     at = int(value.address)
     return text_at(unsigned(at), unsigned(at + 8))
@@ -196,7 +201,7 @@ def scope_of(wait):
 
 def describe_scope(wait, _now):
     scope = scope_of(wait)
-    name = std_string(scope['name_'])
+    name = owned_string(scope['name_'])
     return string_view(scope['kind_']) + (f" '{name}'" if name else '')
 
 
@@ -340,8 +345,7 @@ class Task:
         self.context = context
         self.id = (int(context['scope_'].dereference()['number_']), int(context['index_']))
         self.scheduler = context['scheduler_'].dereference()
-        name = unsigned(int(context['name_'].address))  # a std::unique_ptr
-        self.name = (c_string(name) if name else '') or \
+        self.name = owned_string(context['name_']) or \
             f'task spawned at {Place(context["spawned_at_"])}'
         self.waiting = None
 
@@ -393,7 +397,7 @@ class Scope:
         self.parent = task_id(value['maker_'])
         self.stopped = boolean(value['stopped_'])
         self.title = string_view(value['kind_'])
-        if name := std_string(value['name_']):
+        if name := owned_string(value['name_']):
             self.title += f" '{name}'"
         self.tasks = [Task(c) for c in follow(value['children_'], 'following_')]
         self.threads = []
