@@ -237,7 +237,7 @@ class world {
       }
       return nullptr;
     };
-    when_quiet("coordinator '" + c.name() + "' keeps its first error",
+    when_quiet("coordinator '" + std::string(c.name()) + "' keeps its first error",
                [&c, error, first = std::optional<std::exception_ptr>()]() mutable {
                  if (!c.should_stop()) {
                    first.reset();  // anew after a clear_stop()
