@@ -146,7 +146,8 @@ void task_scope::remove_slowly() noexcept {
   free_parts();
 }
 
-void task_scope::free_parts() noexcept {
+// Needs no lock: nothing refers to the scope any more.
+void task_scope::free_parts() noexcept LEAT_NO_ANALYSIS {
   delete[] name_;
   delete stop_;
   for (stop_notice* n = stop_notice_.following; n;) delete std::exchange(n, n->following);
