@@ -1,10 +1,9 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/async/condition_wait.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
-#include <ostream>
-#include <string>
+#include <memory>
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
@@ -337,7 +336,11 @@ void task_scope::start_slowly(scheduler& s, std::coroutine_handle<> body,
   child.run_ = is_here ? &task_scope::start : &task_scope::start_from_elsewhere;
   if (!is_here) mutex_.give_up();  // the task will lock it on another thread
   add_slowly(child);
-  is_here ? s.task_started() : s.work_started();
+  if (is_here) {
+    s.task_started();
+  } else {
+    s.work_started();
+  }
   s.post(child);
 }
 

@@ -147,10 +147,16 @@ void coordinator::start_entry(std::string name, std::stop_source stop,
   if (stop_requested()) stop_threads();
 }
 
+namespace {
+
+std::string title_of(const coordinator& c) {
+  return c.name().empty() ? "coordinator" : "coordinator '" + std::string(c.name()) + "'";
+}
+
+}  // namespace
+
 failure coordinator::not_started(const std::string& thread, std::error_code code) const {
-  const std::string of =
-      name().empty() ? "coordinator" : "coordinator '" + std::string(name()) + "'";
-  return {code, detail::thread_not_started(of + ": thread '" + thread + "'")};
+  return {code, detail::thread_not_started(title_of(*this) + ": thread '" + thread + "'")};
 }
 
 void coordinator::add_thread(std::string name, std::stop_source stop,
@@ -331,8 +337,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   if (who.empty()) return nullptr;  // they ended while they were queried
   who.pop_back();                   // the end of the last line
   const std::string text =
-      (name().empty() ? "coordinator" : "coordinator '" + std::string(name()) + "'") +
-      ": tasks or threads still running after the grace period:\n" + who;
+      title_of(*this) + ": tasks or threads still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
   if (reports_only || options.wait_for_stragglers) {
     std::fprintf(stderr, "leat: %s\n", text.c_str());

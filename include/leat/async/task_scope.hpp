@@ -228,7 +228,6 @@ class task_scope {
   [[gnu::cold]] void start_slowly(scheduler& s, std::coroutine_handle<> body,
                                   detail::promise_base& promise, std::string_view name,
                                   const std::source_location& where);
-  void start_elsewhere(task_context& child);
   static void finish_with_result(task_context& c, detail::promise_base& promise) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
   [[nodiscard]] condition_wait* remove_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
