@@ -65,6 +65,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
   std::tuple<std::error_code, bool> await_tuple() noexcept;
 
  protected:
+  /// The scope whose tasks this waits for.
   [[nodiscard]] task_scope& scope() const noexcept { return scope_; }
 
  private:
