@@ -89,6 +89,11 @@ void condition_wait::end(outcome result) noexcept {
 
 bool condition_wait::claim_in_select() const noexcept { return select_state_->claim(index_); }
 
+bool condition_wait::is_task_stopped() const noexcept {
+  const task_context* const task = select_state_ ? select_state_->task() : context_;
+  return task && task->stop_requested();
+}
+
 // A join in a task waits for its tasks after a stop. Outside a task, the scheduler ends.
 void condition_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<condition_wait&>(w);

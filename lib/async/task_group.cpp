@@ -14,24 +14,37 @@ void detail::throw_body_stopped(std::string_view function) {
 
 void task_group::wait_join(std::source_location where) {
   block_until(idle, no_deadline, where);
-  rethrow_first();
+  throw_outcome(false);
 }
 
 void task_group::task_failed(std::exception_ptr error) noexcept {
-  if (stop_requested() && to_error_code(error) == errc::cancelled) return;
+  const bool was_stopped = stop_requested() && to_error_code(error) == errc::cancelled;
+  if (was_stopped && !stopped_with_parent()) return;
   {
     const detail::thread_lock lock(error_mutex_);
-    if (!first_error_) first_error_ = std::move(error);
-    failed_.store(true, std::memory_order_release);
+    std::exception_ptr& kept = was_stopped ? cancelled_ : first_error_;
+    if (!kept) kept = std::move(error);
+    has_outcome_.store(true, std::memory_order_release);
   }
-  request_stop();
+  if (!was_stopped) request_stop();
 }
 
 std::exception_ptr task_group::first_error() const noexcept {
-  if (!failed_.load(std::memory_order_acquire)) return nullptr;
+  if (!has_outcome_.load(std::memory_order_acquire)) return nullptr;
   const detail::thread_lock lock(error_mutex_);
-  is_error_read_ = true;
+  if (first_error_) is_error_read_ = true;
   return first_error_;
+}
+
+std::exception_ptr task_group::outcome(bool stopped) const noexcept {
+  std::exception_ptr error = first_error();
+  if (error || !stopped) return error;
+  const detail::thread_lock lock(error_mutex_);
+  return cancelled_;
+}
+
+void task_group::throw_outcome(bool stopped) const {
+  if (const std::exception_ptr error = outcome(stopped)) std::rethrow_exception(error);
 }
 
 // No error is lost silently.

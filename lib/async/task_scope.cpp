@@ -125,7 +125,7 @@ void task_scope::add_slowly(task_scope* parent) noexcept {
 
 void task_scope::stop_with_parent() noexcept {
   detail::scope_registry::remove_from_parent(*this);
-  request_scope_stop();
+  stop_scope(true);
 }
 
 // If this thread owns the lock, no other thread has used the scope. A stop of the parent may still
@@ -174,14 +174,15 @@ std::stop_token task_scope::get_stop_token() const {
   return stop_->get_token();
 }
 
-bool task_scope::request_scope_stop() noexcept {
+bool task_scope::stop_scope(bool with_parent) noexcept {
   work_list notices;
   condition_wait* satisfied = nullptr;
   std::stop_source source(std::nostopstate);
   {
     const detail::biased_lock lock(mutex_);
-    // release: pairs with stop_requested().
-    if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
+    if (stopped_.load(std::memory_order_relaxed)) return false;
+    stopped_with_parent_ = with_parent;
+    stopped_.store(true, std::memory_order_release);  // pairs with stop_requested()
     for (stop_notice* n = &stop_notice_; n; n = n->following) {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
@@ -199,7 +200,7 @@ bool task_scope::request_scope_stop() noexcept {
     const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
     while (task_scope* const child = detail::scope_registry::begin_stop_of_child(*this)) {
-      child->request_scope_stop();
+      child->stop_scope(true);
       detail::scope_registry::end_stop(*child);
     }
   }

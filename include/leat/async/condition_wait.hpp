@@ -68,6 +68,9 @@ class [[nodiscard]] condition_wait : public wait_operation {
   /// The scope whose tasks this waits for.
   [[nodiscard]] task_scope& scope() const noexcept { return scope_; }
 
+  /// Returns true if the task that waits, maybe in a select, was asked to stop.
+  [[nodiscard, gnu::cold]] bool is_task_stopped() const noexcept;
+
  private:
   friend class task_scope;
   template <class Operation>

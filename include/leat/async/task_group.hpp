@@ -64,11 +64,12 @@ class task_group final : public task_scope {
 
     void await_resume() {
       condition_wait::await_resume();
-      group().rethrow_first();
+      if (group().has_outcome_.load(std::memory_order_acquire)) [[unlikely]]
+        group().throw_outcome(is_task_stopped());
     }
     std::tuple<std::error_code> await_tuple() noexcept {
       const std::error_code ec = std::get<0>(condition_wait::await_tuple());
-      return ec ? ec : to_error_code(group().first_error());
+      return ec ? ec : to_error_code(group().outcome(is_task_stopped()));
     }
 
    private:
@@ -87,7 +88,7 @@ class task_group final : public task_scope {
   /// Prints an error that neither join() nor first_error() has reported to standard error, except
   /// `cancelled`.
   ~task_group() override {
-    if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (has_outcome_.load(std::memory_order_relaxed)) [[unlikely]]
       print_unread_error();
   }
 
@@ -144,14 +145,16 @@ class task_group final : public task_scope {
   bool request_stop() noexcept { return request_scope_stop(); }
 
   /// Waits until every task has finished, and then throws the first error of a task. A `cancelled`
-  /// that the group's own stop caused is not an error. A group without an error or a stop request
-  /// can be used again. A group that failed or was stopped stays in that state, and every join()
-  /// has the same result.
+  /// that request_stop() caused is not an error. A group without an error or a stop request can be
+  /// used again. A group that failed or was stopped stays in that state, and every join() has the
+  /// same result.
   ///
   /// Errors:       failed_precondition if a task of the group calls join(), because it would wait
   ///               for itself.
   /// Cancellation: none. A stop request to the task that created the group stops the group, and
-  ///               join() keeps waiting until all tasks have finished.
+  ///               join() keeps waiting until all tasks have finished. If one of them ended with
+  ///               `cancelled` for this reason, and the task that joins was asked to stop, join()
+  ///               throws this `cancelled`.
   /// Cost:         no allocation, so join() cannot fail when memory is exhausted.
   [[nodiscard]] join_wait join(
       const std::source_location& where = std::source_location::current()) noexcept {
@@ -170,17 +173,18 @@ class task_group final : public task_scope {
   friend struct detail::body_failure;
 
   void task_failed(std::exception_ptr error) noexcept override;
-  void rethrow_first() const {
-    if (failed_.load(std::memory_order_acquire)) [[unlikely]]
-      std::rethrow_exception(first_error());
-  }
+  // The error that join() throws, or null. `stopped`: the task that joins was asked to stop.
+  [[nodiscard]] std::exception_ptr outcome(bool stopped) const noexcept;
+  [[gnu::cold]] void throw_outcome(bool stopped) const;
 
   [[gnu::cold]] void print_unread_error() const noexcept;
 
   mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
+  // The first `cancelled` of a task that the stop of the group's creator has ended.
+  std::exception_ptr cancelled_ LEAT_GUARDED_BY(error_mutex_);
   mutable bool is_error_read_ LEAT_GUARDED_BY(error_mutex_) = false;
-  std::atomic<bool> failed_{false};  // there is one
+  std::atomic<bool> has_outcome_{false};  // one of the two is set
 };
 
 namespace detail {
@@ -207,7 +211,8 @@ struct body_failure {
 /// Result:       the result of the body's task.
 /// Errors:       the first error of a task of the group. `cancelled`, for a body with a result, if
 ///               the group was stopped before the body returned.
-/// Cancellation: a stop request to the calling task stops the group.
+/// Cancellation: a stop request to the calling task stops the group. If a task of the group ended
+///               with `cancelled` for this reason, with_task_group() throws it.
 template <class Body>
 detail::group_task<Body> with_task_group(
     Body body, std::string_view name = {},

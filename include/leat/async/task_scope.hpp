@@ -136,7 +136,13 @@ class task_scope {
 
   /// Sets the stop flag and ends the wait of every task with `cancelled`, on the scheduler of that
   /// task. Returns false if a stop was requested before.
-  bool request_scope_stop() noexcept;
+  bool request_scope_stop() noexcept { return stop_scope(false); }
+
+  /// Returns true if the stop of another scope, that of the task that created this one, has stopped
+  /// this scope.
+  [[nodiscard]] bool stopped_with_parent() const noexcept {
+    return stop_requested() && stopped_with_parent_;
+  }
 
   /// Withdraws the stop request, without an effect on tasks that have already seen it. Scopes
   /// created earlier in tasks of this scope do not receive its next stop request.
@@ -210,6 +216,7 @@ class task_scope {
              task_context* stopped_with) noexcept;
   [[gnu::cold]] void add_slowly(task_scope* parent) noexcept;
   [[gnu::cold]] void stop_with_parent() noexcept;
+  bool stop_scope(bool with_parent) noexcept;
   [[gnu::cold]] void remove_slowly() noexcept;
   [[gnu::cold]] void free_parts() noexcept;
 
@@ -265,6 +272,7 @@ class task_scope {
   // Most scopes are used by the thread that creates them alone.
   mutable detail::biased_mutex mutex_;
   bool keeps_results_ = false;
+  bool stopped_with_parent_ = false;  // set before stopped_
   std::atomic<bool> stopped_{false};
   // The rest begins as zeros, so that a constructor needs few instructions.
   unsigned stops_in_progress_ = 0;  // that the stop of the parent requests

@@ -112,7 +112,8 @@ class queue_runner {
   /// Starts the operations in a new task group and joins it. Completes when the last one has ended.
   /// Errors: the first error of an operation; failed_precondition if the runner is already running;
   ///         the errors of start().
-  /// Cancellation: a stop of the calling task stops the operations; run() waits until they end.
+  /// Cancellation: a stop of the calling task stops the operations. run() waits until they end, and
+  ///               throws `cancelled` if the stop has ended one of them.
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
   /// Like run(), but blocks an OS thread. The operations run on the scheduler `on`.

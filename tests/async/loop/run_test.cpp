@@ -282,10 +282,21 @@ TEST_CASE("run: a signal stops the groups of the main task", "[async]") {
             task_group group("sleepers");
             for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
             ::raise(SIGTERM);
-            co_await group.join();
-            co_return group.stop_requested() ? 7 : 1;
+            const auto [ec] = co_await leat::as_tuple(group.join());
+            co_return ec == leat::errc::cancelled ? 7 : 1;
           });
         }) == "code 7: ");
+}
+
+TEST_CASE("run: a main task that a signal stops in join() has not completed", "[async]") {
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            task_group group("sleepers");
+            group.spawn(sleep_long());
+            ::raise(SIGTERM);
+            co_await group.join();
+          });
+        }) == "code " + std::to_string(128 + SIGTERM) + ": stopped by SIGTERM\n");
 }
 
 TEST_CASE("run: the second signal has its default effect", "[async]") {
@@ -320,7 +331,7 @@ TEST_CASE("run: a guard in the task receives the signal too", "[async]") {
             const leat::stop_on_signal guard(group);
             group.spawn(sleep_long());
             ::raise(SIGINT);
-            co_await group.join();
+            static_cast<void>(co_await leat::as_tuple(group.join()));
             co_return guard.signal();
           });
         }) == "code " + std::to_string(SIGINT) + ": ");

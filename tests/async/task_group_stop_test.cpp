@@ -1,0 +1,178 @@
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+
+// A group in a task that was asked to stop.
+namespace task_group_stop_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+
+task<void> sleep_long() { co_await leat::sleep_for(1000h); }
+
+task<void> return_when_stopped() {
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1000h)));
+}
+
+task<void> fail_when_stopped() {
+  co_await return_when_stopped();
+  throw std::runtime_error("clean-up failed");
+}
+
+std::string message_of(std::exception_ptr error) {
+  try {
+    if (error) std::rethrow_exception(std::move(error));
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// Runs `body` and stops it 1 s later. Returns the message of its error; not that of join(), if the
+// body has caught it.
+task<std::string> error_of_stopped(task<void> body) {
+  std::exception_ptr error;
+  task_group outer("outer");
+  outer.spawn([](task<void> t, std::exception_ptr& e) -> task<void> {
+    try {
+      co_await std::move(t);
+    } catch (...) {
+      e = std::current_exception();
+    }
+  }(std::move(body), error));
+  co_await leat::sleep_for(1s);
+  outer.request_stop();
+  co_await outer.join();
+  co_return message_of(error);
+}
+
+task<void> join_group_of(task<void> (*body)()) {
+  task_group group("inner");
+  group.spawn(body());
+  co_await group.join();
+}
+
+LEAT_TEST("task_group: join() throws the `cancelled` that a stop of its task caused", "[async]") {
+  CHECK(co_await error_of_stopped(join_group_of(&sleep_long)) == "sleep: cancelled");
+  const auto body = [](task_group& group) -> task<void> {
+    group.spawn(sleep_long());
+    co_return;
+  };
+  CHECK(co_await error_of_stopped(leat::with_task_group(body)) == "sleep: cancelled");
+}
+
+LEAT_TEST("task_group: join() returns if all tasks returned despite the stop of its task",
+          "[async]") {
+  CHECK(co_await error_of_stopped(join_group_of(&return_when_stopped)) == "");
+}
+
+LEAT_TEST("task_group: an error takes precedence over `cancelled`", "[async]") {
+  const auto body = [](task_group& group) -> task<void> {
+    group.spawn(sleep_long());
+    group.spawn(fail_when_stopped());
+    group.spawn(sleep_long());
+    co_return;
+  };
+  CHECK(co_await error_of_stopped(leat::with_task_group(body)) == "clean-up failed");
+}
+
+LEAT_TEST("task_group: a limit around a group reports `deadline_exceeded`", "[async]") {
+  const auto body = [](task_group& group) -> task<void> {
+    group.spawn(sleep_long());
+    co_return;
+  };
+  const auto [late] =
+      co_await leat::as_tuple(leat::with_timeout(leat::with_task_group(body), 20ms));
+  CHECK(late == leat::errc::deadline_exceeded);
+
+  const auto returning = [](task_group& group) -> task<void> {
+    group.spawn(return_when_stopped());
+    co_return;
+  };
+  const auto [complete] =
+      co_await leat::as_tuple(leat::with_timeout(leat::with_task_group(returning), 20ms));
+  CHECK_FALSE(complete);
+}
+
+LEAT_TEST("task_group: a group that stops itself in a stopped task is no error", "[async]") {
+  // Shielded: the stop of the task has not reached it.
+  const auto shielded = []() -> task<void> {
+    co_await return_when_stopped();
+    task_group group(leat::shielded);
+    group.spawn(sleep_long());
+    co_await leat::this_task::yield();
+    group.request_stop();
+    co_await group.join();
+  };
+  CHECK(co_await error_of_stopped(shielded()) == "");
+
+  // Stopped by the program first: the later stop of the task changes nothing.
+  const auto stopped_before = []() -> task<void> {
+    task_group group;
+    group.spawn(sleep_long());
+    co_await leat::this_task::yield();
+    group.request_stop();
+    co_await return_when_stopped();
+    co_await group.join();
+  };
+  CHECK(co_await error_of_stopped(stopped_before()) == "");
+}
+
+LEAT_TEST("task_group: a group that is created in a stopped task reports `cancelled`", "[async]") {
+  const auto late = []() -> task<void> {
+    co_await return_when_stopped();
+    co_await join_group_of(&sleep_long);
+  };
+  CHECK(co_await error_of_stopped(late()) == "sleep: cancelled");
+}
+
+LEAT_TEST("task_group: join() in a task that was not stopped ignores the stop of another task",
+          "[async]") {
+  std::optional<task_group> group;
+  task_group maker;
+  maker.spawn([](std::optional<task_group>& g) -> task<void> {
+    g.emplace("shared");
+    g->spawn(sleep_long());
+    co_return;
+  }(group));
+  co_await maker.join();
+  REQUIRE(group);
+  maker.request_stop();
+  CHECK(group->stop_requested());
+  const auto [ec] = co_await leat::as_tuple(group->join());
+  CHECK_FALSE(ec);
+  CHECK_FALSE(group->first_error());
+}
+
+LEAT_TEST("task_group: every form of join() reports the `cancelled` of a stop", "[async]") {
+  std::error_code code;
+  std::string selected;
+  const auto forms = [&]() -> task<void> {
+    task_group group;
+    group.spawn(sleep_long());
+    const auto [ec] = co_await leat::as_tuple(group.join());
+    code = ec;
+    try {
+      static_cast<void>(co_await leat::select(group.join(), leat::sleep_for(1h)));
+    } catch (const leat::failure& e) {
+      selected = e.what();
+    }
+    CHECK_FALSE(group.first_error());
+  };
+  CHECK(co_await error_of_stopped(forms()) == "");
+  CHECK(code == leat::errc::cancelled);
+  CHECK(selected.ends_with(": cancelled"));
+}
+
+}  // namespace task_group_stop_test
