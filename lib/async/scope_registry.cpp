@@ -134,7 +134,7 @@ bool scope_registry::stop_scopes_on(const scheduler& sched) {
   }
   // Not under the lock: a stop calls the stop callbacks of users.
   bool any = false;
-  for (task_scope* s : found) any = s->request_scope_stop() || any;
+  for (task_scope* s : found) any = s->stop_scope(true) || any;
   return any;
 }
 

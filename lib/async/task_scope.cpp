@@ -198,11 +198,12 @@ bool task_scope::stop_scope(bool with_parent) noexcept {
   }
   {
     const detail::preemption_hook::disabled while_callbacks_run;
-    source.request_stop();
+    // Before the callbacks, which may stop such a scope: it has stopped with its parent.
     while (task_scope* const child = detail::scope_registry::begin_stop_of_child(*this)) {
       child->stop_scope(true);
       detail::scope_registry::end_stop(*child);
     }
+    source.request_stop();
   }
   while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
   wake_all(satisfied);

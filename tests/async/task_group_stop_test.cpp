@@ -1,6 +1,7 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
 
@@ -155,24 +156,73 @@ LEAT_TEST("task_group: join() in a task that was not stopped ignores the stop of
   CHECK_FALSE(group->first_error());
 }
 
-LEAT_TEST("task_group: every form of join() reports the `cancelled` of a stop", "[async]") {
+LEAT_TEST("task_group: as_tuple() of join() reports the `cancelled` of a stop", "[async]") {
   std::error_code code;
-  std::string selected;
-  const auto forms = [&]() -> task<void> {
+  const auto join = [&]() -> task<void> {
     task_group group;
     group.spawn(sleep_long());
     const auto [ec] = co_await leat::as_tuple(group.join());
     code = ec;
-    try {
-      static_cast<void>(co_await leat::select(group.join(), leat::sleep_for(1h)));
-    } catch (const leat::failure& e) {
-      selected = e.what();
-    }
     CHECK_FALSE(group.first_error());
   };
-  CHECK(co_await error_of_stopped(forms()) == "");
+  CHECK(co_await error_of_stopped(join()) == "");
   CHECK(code == leat::errc::cancelled);
-  CHECK(selected.ends_with(": cancelled"));
+}
+
+LEAT_TEST("task_group: a join that won a select reports a stop that came meanwhile", "[async]") {
+  task_group outer;
+  std::optional<task_group> group;
+  std::string message = "none";
+  task_group maker;
+  maker.spawn([](std::optional<task_group>& g) -> task<void> {
+    g.emplace();
+    g->spawn(sleep_long());
+    co_return;
+  }(group));
+  co_await maker.join();
+  outer.spawn([](task_group& g, std::string& m) -> task<void> {
+    try {
+      static_cast<void>(co_await leat::select(g.join(), leat::sleep_for(1h)));
+      m = "";
+    } catch (const leat::failure& e) {
+      m = e.what();
+    }
+  }(*group, message));
+  co_await leat::this_task::yield();
+  maker.request_stop();  // ends the group, and so the join
+  for (int i = 0; i < 10 && group->live_tasks() > 0; ++i) co_await leat::this_task::yield();
+  outer.request_stop();
+  co_await outer.join();
+  CHECK(message == "sleep: cancelled");
+}
+
+LEAT_TEST("with_task_group: a stop discards no result of the body", "[async]") {
+  int result = 0;
+  const auto body = [](task_group& group) -> task<int> {
+    group.spawn(sleep_long());
+    co_return 7;
+  };
+  const auto call = [&]() -> task<void> { result = co_await leat::with_task_group(body); };
+  CHECK(co_await error_of_stopped(call()) == "");
+  CHECK(result == 7);
+
+  const auto waiting = [](task_group& group) -> task<int> {
+    group.spawn(fail_when_stopped());
+    co_return 7;
+  };
+  const auto fails = [&]() -> task<void> { result = co_await leat::with_task_group(waiting); };
+  CHECK(co_await error_of_stopped(fails()) == "clean-up failed");
+}
+
+LEAT_TEST("task_group: a callback of the stop does not hide the stop of the task", "[async]") {
+  const auto join = []() -> task<void> {
+    task_group group;
+    const std::stop_token token = co_await leat::this_task::get_stop_token();
+    const std::stop_callback also(token, [&group]() noexcept { group.request_stop(); });
+    group.spawn(sleep_long());
+    co_await group.join();
+  };
+  CHECK(co_await error_of_stopped(join()) == "sleep: cancelled");
 }
 
 }  // namespace task_group_stop_test

@@ -140,7 +140,7 @@ LEAT_TEST("task_group: join() throws the first error even if it follows a stop",
   CHECK(co_await error_of_join(group) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: ignores `cancelled` from tasks after a stop", "[async]") {
+LEAT_TEST("task_group: ignores `cancelled` from tasks after its request_stop()", "[async]") {
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
   co_await leat::sleep_for(1s);

@@ -68,7 +68,8 @@ class [[nodiscard]] condition_wait : public wait_operation {
   /// The scope whose tasks this waits for.
   [[nodiscard]] task_scope& scope() const noexcept { return scope_; }
 
-  /// Returns true if the task that waits, maybe in a select, was asked to stop.
+  /// Returns true if the waiting task was asked to stop, also if it waits in a select. Returns
+  /// false outside a task.
   [[nodiscard, gnu::cold]] bool is_task_stopped() const noexcept;
 
  private:

@@ -193,15 +193,18 @@ task<void> run_body(Body body) {
 template <class T>
 struct result_slot {
   std::optional<T> value;
+  [[nodiscard]] bool has_result() const noexcept { return value.has_value(); }
   T take() { return std::move(*value); }
 };
 template <class T>
 struct result_slot<T&> {
   T* value = nullptr;
+  [[nodiscard]] bool has_result() const noexcept { return value != nullptr; }
   T& take() const noexcept { return *value; }
 };
 template <>
 struct result_slot<void> {
+  [[nodiscard]] bool has_result() const noexcept { return false; }
   void take() const noexcept {}
 };
 
@@ -224,7 +227,7 @@ task<void> store_result(task<T> t, result_slot<T>& slot) {
 template <class T>
 T take_body_result(result_slot<T>& slot, std::string_view function) {
   if constexpr (!std::is_void_v<T>) {
-    if (!slot.value) throw_body_stopped(function);
+    if (!slot.has_result()) throw_body_stopped(function);
     return slot.take();
   }
 }

@@ -146,14 +146,14 @@ class task_group final : public task_scope {
 
   /// Waits until every task has finished, and then throws the first error of a task. A `cancelled`
   /// that request_stop() caused is not an error. A group without an error or a stop request can be
-  /// used again. A group that failed or was stopped stays in that state, and every join() has the
-  /// same result.
+  /// used again. A group that failed or was stopped stays in that state, and every join() throws
+  /// the same error.
   ///
   /// Errors:       failed_precondition if a task of the group calls join(), because it would wait
   ///               for itself.
   /// Cancellation: none. A stop request to the task that created the group stops the group, and
-  ///               join() keeps waiting until all tasks have finished. If one of them ended with
-  ///               `cancelled` for this reason, and the task that joins was asked to stop, join()
+  ///               join() keeps waiting until all tasks have finished. If this stop ended one of
+  ///               them with `cancelled`, and the task that joins was itself asked to stop, join()
   ///               throws this `cancelled`.
   /// Cost:         no allocation, so join() cannot fail when memory is exhausted.
   [[nodiscard]] join_wait join(
@@ -161,11 +161,12 @@ class task_group final : public task_scope {
     return {*this, where};
   }
 
-  /// Like join(), but blocks an OS thread that does not run a scheduler.
+  /// Like join(), but blocks an OS thread that does not run a scheduler. It never throws the
+  /// `cancelled` of a stop.
   void wait_join(std::source_location where = std::source_location::current());
 
-  /// Returns the error that join() throws after all tasks have finished, or null if no task has
-  /// failed yet.
+  /// Returns the first error of a task, or null if no task has failed yet. Unlike join(), it never
+  /// returns the `cancelled` of a stop.
   /// Thread safety: thread-safe.
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
 
@@ -181,7 +182,7 @@ class task_group final : public task_scope {
 
   mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
-  // The first `cancelled` of a task that the stop of the group's creator has ended.
+  // The first `cancelled` of a task after the group was stopped with the task that created it.
   std::exception_ptr cancelled_ LEAT_GUARDED_BY(error_mutex_);
   mutable bool is_error_read_ LEAT_GUARDED_BY(error_mutex_) = false;
   std::atomic<bool> has_outcome_{false};  // one of the two is set
@@ -211,8 +212,9 @@ struct body_failure {
 /// Result:       the result of the body's task.
 /// Errors:       the first error of a task of the group. `cancelled`, for a body with a result, if
 ///               the group was stopped before the body returned.
-/// Cancellation: a stop request to the calling task stops the group. If a task of the group ended
-///               with `cancelled` for this reason, with_task_group() throws it.
+/// Cancellation: a stop request to the calling task stops the group. If this stop ended a task of
+///               the group with `cancelled`, and the body has not returned a result,
+///               with_task_group() throws this `cancelled`.
 template <class Body>
 detail::group_task<Body> with_task_group(
     Body body, std::string_view name = {},
@@ -229,7 +231,11 @@ detail::group_task<Body> with_task_group(
   } catch (...) {  // the body may have spawned tasks already
     detail::body_failure::report(group);
   }
-  co_await group.join(where);
+  try {
+    co_await group.join(where);
+  } catch (...) {  // a stop does not discard the result
+    if (!slot.has_result() || group.first_error()) throw;
+  }
   co_return detail::take_body_result(slot, "with_task_group()");
 }
 

@@ -138,8 +138,8 @@ class task_scope {
   /// task. Returns false if a stop was requested before.
   bool request_scope_stop() noexcept { return stop_scope(false); }
 
-  /// Returns true if the stop of another scope, that of the task that created this one, has stopped
-  /// this scope.
+  /// Returns true if the scope was stopped together with its parent or its scheduler, and not by
+  /// request_scope_stop(). Not for a scope that calls reset_stop().
   [[nodiscard]] bool stopped_with_parent() const noexcept {
     return stop_requested() && stopped_with_parent_;
   }
@@ -272,7 +272,7 @@ class task_scope {
   // Most scopes are used by the thread that creates them alone.
   mutable detail::biased_mutex mutex_;
   bool keeps_results_ = false;
-  bool stopped_with_parent_ = false;  // set before stopped_
+  bool stopped_with_parent_ = false;  // whose stop came first; written before stopped_
   std::atomic<bool> stopped_{false};
   // The rest begins as zeros, so that a constructor needs few instructions.
   unsigned stops_in_progress_ = 0;  // that the stop of the parent requests

@@ -113,7 +113,7 @@ class queue_runner {
   /// Errors: the first error of an operation; failed_precondition if the runner is already running;
   ///         the errors of start().
   /// Cancellation: a stop of the calling task stops the operations. run() waits until they end, and
-  ///               throws `cancelled` if the stop has ended one of them.
+  ///               then returns normally.
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
   /// Like run(), but blocks an OS thread. The operations run on the scheduler `on`.

@@ -222,8 +222,8 @@ task<void> pipeline_context::stop() {
   group_->request_stop();
   try {
     co_await group_->join();
-  } catch (...) {  // an error of the watchdog; those of stages go through their queues
-    if (!stall_error_) stall_error_ = std::current_exception();
+  } catch (...) {  // an error of the watchdog, unless a stop of the task has ended it
+    if (!stall_error_) stall_error_ = group_->first_error();
   }
   for (const auto& s : stages_) s->set_held(0);
   consuming_.reset();
