@@ -17,13 +17,12 @@ namespace leat {
 // ------------------------------------------------------------------------------------ construction
 
 queue_base::queue_base(const queue_options& options, const traits& t)
-    : min_after_dequeue_(t.min_after_dequeue),
+    : mutex_(t.has_sides),
+      min_after_dequeue_(t.min_after_dequeue),
       capacity_(options.capacity),
       takes_whole_batches_(t.takes_whole_batches),
       weighed_(t.weighed),
       budget_(options.budget),
-      fast_push_(!options.budget),
-      fast_pop_(!options.budget),
       low_mark_(options.capacity / 2),
       slow_paths_(options.budget ? 1 : 0),
       max_weight_(options.max_weight),
@@ -85,7 +84,7 @@ void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome 
 void queue_base::restore_items(detail::queue_waiter& w) noexcept {
   const std::size_t weight = return_to_storage(w);
   if (weighed_) count_weight_returned(weight);
-  size_ += w.moved_;
+  mutex_.take_back(w.moved_);
   returned_ += w.moved_;
   w.moved_ = 0;
 }
@@ -102,28 +101,29 @@ void queue_base::return_held(detail::queue_waiter& w) noexcept {
 bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
     if (!has_space_for(w)) return false;
-    const std::size_t fitting = weighed_ ? 1 : std::min(w.count_ - w.moved_, capacity_ - size_);
+    const std::size_t fitting =
+        weighed_ ? 1 : std::min(w.count_ - w.moved_, capacity_ - size_now());
     store_from_push(w, fitting);
     if (weighed_) count_weight_stored(next_weight(w));
     w.moved_ += fitting;
     entering_ -= fitting;
-    count_stored(fitting);
+    mutex_.add(fitting);
   }
   return true;
 }
 
 bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
   const bool allows_partial_batch = is_over() && w.role_ == detail::queue_waiter::role::pop_up_to;
-  if (takes_whole_batches_ && !allows_partial_batch && size_ < min_after_dequeue_ + w.count_)
+  if (takes_whole_batches_ && !allows_partial_batch && size_now() < min_after_dequeue_ + w.count_)
     return false;
   while (w.moved_ < w.count_) {
     if (!has_item()) return false;
     const std::size_t there =
-        weighed_ ? 1 : std::min(w.count_ - w.moved_, size_ - min_after_dequeue_);
+        weighed_ ? 1 : std::min(w.count_ - w.moved_, size_now() - min_after_dequeue_);
     const std::size_t weight = move_to_pop(w, there);
     if (weighed_) count_weight_taken(weight);
     w.moved_ += there;
-    size_ -= there;
+    mutex_.remove(there);
     if (w.is_returning()) held_ += there;
   }
   return true;
@@ -217,8 +217,7 @@ task_id running_task() noexcept {
 
 void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
   pushing_.remember(running_task());
-  ++pushed_;
-  if (peak_ == 0) peak_ = 1;
+  mutex_.pass();
   poppers_.remove(pop);
   if (poppers_.empty()) update_fast_path();
   pop.set_done();
@@ -226,7 +225,7 @@ void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
 
 void queue_base::complete_push(detail::queue_waiter& push) noexcept {
   popping_.remember(running_task());
-  count_stored();
+  mutex_.add(1);
   --entering_;
   pushers_.remove(push);
   push.set_done();
@@ -250,9 +249,10 @@ work_list queue_base::match_after_pop() noexcept {
 // fail.
 void queue_base::reserve_for(const detail::queue_waiter& w) {
   const std::size_t held = held_limit_ + (w.is_returning() ? w.count_ : 0);
-  if (has_memory_for(held)) return;
+  if (has_memory_for(size_now(), held)) return;
   const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
-  std::size_t inside = std::max({size_, min_after_dequeue_, std::min(capacity_, size_ + entering)});
+  std::size_t inside =
+      std::max({size_now(), min_after_dequeue_, std::min(capacity_, size_now() + entering)});
   // A push to a queue with all of its memory does not allocate, whatever may return.
   if (w.is_provisional() && reserved_ >= capacity_) inside = std::max(inside, capacity_);
   reserve_at_least(inside + held);
@@ -287,7 +287,8 @@ bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_A
   if (weighed_ || !mutex_.try_lock_as_owner()) return false;
   bool waits = false;
   if (w.is_push() && w.count_ == 1) {
-    waits = size_ >= capacity_ && !closed_ && has_memory_for(held_limit_);
+    const std::size_t n = size_now();
+    waits = n >= capacity_ && !closed_ && has_memory_for(n, held_limit_);
     if (waits) {
       pushing_.remember(w.task());
       pushers_.push_back(w);
@@ -295,14 +296,14 @@ bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_A
       ++push_waits_;
     }
   } else if (w.role_ == detail::queue_waiter::role::pop) {
-    waits = size_ <= min_after_dequeue_ && !closed_ && !close_pending_;
+    waits = size_now() <= min_after_dequeue_ && !closed_ && !close_pending_;
     if (waits) {
       popping_.remember(w.task());
       poppers_.push_back(w);
       ++pop_waits_;
     }
   }
-  if (waits) fast_push_ = fast_pop_ = false;
+  if (waits) mutex_.set_bounds(0, detail::queue_mutex::none);
   mutex_.unlock(true);
   return waits;
 }
@@ -356,7 +357,7 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       }
       entering_ -= w.count_ - w.moved_;
     } else {
-      const std::size_t above = size_ - std::min(size_, min_after_dequeue_);
+      const std::size_t above = size_now() - std::min(size_now(), min_after_dequeue_);
       const std::size_t there = above > 0 || !has_item() ? above : 1;
       if (!poppers_.empty() || there == 0) return true;
       if (there < wanted && w.role_ == detail::queue_waiter::role::pop_many) return true;

@@ -16,32 +16,32 @@
 namespace leat {
 
 std::size_t queue_base::size() const noexcept {
-  const detail::biased_lock lock(mutex_);
-  return size_;
+  const detail::queue_lock lock(mutex_);
+  return size_now();
 }
 
 bool queue_base::is_closed() const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   return closed_;
 }
 
 std::size_t queue_base::moved_count(const detail::queue_waiter& w) const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   return w.moved_;
 }
 
 void queue_base::add_unstarted_runner() noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   ++unstarted_runners_;
 }
 
 void queue_base::remove_unstarted_runner() noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   --unstarted_runners_;
 }
 
 bool queue_base::has_unstarted_runner() const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   return unstarted_runners_ > 0;
 }
 
@@ -50,20 +50,20 @@ void queue_base::inspect(const detail::queue_waiter& w, wait_target& object) con
   object.name = name_;
   if (capacity_ != unbounded) object.capacity = capacity_;
   object.asked = w.count_;
-  const detail::biased_lock lock(mutex_);
-  object.size = size_;
+  const detail::queue_lock lock(mutex_);
+  object.size = size_now();
   object.closed = closed_;
   object.done = w.moved_;
   if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
 }
 
 std::exception_ptr queue_base::failure_cause() const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   return cause_;
 }
 
 queue_statistics queue_base::statistics() const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   queue_statistics s = counts_now();
   s.size = stored();
   return s;
@@ -77,16 +77,16 @@ queue_statistics queue_base::counts() const noexcept {
     unused.max_weight = max_weight_;
     return unused;
   }
-  const detail::biased_lock lock(mutex_);
+  const detail::queue_lock lock(mutex_);
   return counts_now();
 }
 
 queue_statistics queue_base::counts_now() const noexcept {
   queue_statistics s;
-  s.size = size_;
+  s.size = size_now();
   s.capacity = capacity_;
   s.min_after_dequeue = min_after_dequeue_;
-  s.peak_size = peak_;
+  s.peak_size = mutex_.peak();
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();
   if (const detail::queue_waiter* w = poppers_.first()) {
@@ -94,8 +94,8 @@ queue_statistics queue_base::counts_now() const noexcept {
   }
   s.held = held_;
   s.provisional_pops = provisional_pops_.size();
-  s.pushed = pushed_;
-  s.popped = pushed_ - size_ - held_;
+  s.pushed = mutex_.entered();
+  s.popped = s.pushed - s.size - held_;
   s.returned = returned_;
   s.push_waits = push_waits_;
   s.pop_waits = pop_waits_;
@@ -129,7 +129,7 @@ std::size_t queue_base::waiting_now() const noexcept { return pushers_.size() + 
 
 // Does not allocate: state.waiting has capacity for all operations that wait now.
 void queue_base::list_now(detail::queue_state& state) const noexcept {
-  state.size = size_;
+  state.size = size_now();
   state.closed = closed_;
   state.close_waits = close_pending_;
   for (const detail::queue_waiter* w = pushers_.first(); w; w = w->following_) {

@@ -77,7 +77,7 @@ void queue_base::undo_pop(detail::queue_waiter& w) {
       leave_provisional(w);
     } else {
       // Waiting pushes that have memory already may enter together with the returned items.
-      const std::size_t back = size_ + w.moved_;
+      const std::size_t back = size_now() + w.moved_;
       reserve_at_least(std::max(back, std::min(capacity_, back + entering_)) + held_limit_);
     }
     restore_items(w);

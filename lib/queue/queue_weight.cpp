@@ -53,7 +53,7 @@ bool queue_base::can_add_next(const detail::queue_waiter& w) const noexcept LEAT
 // Returns the first waiting push if the number of items does not prevent it; otherwise null.
 const detail::queue_waiter* queue_base::first_push_within_capacity() const noexcept {
   const detail::queue_waiter* const w = pushers_.first();
-  return w && w->role_ != detail::queue_waiter::role::close && size_ < capacity_ ? w : nullptr;
+  return w && w->role_ != detail::queue_waiter::role::close && size_now() < capacity_ ? w : nullptr;
 }
 
 // A push that waits for memory and a pop that waits for the minimum size must not wait for each
@@ -67,7 +67,7 @@ bool queue_base::ignores_minimum() const noexcept LEAT_NO_ANALYSIS {
 // Returns true if the items that a whole batch waits for cannot enter before the stored items
 // leave, and the stored items leave only with the batch.
 bool queue_base::can_never_fill_batch(const detail::queue_waiter& w) const noexcept {
-  if (size_ >= w.count_ || !provisional_pops_.empty()) return false;
+  if (size_now() >= w.count_ || !provisional_pops_.empty()) return false;
   const detail::queue_waiter* const push = first_push_within_capacity();
   if (!push || push->is_selected()) return false;  // a branch of a select may leave
   return weight_ > max_weight_ - next_weight(*push);

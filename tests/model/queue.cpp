@@ -85,6 +85,48 @@ class unclosed final : public model::program {
   model::ledger ledger_;
 };
 
+// What a failed operation implies: it came before the operation that made it possible, and so did
+// all that its thread had done before.
+class failed_push final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      announced_.store(1, std::memory_order_relaxed);
+      failed_ = !queue_.try_push(item(0, 0));
+    } else {
+      static_cast<void>(queue_.try_push(item(1, 0)));
+      static_cast<void>(queue_.try_pop());
+      seen_ = announced_.load(std::memory_order_relaxed) == 1;
+    }
+  }
+  void finish() override {
+    model::require(!failed_ || seen_, "a push that failed is not ordered before the pop");
+  }
+
+  queue queue_{1};
+  std::atomic<unsigned> announced_{0};
+  bool failed_ = false;
+  bool seen_ = false;
+};
+class failed_pop final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      announced_.store(1, std::memory_order_relaxed);
+      failed_ = !queue_.try_pop();
+    } else {
+      static_cast<void>(queue_.try_push(item(1, 0)));
+      seen_ = announced_.load(std::memory_order_relaxed) == 1;
+    }
+  }
+  void finish() override {
+    model::require(!failed_ || seen_, "a pop that failed is not ordered before the push");
+  }
+
+  queue queue_{1};
+  std::atomic<unsigned> announced_{0};
+  bool failed_ = false;
+  bool seen_ = false;
+};
+
 template <unsigned p, unsigned c, std::size_t capacity>
 constexpr auto make_pipe = &model::make<pipe<p, c, capacity>>;
 
@@ -99,6 +141,10 @@ const model::test two_two_1("queue: 2 producers, 2 consumers, capacity 1", 4, ma
 const model::test two_two_2("queue: 2 producers, 2 consumers, capacity 2", 4, make_pipe<2, 2, 2>);
 const model::test open("queue: a push and a pop wake each other without a close", 2,
                        model::make<unclosed>);
+const model::test push_fails("queue: a push that fails is ordered before the pop", 2,
+                             model::make<failed_push>, model::test::search::bounded);
+const model::test pop_fails("queue: a pop that fails is ordered before the push", 2,
+                            model::make<failed_pop>, model::test::search::bounded);
 const model::test mixed("queue: try_push and try_pop next to waiting operations", 3,
                         model::make<mixed_faces<1>>);
 

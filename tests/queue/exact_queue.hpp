@@ -26,10 +26,10 @@ class exact_order {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();
     room_.reserved = std::max(room_.reserved, count);
   }
-  [[nodiscard]] bool has_free_slot() const noexcept { return size() < room_.reserved; }
+  [[nodiscard]] std::size_t slots() const noexcept { return room_.reserved; }
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   void store(int&& value) noexcept {
-    room_.overrun |= !has_free_slot();
+    room_.overrun |= size() >= slots();
     items_.push_back(value);
   }
   void take(int* to) noexcept {
@@ -37,7 +37,7 @@ class exact_order {
     items_.pop_front();
   }
   void put_back(int&& value) noexcept {
-    room_.overrun |= !has_free_slot();
+    room_.overrun |= size() >= slots();
     items_.push_front(value);
   }
 

@@ -221,10 +221,13 @@ class refusing_order : public leat::detail::ring_order<tensor_tuple> {
   void reserve(std::size_t count) {
     if (refuse_) throw std::bad_alloc();
     ring_order::reserve(count);
+    reserved_ = count;
   }
+  [[nodiscard]] std::size_t slots() const noexcept { return reserved_; }
 
  private:
   const bool& refuse_;
+  std::size_t reserved_ = 0;
 };
 
 struct refusing_queue : leat::basic_queue<tensor_tuple, refusing_order> {

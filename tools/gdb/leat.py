@@ -161,7 +161,9 @@ class Clock:
 
 def queue_words(q):
     """As queue_base::describe() has them."""
-    fill = str(number(q['size_']))
+    lock = q['mutex_']
+    size = number(lock['back_']['entered']) - number(lock['front_']['left'])
+    fill = str(size)
     if number(q['capacity_']) != UNBOUNDED:
         fill += f' of {number(q["capacity_"])}'
     if boolean(q['weighed_']):

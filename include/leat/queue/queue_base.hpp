@@ -9,8 +9,8 @@
 
 #include "leat/async/dump/detail/live_queue.hpp"
 #include "leat/async/work_item.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
 #include "leat/queue/detail/queue_forms.hpp"
+#include "leat/queue/detail/queue_mutex.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
 #include "leat/queue/detail/recent_tasks.hpp"
 #include "leat/queue/queue_options.hpp"
@@ -70,6 +70,8 @@ class queue_base {
     std::size_t min_after_dequeue = 0;
     bool takes_whole_batches = false;  // a batch takes its items together, not as they arrive
     bool weighed = false;              // pushes bring weighed_push, batches are weighed_batch
+    bool has_sides = false;  // a push that need not wait changes only the back, a pop only
+                             // the front
   };
   queue_base(const queue_options& options, const traits& t);
   virtual ~queue_base();
@@ -82,41 +84,34 @@ class queue_base {
   // Returns all items that a pop has taken to storage, which has space for them. Returns their
   // weight.
   virtual std::size_t return_to_storage(detail::queue_waiter& w) noexcept = 0;
-  // Ensures that `items` fit without an allocation. May throw std::bad_alloc.
-  virtual void reserve(std::size_t items) = 0;
+  // Ensures that `items` fit without an allocation. Returns how many fit. May throw std::bad_alloc.
+  virtual std::size_t reserve(std::size_t items) = 0;
   // Returns the number of items in storage, by its own count, for the statistics.
   [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
   // Computes the weights of a push unless that was done. Not under the lock; may throw.
   virtual void weigh(detail::queue_waiter& w) = 0;
 
-  // -- For the typed queue. "Fast": no operation waits, and only the value has to be moved.
-  [[nodiscard]] bool can_store_fast(std::size_t count = 1) const noexcept LEAT_NO_ANALYSIS {
-    return fast_push_ && size_ < capacity_ && capacity_ - size_ >= count;
-  }
-  [[nodiscard]] bool can_take_fast(std::size_t count = 1) const noexcept LEAT_NO_ANALYSIS {
-    return fast_pop_ && size_ > min_after_dequeue_ && size_ - min_after_dequeue_ >= count;
-  }
-  [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
-    return size_ < capacity_ && pushers_.empty() && !closed_;
+  // -- For the typed queue.
+  [[nodiscard]] bool can_store(std::size_t size) const noexcept LEAT_REQUIRES(mutex_) {
+    return size < capacity_ && pushers_.empty() && !closed_;
   }
   [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
     return has_item() && poppers_.empty();
   }
-  void count_stored(std::size_t count = 1) noexcept LEAT_NO_ANALYSIS {
-    pushed_ += count;
-    size_ += count;
-    if (size_ > peak_) peak_ = size_;
-  }
   // Returns true if the wake-ups held back for pushing tasks of other threads are due now.
   [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {
-    --size_;
-    if (!held_back_ || size_ > low_mark_) return false;
+    mutex_.remove(1);
+    if (!held_back_ || size_now() > low_mark_) [[likely]]
+      return false;
     held_back_ = false;
     update_fast_path();
     return true;
   }
+  [[nodiscard]] std::size_t size_now() const noexcept LEAT_REQUIRES(mutex_) {
+    return mutex_.size();
+  }
 
-  // -- Weights, for queues with a weight function. "Fast": no operation waits, and no budget.
+  // -- Weights, for queues with a weight function. "Fast": the queue has no budget.
   [[nodiscard]] bool can_add_fast(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
     return weight_ <= max_weight_ - weight;
   }
@@ -135,15 +130,16 @@ class queue_base {
   // Errors: resource_exhausted for an item that never fits.
   void throw_if_too_heavy(std::size_t weight) const;
 
-  // Locks a queue for a change: first the lock of its budget, if any, then the queue's own lock.
+  // Locks a queue for a change: first the lock of its budget, if any, then the queue's own lock,
+  // unless the thread has that as its owner.
   class LEAT_SCOPED_CAPABILITY change_lock {
    public:
-    explicit change_lock(const queue_base& q, bool may_have_budget = true) noexcept
-        LEAT_ACQUIRE(q.mutex_)
+    explicit change_lock(const queue_base& q, bool may_have_budget = true,
+                         bool is_owned = false) noexcept LEAT_ACQUIRE(q.mutex_)
         : queue_(q),
           has_budget_(may_have_budget && q.budget_),
           owns_budget_(has_budget_ && q.lock_budget()),
-          owns_queue_(q.mutex_.lock()) {}
+          owns_queue_(is_owned || q.mutex_.lock()) {}
     ~change_lock() LEAT_RELEASE() {
       queue_.mutex_.unlock(owns_queue_);
       if (has_budget_) queue_.unlock_budget(owns_budget_);
@@ -158,24 +154,26 @@ class queue_base {
     const bool owns_queue_;
   };
 
-  // Ensures that one more item fits, in addition to those that may return.
-  void reserve_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
+  // Ensures that one more item fits, in addition to `n` items and those that may return.
+  void reserve_one(std::size_t n) LEAT_REQUIRES(mutex_) { reserve_at_least(n + held_limit_ + 1); }
   void reserve_at_least(std::size_t items) LEAT_NO_ANALYSIS {
     if (items <= reserved_) return;
-    reserve(items);
-    reserved_ = items;
+    reserved_ = reserve(items);
+    update_fast_path();
   }
 
   // -- A shortcut for match_waiters(): one item without a weight serves one waiting operation and
   // no other. Return that operation, or null if match_waiters() is needed.
-  [[nodiscard]] detail::queue_waiter* find_direct_pop() const noexcept LEAT_REQUIRES(mutex_) {
+  [[nodiscard]] detail::queue_waiter* find_direct_pop(std::size_t size) const noexcept
+      LEAT_REQUIRES(mutex_) {
     detail::queue_waiter* const w = poppers_.first();
-    const bool alone = w && size_ == 0 && min_after_dequeue_ == 0 && w->is_single_pop();
+    const bool alone = w && size == 0 && min_after_dequeue_ == 0 && w->is_single_pop();
     return alone ? w : nullptr;
   }
-  [[nodiscard]] detail::queue_waiter* find_direct_push() const noexcept LEAT_REQUIRES(mutex_) {
+  [[nodiscard]] detail::queue_waiter* find_direct_push(std::size_t size) const noexcept
+      LEAT_REQUIRES(mutex_) {
     detail::queue_waiter* const w = pushers_.first();
-    const bool alone = w && size_ + 1 == capacity_ && w->is_single_push() && !close_pending_;
+    const bool alone = w && size + 1 == capacity_ && w->is_single_push() && !close_pending_;
     return alone ? w : nullptr;
   }
   // Complete an operation whose item has been moved. The caller wakes it.
@@ -199,8 +197,7 @@ class queue_base {
   static void wake_one(detail::queue_waiter& w) noexcept;
   static void flush_held_back() noexcept;
 
-  mutable detail::biased_mutex mutex_;
-  std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
+  mutable detail::queue_mutex mutex_;
   // Pops leave this number of items in an open queue.
   std::size_t min_after_dequeue_ LEAT_GUARDED_BY(mutex_);
   const std::size_t capacity_;
@@ -279,10 +276,11 @@ class queue_base {
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
   void throw_if_impossible(const detail::queue_waiter& w) const;
-  // Returns true if there is memory for all items that the queue may store, and `held` more.
-  [[nodiscard]] bool has_memory_for(std::size_t held) const noexcept LEAT_REQUIRES(mutex_) {
-    return held <= reserved_ &&
-           std::max({size_, min_after_dequeue_, capacity_}) <= reserved_ - held;
+  // Returns true if there is memory for all items that the queue may store, and `held` more. `size`
+  // is the present number of items.
+  [[nodiscard]] bool has_memory_for(std::size_t size, std::size_t held) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return held <= reserved_ && std::max({size, min_after_dequeue_, capacity_}) <= reserved_ - held;
   }
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool enqueue_waiter_fast(detail::queue_waiter& w) noexcept;
@@ -320,10 +318,10 @@ class queue_base {
   // -- Whether the next item of a push may be added, and whether a pop may take an item.
   [[nodiscard]] bool has_space_for(const detail::queue_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
-    return size_ < capacity_ && (!weighed_ || can_add_next(w));
+    return size_now() < capacity_ && (!weighed_ || can_add_next(w));
   }
   [[nodiscard]] bool has_item() const noexcept LEAT_REQUIRES(mutex_) {
-    return size_ > min_after_dequeue_ || (size_ > 0 && weighed_ && ignores_minimum());
+    return size_now() > min_after_dequeue_ || (size_now() > 0 && weighed_ && ignores_minimum());
   }
   [[nodiscard]] bool is_batch_impossible(const detail::queue_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
@@ -352,13 +350,17 @@ class queue_base {
 
   // Updates the conditions of the fast path after a change of a wait queue, closed_ or held_back_.
   void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
-    const bool nobody_waits = pushers_.empty() && poppers_.empty();
-    fast_push_ = nobody_waits && !closed_ && slow_paths_ == 0;
-    fast_pop_ = nobody_waits && !held_back_ && slow_paths_ == 0;
+    if (!pushers_.empty() || !poppers_.empty() || slow_paths_ != 0) {
+      mutex_.set_bounds(0, detail::queue_mutex::none);
+      return;
+    }
+    std::size_t floor = min_after_dequeue_;
+    // The pop that reaches the low mark has to flush the wake-ups.
+    if (held_back_) [[unlikely]]
+      floor = std::max(floor, low_mark_ + 1);
+    mutex_.set_bounds(closed_ ? 0 : std::min(capacity_, reserved_), floor);
   }
 
-  bool fast_push_ LEAT_GUARDED_BY(mutex_);
-  bool fast_pop_ LEAT_GUARDED_BY(mutex_);
   bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
   bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
   const std::size_t low_mark_;
@@ -367,13 +369,11 @@ class queue_base {
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // the largest value that held_ may reach
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // items that waiting pushes have yet to add
   std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // items for which there is memory, at least
-  std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t unstarted_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
   const std::size_t max_weight_;
   std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t returned_weight_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;

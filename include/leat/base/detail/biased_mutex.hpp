@@ -96,17 +96,20 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   thread_mutex common_;                      // for all other threads
 };
 
-/// Holds a biased_mutex for a scope.
-class LEAT_SCOPED_CAPABILITY biased_lock {
+/// Holds a mutex whose lock() returns how it was locked for a scope.
+template <class Mutex>
+class LEAT_SCOPED_CAPABILITY held_lock {
  public:
-  explicit biased_lock(biased_mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m), as_owner_(m.lock()) {}
-  ~biased_lock() LEAT_RELEASE() { mutex_.unlock(as_owner_); }
-  biased_lock(const biased_lock&) = delete;
-  biased_lock& operator=(const biased_lock&) = delete;
+  explicit held_lock(Mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m), as_owner_(m.lock()) {}
+  ~held_lock() LEAT_RELEASE() { mutex_.unlock(as_owner_); }
+  held_lock(const held_lock&) = delete;
+  held_lock& operator=(const held_lock&) = delete;
 
  private:
-  biased_mutex& mutex_;
+  Mutex& mutex_;
   const bool as_owner_;
 };
+
+using biased_lock = held_lock<biased_mutex>;
 
 }  // namespace leat::detail

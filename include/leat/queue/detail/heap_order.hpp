@@ -23,7 +23,7 @@ class heap_order {
   /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(heap_, count); }
 
-  [[nodiscard]] bool has_free_slot() const noexcept { return heap_.size() < heap_.capacity(); }
+  [[nodiscard]] std::size_t slots() const noexcept { return heap_.capacity(); }
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
   void store(T&& value) noexcept { insert(std::move(value), newest_++); }

@@ -23,23 +23,23 @@ namespace leat::detail {
 ///                          without store() and take()
 ///   reserve(count)         makes room for `count` items in all. The only function that allocates:
 ///                          std::bad_alloc, then nothing has changed
-///   has_free_slot()        true if one more item fits without reserve(). The precondition of
-///                          store() and put_back()
+///   slots()                the number of items that fit in all without reserve(). More than size()
+///                          before store() and put_back()
 ///   size()                 the number of items. Not 0: the precondition of take()
 ///   store(item)            adds an item
 ///   take(to)               moves the next item to the raw memory at `to`
 ///   put_back(item)         undoes the last take(), for a pop that was cancelled; several are
 ///                          undone in reverse order
 ///
-/// An order that moves batches faster than item by item also has free_slots(), store_range() and
-/// take_range(): see ring_order.
+/// An order that moves batches faster than item by item also has store_range() and take_range(),
+/// and `has_sides` if store() and take() may run at the same time: see ring_order.
 template <class Order, class Item>
 concept queue_order =
     requires(Order& order, const Order& present, Item&& item, Item* to, std::size_t count) {
       { Order::takes_whole_batches } -> std::convertible_to<bool>;
       { Order::allows_direct_handoff } -> std::convertible_to<bool>;
       order.reserve(count);
-      { present.has_free_slot() } noexcept -> std::same_as<bool>;
+      { present.slots() } noexcept -> std::same_as<std::size_t>;
       { present.size() } noexcept -> std::same_as<std::size_t>;
       { order.store(std::move(item)) } noexcept;
       { order.take(to) } noexcept;
@@ -58,10 +58,11 @@ class queue_storage {
   /// Batches move as ranges.
   static constexpr bool has_ranges =
       !weighs && requires(Order& order, T* values, std::vector<T>& to, std::size_t count) {
-        order.free_slots();
         order.store_range(values, count);
         order.take_range(to, count);
       };
+  /// A push that need not wait changes only the back, and a pop only the front.
+  static constexpr bool has_sides = has_ranges && requires { requires Order::has_sides; };
   using item_type = stored_item<T, Weigh>;
   using push_weights = std::conditional_t<weighs, weighed_push, unweighed_push>;
   using batch = std::conditional_t<weighs, weighed_batch<T>, std::vector<T>>;
@@ -70,10 +71,11 @@ class queue_storage {
   explicit queue_storage(Weigh weigh, OrderArguments&&... arguments)
       : weigh_(std::move(weigh)), order_(std::forward<OrderArguments>(arguments)...) {}
 
-  /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
-  void reserve(std::size_t count) { order_.reserve(count); }
-  [[nodiscard, gnu::always_inline]] bool has_free_slot() const noexcept {
-    return order_.has_free_slot();
+  /// Reserves capacity for `count` items in all. Returns for how many there is. Errors:
+  /// std::bad_alloc; then nothing has changed.
+  std::size_t reserve(std::size_t count) {
+    order_.reserve(count);
+    return order_.slots();
   }
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
@@ -96,11 +98,6 @@ class queue_storage {
   }
 
   /// Move a batch. Preconditions: the storage has the slots or the items, and `to` the capacity.
-  [[nodiscard]] std::size_t free_slots() const noexcept
-    requires has_ranges
-  {
-    return order_.free_slots();
-  }
   void store_range(T* values, std::size_t count) noexcept
     requires has_ranges
   {

@@ -139,7 +139,9 @@ class queue_waiter : public wait_operation {
   // The task that waits; null for a thread, a handler, or a coroutine of no task.
   [[nodiscard]] const task_context* waiting_task() const noexcept;
   // The task that waits; none for a handler, or a thread without a thread_record.
-  [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : find_task_id(); }
+  [[nodiscard, gnu::always_inline]] task_id task() const noexcept {
+    return context_ ? context_->id() : find_task_id();
+  }
   [[nodiscard]] task_id find_task_id() const noexcept;
   [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
   [[nodiscard]] bool claim_select() noexcept;

@@ -17,7 +17,7 @@ class recent_tasks {
   static constexpr std::size_t limit = 8;
 
   /// A call outside a task is recorded as task_id().
-  void remember(const task_id& task) noexcept {
+  [[gnu::always_inline]] void remember(const task_id& task) noexcept {
     if (noted_ > 0 && tasks_[newest_] == task) return;
     if (noted_ > 1 && tasks_[(newest_ - 1) % limit] == task) return;
     newest_ = noted_++ % limit;

@@ -18,6 +18,9 @@ class ring_order {
   static constexpr bool takes_whole_batches = false;
   /// An item may go directly to a waiting pop, without being stored.
   static constexpr bool allows_direct_handoff = true;
+  /// store() and take() use the two ends, and may run at the same time in two threads. A derived
+  /// order that replaces them by others must set this to false.
+  static constexpr bool has_sides = true;
 
   ring_order() = default;
   ring_order(const ring_order&) = delete;
@@ -45,7 +48,7 @@ class ring_order {
     tail_ = moved;
   }
 
-  [[nodiscard]] bool has_free_slot() const noexcept { return slots_ && size() <= mask_; }
+  [[nodiscard]] std::size_t slots() const noexcept { return slots_ ? mask_ + 1 : 0; }
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
 
   void store(T&& value) noexcept { std::construct_at(slot(tail_++), std::move(value)); }
@@ -56,9 +59,6 @@ class ring_order {
     std::construct_at(to, std::move(*from));
     std::destroy_at(from);
   }
-
-  /// Returns the number of items that fit without reserve().
-  [[nodiscard]] std::size_t free_slots() const noexcept { return slots_ ? mask_ + 1 - size() : 0; }
 
   /// Like store() and take(), but for many items. `to` has the capacity for them.
   void store_range(T* values, std::size_t count) noexcept {
@@ -96,8 +96,14 @@ class ring_order {
 
   T* slots_ = nullptr;
   std::size_t mask_ = 0;
-  std::size_t head_ = 0;  // both only grow, and wrap around together
+  // Both only grow, and wrap around together. On different cache lines; not alignas, because a
+  // queue may be a variable of a coroutine, whose frame has no extended alignment.
+  using gap = char[64];
+  [[maybe_unused]] gap before_head_;
+  std::size_t head_ = 0;
+  [[maybe_unused]] gap before_tail_;
   std::size_t tail_ = 0;
+  [[maybe_unused]] gap after_tail_;
 };
 
 }  // namespace leat::detail

@@ -23,7 +23,7 @@ class shuffle_order {
   /// Reserves capacity for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { reserve_doubling(pool_, count); }
 
-  [[nodiscard]] bool has_free_slot() const noexcept { return pool_.size() < pool_.capacity(); }
+  [[nodiscard]] std::size_t slots() const noexcept { return pool_.capacity(); }
   [[nodiscard]] std::size_t size() const noexcept { return pool_.size(); }
 
   void store(T&& value) noexcept { pool_.push_back(std::move(value)); }

@@ -47,7 +47,8 @@ class typed_queue_base : public queue_base {
   template <class... OrderArguments>
   typed_queue_base(const queue_options& options, std::size_t min_after_dequeue, Weigh weigh,
                    OrderArguments&&... arguments)
-      : queue_base(options, {min_after_dequeue, Order::takes_whole_batches, weighs}),
+      : queue_base(options,
+                   {min_after_dequeue, Order::takes_whole_batches, weighs, storage::has_sides}),
         storage_(std::move(weigh), std::forward<OrderArguments>(arguments)...) {
     constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
     constexpr std::size_t item_size = sizeof(stored_item<T, Weigh>);
@@ -70,68 +71,92 @@ class typed_queue_base : public queue_base {
   // Stores or takes one item if that needs no waiting and overtakes no waiting operation. The
   // inline part serves the usual case, in which the thread owns the lock and no operation waits. It
   // also detects when the operation cannot complete.
-  [[gnu::always_inline]] bool try_store(T& value, push_weights& weights) {
+  [[gnu::always_inline]] bool try_store(T& value, push_weights& weights) LEAT_NO_ANALYSIS {
     std::size_t weight = 0;
     if constexpr (weighs) {
       weigh(weights, &value, 1);
       weight = weights.weight(0);
     }
-    if (mutex_.try_lock_as_owner()) {
-      if (can_store_fast() && storage_.has_free_slot() && (!weighs || can_add_fast(weight))) {
+    const bool is_owned = mutex_.try_lock_as_owner();
+    if (is_owned) {
+      const std::size_t n = size_now();
+      if (mutex_.may_add(n, 1) && (!weighs || can_add_fast(weight))) [[likely]] {
         storage_.store(value, weight);
-        count_stored();
+        mutex_.add(n, 1);
         if constexpr (weighs) count_weight_stored(weight);
         mutex_.unlock(true);
         return true;
       }
-      const bool is_full = size_ >= capacity_;
-      mutex_.unlock(true);
-      if (is_full) return false;
+      if (weighs || n >= capacity_) mutex_.unlock(true);
+      if (n >= capacity_) return false;
+    } else if constexpr (storage::has_sides) {
+      if (store_at_back(value)) return true;
     }
-    return store_and_match(value, weight);
+    return store_and_match(value, weight, is_owned && !weighs);
   }
 
-  [[gnu::always_inline]] bool try_take(item_type* to) noexcept {
-    if (mutex_.try_lock_as_owner()) {
-      if (can_take_fast()) {
+  [[gnu::always_inline]] bool try_take(item_type* to) noexcept LEAT_NO_ANALYSIS {
+    const bool is_owned = mutex_.try_lock_as_owner();
+    if (is_owned) {
+      const std::size_t n = size_now();
+      if (mutex_.may_remove(n, 1)) [[likely]] {
         [[maybe_unused]] const std::size_t weight = storage_.take(to);
-        --size_;
+        mutex_.remove(1);
         if constexpr (weighs) count_weight_taken(weight);
         mutex_.unlock(true);
         return true;
       }
-      const bool is_empty = !weighs && size_ <= min_after_dequeue_;
-      mutex_.unlock(true);
+      const bool is_empty = !weighs && n <= min_after_dequeue_;
+      if (weighs || is_empty) mutex_.unlock(true);
       if (is_empty) return false;
+    } else if constexpr (storage::has_sides) {
+      if (take_at_front(to)) return true;
     }
-    return take_and_match(to);
+    return take_and_match(to, is_owned && !weighs);
   }
 
-  // Store or take a whole batch without waiting. Return false, without effect, if another thread
-  // uses the queue, an operation waits, or the batch does not fit.
+  // Store or take a whole batch without waiting. Return false, without effect, if an operation
+  // waits or the batch does not fit.
   bool try_store_batch([[maybe_unused]] std::span<T> values) {
     bool stored = false;
     if constexpr (storage::has_ranges) {
-      if (!mutex_.try_lock_as_owner()) return false;
-      stored = can_store_fast(values.size()) && storage_.free_slots() >= values.size();
-      if (stored) {
-        storage_.store_range(values.data(), values.size());
-        count_stored(values.size());
+      if (mutex_.try_lock_as_owner()) {
+        const std::size_t n = size_now();
+        stored = mutex_.may_add(n, values.size());
+        if (stored) {
+          storage_.store_range(values.data(), values.size());
+          mutex_.add(n, values.size());
+        }
+        mutex_.unlock(true);
+      } else if (storage::has_sides && mutex_.try_lock_back()) {
+        stored = mutex_.may_add_at_back(values.size());
+        if (stored) {
+          storage_.store_range(values.data(), values.size());
+          mutex_.add_at_back(values.size());
+        }
+        mutex_.unlock_back();
       }
-      mutex_.unlock(true);
     }
     return stored;
   }
   bool try_take_batch([[maybe_unused]] batch& to, [[maybe_unused]] std::size_t wanted) noexcept {
     bool taken = false;
     if constexpr (storage::has_ranges) {
-      if (!mutex_.try_lock_as_owner()) return false;
-      taken = can_take_fast(wanted);
-      if (taken) {
-        storage_.take_range(to, wanted);
-        size_ -= wanted;
+      if (mutex_.try_lock_as_owner()) {
+        taken = mutex_.may_remove(size_now(), wanted);
+        if (taken) {
+          storage_.take_range(to, wanted);
+          mutex_.remove(wanted);
+        }
+        mutex_.unlock(true);
+      } else if (storage::has_sides && mutex_.try_lock_front()) {
+        taken = mutex_.may_remove_at_front(wanted);
+        if (taken) {
+          storage_.take_range(to, wanted);
+          mutex_.remove_at_front(wanted);
+        }
+        mutex_.unlock_front();
       }
-      mutex_.unlock(true);
     }
     return taken;
   }
@@ -163,20 +188,46 @@ class typed_queue_base : public queue_base {
   template <class Queue>
   friend class leat::tensor_queue;
 
-  [[gnu::noinline]] bool store_and_match(T& value, [[maybe_unused]] std::size_t weight) {
+  // A push or pop of one item with the lock of one side, if several threads use the queue. Return
+  // false, without effect, if that needs the whole lock.
+  [[nodiscard, gnu::noinline]] bool store_at_back(T& value) noexcept LEAT_NO_ANALYSIS {
+    if (!mutex_.try_lock_back()) return false;
+    const bool stores = mutex_.may_add_at_back(1);
+    if (stores) [[likely]] {
+      storage_.store(value, 0);
+      mutex_.add_at_back(1);
+    }
+    mutex_.unlock_back();
+    return stores;
+  }
+  [[nodiscard, gnu::noinline]] bool take_at_front(item_type* to) noexcept LEAT_NO_ANALYSIS {
+    if (!mutex_.try_lock_front()) return false;
+    const bool takes = mutex_.may_remove_at_front(1);
+    if (takes) [[likely]] {
+      static_cast<void>(storage_.take(to));
+      mutex_.remove_at_front(1);
+    }
+    mutex_.unlock_front();
+    return takes;
+  }
+
+  // `is_owned`: the thread has the lock, as its owner.
+  [[gnu::noinline]] bool store_and_match(T& value, [[maybe_unused]] std::size_t weight,
+                                         bool is_owned) {
     work_list woken;
     queue_waiter* waiting_pop = nullptr;
     {
-      const change_lock lock(*this, weighs);
-      if (!can_store() || (weighs && !can_add(weight))) return false;
-      if constexpr (!weighs && Order::allows_direct_handoff) waiting_pop = find_direct_pop();
+      const change_lock lock(*this, weighs, is_owned);
+      const std::size_t n = size_now();
+      if (!can_store(n) || (weighs && !can_add(weight))) return false;
+      if constexpr (!weighs && Order::allows_direct_handoff) waiting_pop = find_direct_pop(n);
       if (waiting_pop) {
         std::construct_at(static_cast<T*>(waiting_pop->items_), std::move(value));
         complete_pop(*waiting_pop);
       } else {
-        reserve_one();
+        reserve_one(n);
         storage_.store(value, weight);
-        count_stored();
+        mutex_.add(n, 1);
         if constexpr (weighs) count_weight_stored(weight);
         if (poppers_.empty()) return true;
         woken = match_after_push();
@@ -190,17 +241,17 @@ class typed_queue_base : public queue_base {
     return true;
   }
 
-  [[gnu::noinline]] bool take_and_match(item_type* to) noexcept {
+  [[gnu::noinline]] bool take_and_match(item_type* to, bool is_owned) noexcept {
     bool flush = false;
     work_list woken;
     queue_waiter* waiting_push = nullptr;
     {
-      const change_lock lock(*this, weighs);
+      const change_lock lock(*this, weighs, is_owned);
       if (!can_take()) return false;
       [[maybe_unused]] const std::size_t weight = storage_.take(to);
       if constexpr (weighs) count_weight_taken(weight);
       flush = count_taken();
-      if constexpr (!weighs) waiting_push = find_direct_push();
+      if constexpr (!weighs) waiting_push = find_direct_push(size_now());
       if (waiting_push) {
         storage_.store(*static_cast<T*>(waiting_push->items_), 0);
         complete_push(*waiting_push);
@@ -232,7 +283,7 @@ class typed_queue_base : public queue_base {
   std::size_t return_to_storage(queue_waiter& w) noexcept override {
     return storage_.return_to_storage(w);
   }
-  void reserve(std::size_t items) override { storage_.reserve(items); }
+  std::size_t reserve(std::size_t items) override { return storage_.reserve(items); }
   [[nodiscard]] std::size_t stored() const noexcept override { return storage_.size(); }
 
   storage storage_;

@@ -1,0 +1,189 @@
+#include "leat/queue/detail/queue_mutex.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <thread>
+
+#include "leat/queue/fifo_queue.hpp"
+
+namespace queue_mutex_test {
+
+using leat::detail::queue_mutex;
+
+/// Makes two threads lock it, so that it has no owner.
+void share(queue_mutex& m) {
+  m.unlock(m.lock());
+  std::jthread([&m] { m.unlock(m.lock()); }).join();
+}
+
+bool add_at_back(queue_mutex& m, std::size_t count) {
+  REQUIRE(m.try_lock_back());
+  const bool fits = m.may_add_at_back(count);
+  if (fits) m.add_at_back(count);
+  m.unlock_back();
+  return fits;
+}
+
+bool remove_at_front(queue_mutex& m, std::size_t count) {
+  REQUIRE(m.try_lock_front());
+  const bool there = m.may_remove_at_front(count);
+  if (there) m.remove_at_front(count);
+  m.unlock_front();
+  return there;
+}
+
+TEST_CASE("queue_mutex: a side can be locked alone after a second thread", "[queue]") {
+  queue_mutex m(true);
+  CHECK(m.never_locked());
+  CHECK_FALSE(m.try_lock_back());
+  CHECK_FALSE(m.try_lock_front());
+  share(m);
+  CHECK_FALSE(m.never_locked());
+  REQUIRE(m.try_lock_back());
+  REQUIRE(m.try_lock_front());  // while the other one is locked
+  m.unlock_front();
+  m.unlock_back();
+}
+
+TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  CHECK_FALSE(add_at_back(m, 1));
+  m.add(5);
+  CHECK_FALSE(remove_at_front(m, 1));
+  CHECK(m.size() == 5);
+}
+
+TEST_CASE("queue_mutex: the sides keep the bounds", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  m.set_bounds(4, 1);
+  CHECK(add_at_back(m, 3));
+  CHECK_FALSE(add_at_back(m, 2));
+  CHECK(add_at_back(m, 1));
+  CHECK_FALSE(add_at_back(m, 1));
+  CHECK(remove_at_front(m, 2));
+  CHECK_FALSE(remove_at_front(m, 2));
+  CHECK(remove_at_front(m, 1));
+  CHECK_FALSE(remove_at_front(m, 1));
+  CHECK(add_at_back(m, 3));  // reads again how many have left
+  CHECK(m.size() == 4);
+  CHECK(m.entered() == 7);
+  CHECK(m.peak() == 4);
+}
+
+TEST_CASE("queue_mutex: a floor of 0 leaves an empty queue", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  m.set_bounds(4, 0);
+  CHECK_FALSE(remove_at_front(m, 1));
+  CHECK(add_at_back(m, 1));
+  CHECK(remove_at_front(m, 1));
+}
+
+TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  m.set_bounds(4, 0);
+  CHECK(add_at_back(m, 4));
+  CHECK(remove_at_front(m, 3));
+  CHECK(add_at_back(m, 1));  // the back knows now that 3 have left
+  m.take_back(2);
+  CHECK(m.size() == 4);
+  CHECK_FALSE(add_at_back(m, 1));
+  CHECK(remove_at_front(m, 4));
+  CHECK_FALSE(remove_at_front(m, 1));
+}
+
+TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  m.set_bounds(4, 0);
+  m.add(3);
+  CHECK(remove_at_front(m, 1));
+  m.remove(2);  // more than the front has seen enter and leave
+  m.add(1);
+  m.remove(1);
+  CHECK_FALSE(remove_at_front(m, 1));
+  m.pass();
+  CHECK_FALSE(remove_at_front(m, 1));
+  CHECK(m.entered() == 5);
+  CHECK(add_at_back(m, 4));
+  CHECK_FALSE(add_at_back(m, 1));
+}
+
+TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[queue]") {
+  queue_mutex m(true);
+  share(m);
+  m.set_bounds(8, 0);
+  for (int i = 0; i < 20; ++i) {
+    CHECK(add_at_back(m, 2));
+    CHECK(remove_at_front(m, 2));
+  }
+  CHECK(m.peak() == 2);
+}
+
+TEST_CASE("queue_mutex: excludes the sides and the whole lock", "[queue]") {
+  queue_mutex m(true);
+  long at_back = 0, at_front = 0;  // the whole lock changes both
+  constexpr int rounds = 20'000;
+  const auto use = [&](int kind) {
+    for (int i = 0; i < rounds; ++i) {
+      if (kind == 0 && m.try_lock_back()) {
+        ++at_back;
+        m.unlock_back();
+      } else if (kind == 1 && m.try_lock_front()) {
+        ++at_front;
+        m.unlock_front();
+      } else {
+        const bool as_owner = m.lock();
+        ++at_back;
+        ++at_front;
+        m.unlock(as_owner);
+      }
+    }
+  };
+  long whole = 0;
+  {
+    std::jthread back([&] { use(0); }), front([&] { use(1); }), all([&] { use(2); });
+  }
+  whole = at_back + at_front;
+  CHECK(at_back >= 2 * rounds);
+  CHECK(at_front >= 2 * rounds);
+  CHECK(whole <= 6 * rounds);
+}
+
+// ---- Queues that two threads share.
+
+// A queue may be a variable of a coroutine.
+static_assert(alignof(leat::fifo_queue<int>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+TEST_CASE("queue_mutex: the bounds of a shared queue follow its state", "[queue]") {
+  leat::fifo_queue<int> q(3);
+  CHECK(q.try_push(1));
+  std::jthread([&q] { CHECK(q.try_push(2)); }).join();
+  CHECK(q.try_push(3));
+  CHECK_FALSE(q.try_push(4));
+  CHECK(q.try_pop() == 1);
+  CHECK(q.try_push(4));
+  q.close();
+  CHECK_FALSE(q.try_push(5));
+  for (const int i : {2, 3, 4}) CHECK(q.try_pop() == i);
+  CHECK_FALSE(q.try_pop());
+  CHECK(q.statistics().pushed == 4);
+  CHECK(q.statistics().popped == 4);
+  CHECK(q.statistics().peak_size == 3);
+}
+
+TEST_CASE("queue_mutex: a shared queue without a limit grows", "[queue]") {
+  leat::fifo_queue<int> q(leat::unbounded);
+  CHECK(q.try_push(0));
+  std::jthread([&q] {
+    for (int i = 1; i < 5000; ++i) CHECK(q.try_push(int{i}));
+  }).join();
+  for (int i = 0; i < 5000; ++i) CHECK(q.try_pop() == i);
+  CHECK_FALSE(q.try_pop());
+  CHECK(q.statistics().peak_size == 5000);
+}
+
+}  // namespace queue_mutex_test
