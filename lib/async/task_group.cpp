@@ -36,15 +36,15 @@ std::exception_ptr task_group::first_error() const noexcept {
   return first_error_;
 }
 
-std::exception_ptr task_group::outcome(bool stopped) const noexcept {
+std::exception_ptr task_group::outcome(bool is_stopped) const noexcept {
   std::exception_ptr error = first_error();
-  if (error || !stopped) return error;
+  if (error || !is_stopped) return error;
   const detail::thread_lock lock(error_mutex_);
   return cancelled_;
 }
 
-void task_group::throw_outcome(bool stopped) const {
-  if (const std::exception_ptr error = outcome(stopped)) std::rethrow_exception(error);
+void task_group::throw_outcome(bool is_stopped) const {
+  if (const std::exception_ptr error = outcome(is_stopped)) std::rethrow_exception(error);
 }
 
 // No error is lost silently.

@@ -174,9 +174,9 @@ class task_group final : public task_scope {
   friend struct detail::body_failure;
 
   void task_failed(std::exception_ptr error) noexcept override;
-  // The error that join() throws, or null. `stopped`: the task that joins was asked to stop.
-  [[nodiscard]] std::exception_ptr outcome(bool stopped) const noexcept;
-  [[gnu::cold]] void throw_outcome(bool stopped) const;
+  // The error that join() throws, or null. `is_stopped`: the task that joins was asked to stop.
+  [[nodiscard]] std::exception_ptr outcome(bool is_stopped) const noexcept;
+  [[gnu::cold]] void throw_outcome(bool is_stopped) const;
 
   [[gnu::cold]] void print_unread_error() const noexcept;
 
