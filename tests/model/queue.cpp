@@ -85,40 +85,24 @@ class unclosed final : public model::program {
   model::ledger ledger_;
 };
 
-// What a failed operation implies: it came before the operation that made it possible, and so did
-// all that its thread had done before.
-class failed_push final : public model::program {
+// An operation that fails comes before the one that would have let it succeed, and so does
+// everything that its thread did earlier. `pushes`: a push to a full queue; otherwise a pop from an
+// empty one.
+template <bool pushes>
+class failed_operation final : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
       announced_.store(1, std::memory_order_relaxed);
-      failed_ = !queue_.try_push(item(0, 0));
+      failed_ = pushes ? !queue_.try_push(item(0, 0)) : !queue_.try_pop();
     } else {
       static_cast<void>(queue_.try_push(item(1, 0)));
-      static_cast<void>(queue_.try_pop());
+      if (pushes) static_cast<void>(queue_.try_pop());
       seen_ = announced_.load(std::memory_order_relaxed) == 1;
     }
   }
   void finish() override {
-    model::require(!failed_ || seen_, "a push that failed is not ordered before the pop");
-  }
-
-  queue queue_{1};
-  std::atomic<unsigned> announced_{0};
-  bool failed_ = false;
-  bool seen_ = false;
-};
-class failed_pop final : public model::program {
-  void thread(unsigned index) override {
-    if (index == 0) {
-      announced_.store(1, std::memory_order_relaxed);
-      failed_ = !queue_.try_pop();
-    } else {
-      static_cast<void>(queue_.try_push(item(1, 0)));
-      seen_ = announced_.load(std::memory_order_relaxed) == 1;
-    }
-  }
-  void finish() override {
-    model::require(!failed_ || seen_, "a pop that failed is not ordered before the push");
+    model::require(!failed_ || seen_, pushes ? "a push that failed is not ordered before the pop"
+                                             : "a pop that failed is not ordered before the push");
   }
 
   queue queue_{1};
@@ -142,9 +126,9 @@ const model::test two_two_2("queue: 2 producers, 2 consumers, capacity 2", 4, ma
 const model::test open("queue: a push and a pop wake each other without a close", 2,
                        model::make<unclosed>);
 const model::test push_fails("queue: a push that fails is ordered before the pop", 2,
-                             model::make<failed_push>, model::test::search::bounded);
+                             model::make<failed_operation<true>>, model::test::search::bounded);
 const model::test pop_fails("queue: a pop that fails is ordered before the push", 2,
-                            model::make<failed_pop>, model::test::search::bounded);
+                            model::make<failed_operation<false>>, model::test::search::bounded);
 const model::test mixed("queue: try_push and try_pop next to waiting operations", 3,
                         model::make<mixed_faces<1>>);
 

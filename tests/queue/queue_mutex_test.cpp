@@ -16,6 +16,12 @@ void share(queue_mutex& m) {
   std::jthread([&m] { m.unlock(m.lock()); }).join();
 }
 
+/// A mutex that two threads have locked.
+struct shared_mutex : queue_mutex {
+  shared_mutex() : queue_mutex(true) { share(*this); }
+  shared_mutex(std::size_t limit, std::size_t floor) : shared_mutex() { set_bounds(limit, floor); }
+};
+
 bool add_at_back(queue_mutex& m, std::size_t count) {
   REQUIRE(m.try_lock_back());
   const bool fits = m.may_add_at_back(count);
@@ -46,8 +52,7 @@ TEST_CASE("queue_mutex: a side can be locked alone after a second thread", "[que
 }
 
 TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
-  queue_mutex m(true);
-  share(m);
+  shared_mutex m;
   CHECK_FALSE(add_at_back(m, 1));
   m.add(5);
   CHECK_FALSE(remove_at_front(m, 1));
@@ -55,9 +60,7 @@ TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
 }
 
 TEST_CASE("queue_mutex: the sides keep the bounds", "[queue]") {
-  queue_mutex m(true);
-  share(m);
-  m.set_bounds(4, 1);
+  shared_mutex m(4, 1);
   CHECK(add_at_back(m, 3));
   CHECK_FALSE(add_at_back(m, 2));
   CHECK(add_at_back(m, 1));
@@ -73,18 +76,14 @@ TEST_CASE("queue_mutex: the sides keep the bounds", "[queue]") {
 }
 
 TEST_CASE("queue_mutex: a floor of 0 leaves an empty queue", "[queue]") {
-  queue_mutex m(true);
-  share(m);
-  m.set_bounds(4, 0);
+  shared_mutex m(4, 0);
   CHECK_FALSE(remove_at_front(m, 1));
   CHECK(add_at_back(m, 1));
   CHECK(remove_at_front(m, 1));
 }
 
 TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue]") {
-  queue_mutex m(true);
-  share(m);
-  m.set_bounds(4, 0);
+  shared_mutex m(4, 0);
   CHECK(add_at_back(m, 4));
   CHECK(remove_at_front(m, 3));
   CHECK(add_at_back(m, 1));  // the back knows now that 3 have left
@@ -96,9 +95,7 @@ TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue
 }
 
 TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]") {
-  queue_mutex m(true);
-  share(m);
-  m.set_bounds(4, 0);
+  shared_mutex m(4, 0);
   m.add(3);
   CHECK(remove_at_front(m, 1));
   m.remove(2);  // more than the front has seen enter and leave
@@ -113,9 +110,7 @@ TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]
 }
 
 TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[queue]") {
-  queue_mutex m(true);
-  share(m);
-  m.set_bounds(8, 0);
+  shared_mutex m(8, 0);
   for (int i = 0; i < 20; ++i) {
     CHECK(add_at_back(m, 2));
     CHECK(remove_at_front(m, 2));
