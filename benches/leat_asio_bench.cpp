@@ -5,7 +5,7 @@
 // asio/echo-1         64 bytes to a TCP server and back, one connection at a time; ns/echo
 // asio/echo-50        the same over 50 connections; ns/echo
 // asio/echo-1000      the same over 1,000 connections; ns/echo
-// asio/echo-1000-p99  99th percentile of these round trips; us
+// latency/echo-N      round trips of these echoes over N connections; us
 
 #include <asio/detached.hpp>
 

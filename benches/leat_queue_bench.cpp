@@ -5,11 +5,13 @@
 // queue/1-thread/select-64     each pop in a select with a timer, capacity 64; ns/item
 // queue/2-threads/capacity-N   a producer and a consumer on two schedulers; ns/item
 // queue/2-threads/batches-64   push_many and pop_many of 64 items, capacity 1024; ns/item
+// queue/2-threads/2-by-2/capacity-N  a producer and a consumer on each of two schedulers; ns/item
 // queue/1000-producers         1,000 producers, one consumer, capacity 64, one scheduler; ns/item
 // queue/suspended-memory       100,000 loops that wait for free capacity; bytes/task
 // queue/suspended-frame        the frames of these loops, with their waiting operations; bytes/task
 // queue/suspended-bare-frame   the frame of such a loop with an empty promise and without an await
 
+#include <array>
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -91,6 +93,27 @@ void on_two_threads(std::size_t capacity, long count, long& sum) {
   g.spawn_on(rt.get_scheduler(0), produce(q, count));
   g.spawn_on(rt.get_scheduler(1), consume(q, count, sum));
   g.wait_join();
+}
+
+leat::task<> consume_all(leat::fifo_queue<long>& q, long& sum) {
+  while (const auto item = co_await q.pop()) sum += *item;
+}
+
+void pairs_on_two_threads(std::size_t capacity, long count, long& sum) {
+  leat::runtime rt({.threads = 2});
+  pin_threads(rt);
+  leat::fifo_queue<long> q(capacity);
+  leat::task_group producers;
+  leat::task_group consumers;
+  std::array<long, 2> sums{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    consumers.spawn_on(rt.get_scheduler(i), consume_all(q, sums[i]));
+    producers.spawn_on(rt.get_scheduler(i), produce(q, count / 2));
+  }
+  producers.wait_join();
+  q.close();
+  consumers.wait_join();
+  sum += sums[0] + sums[1];
 }
 
 void batches_on_two_threads(long count, long& sum) {
@@ -189,6 +212,8 @@ int main(int argc, char** argv) {
       leat::sync_wait(on_one_thread(kind, number, count, sum));
     } else if (r.workload == "queue/2-threads/batches-64") {
       batches_on_two_threads(count, sum);
+    } else if (r.workload.starts_with("queue/2-threads/2-by-2/")) {
+      pairs_on_two_threads(number, count, sum);
     } else if (kind == "capacity") {
       on_two_threads(number, count, sum);
     } else if (r.workload == "queue/1000-producers") {

@@ -8,13 +8,16 @@
 // task/spawned-memory          memory of each such task before it runs; bytes/task
 // task/child                   awaits a task that returns immediately; ns/task
 // task/yield                   a pass through the run queue; ns/task
-// task/ping-pong-p50           median of round trips between two threads through two queues; us
-// task/ping-pong-p99           99th percentile of these round trips; us
-// task/ping-pong/one-core-pN   like task/ping-pong-pN, but both threads share a processor; us
+// task/fib-25                  fib(25), each call an awaited task; ns/task
+// task/chain-1000              a call that awaits a call, 1,000 deep; ns/task
+// task/timers                  tasks that sleep for 20 to 420 ms, spawned and joined; ns/task
+// task/ping-pong               round trips between two threads through two queues; us
+// task/ping-pong/one-core      like task/ping-pong, but both threads share a processor; us
 // task/stop                    from the stop request until 100,000 waiting loops are joined; ms
 // task/stop-as-tuple           like task/stop, with loops that end with an error code; ms
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,25 +25,23 @@
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
+#include "support/task_loops.hpp"
 
 namespace {
 
-leat::task<> add_one(long& sum) {
-  ++sum;
-  co_return;
-}
+using loops = bench::task_loops<leat::task>;
 
 leat::task<> spawn_and_join(long count, long at_once, long& sum) {
   for (long done = 0; done < count; done += at_once) {
     leat::task_group g;
-    for (long i = 0; i < at_once; ++i) g.spawn(add_one(sum));
+    for (long i = 0; i < at_once; ++i) g.spawn(loops::add_one(sum));
     co_await g.join();
   }
 }
 
 leat::task<> when_all_2(long count, long& sum) {
   for (long done = 0; done < count; done += 2) {
-    co_await leat::when_all(add_one(sum), add_one(sum));
+    co_await leat::when_all(loops::add_one(sum), loops::add_one(sum));
   }
 }
 
@@ -48,7 +49,7 @@ leat::task<> when_all_1000(long count, long& sum) {
   for (long done = 0; done < count; done += 1000) {
     std::vector<leat::task<>> tasks;
     tasks.reserve(1000);
-    for (int i = 0; i < 1000; ++i) tasks.push_back(add_one(sum));
+    for (int i = 0; i < 1000; ++i) tasks.push_back(loops::add_one(sum));
     co_await leat::when_all(std::move(tasks));
   }
 }
@@ -57,18 +58,23 @@ leat::task<double> spawned_memory(long count) {
   long sum = 0;
   leat::task_group g;
   const std::size_t before = bench::heap_bytes();
-  for (long i = 0; i < count; ++i) g.spawn(add_one(sum));
+  for (long i = 0; i < count; ++i) g.spawn(loops::add_one(sum));
   const std::size_t after = bench::heap_bytes();
   co_await g.join();
   co_return static_cast<double>(after - before) / static_cast<double>(count);
 }
 
-leat::task<> await_children(long count, long& sum) {
-  for (long i = 0; i < count; ++i) co_await add_one(sum);
-}
-
 leat::task<> yields(long count, long& sum) {
   for (; sum < count; ++sum) co_await leat::this_task::yield();
+}
+
+leat::task<> sleep(std::chrono::microseconds duration) { co_await leat::sleep_for(duration); }
+
+leat::task<> timers(long count, long& sum) {
+  leat::task_group g;
+  for (long i = 0; i < count; ++i) g.spawn(sleep(bench::sleep_of(i)));
+  co_await g.join();
+  sum += count;
 }
 
 leat::task<> answer(leat::fifo_queue<long>& there, leat::fifo_queue<long>& back) {
@@ -147,8 +153,8 @@ int main(int argc, char** argv) {
   }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
-    ping_pong(trips, r.workload.find("one-core") != std::string::npos ? 1 : 2);
-    return bench::report(r, "leat", trips.of(r.workload) * 1e6, "us");
+    ping_pong(trips, r.workload.ends_with("one-core") ? 1 : 2);
+    return trips.report(r, "leat");
   }
   bench::pin(0);
   long sum = 0;
@@ -164,12 +170,12 @@ int main(int argc, char** argv) {
       leat::sync_wait(when_all_1000(count, sum));
     } else if (r.workload == "task/spawn-and-join/million") {
       leat::sync_wait(spawn_and_join(count, count, sum));
-    } else if (r.workload == "task/child") {
-      leat::sync_wait(await_children(count, sum));
     } else if (r.workload == "task/yield") {
       leat::sync_wait(yields(count, sum));
+    } else if (r.workload == "task/timers") {
+      leat::sync_wait(timers(count, sum));
     } else {
-      bench::unknown(r);
+      leat::sync_wait(loops::loop(r, count, sum));
     }
   };
   // A first pass maps the memory: a virtual machine requests memory that was unused from its host.

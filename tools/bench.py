@@ -5,6 +5,9 @@ benches/goals.json.
 
 usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
        bench.py BUILD --list    prints each workload and its programs, and runs nothing
+       bench.py BUILD --record [--peer NAME=VERSION]...
+                                also records the medians and versions of the tracked workloads
+       bench.py BUILD --guard   fails if a ratio is more than 10 % lower than the recorded one
 """
 
 import argparse
@@ -13,18 +16,26 @@ import pathlib
 import platform
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
+import bench_ratios
 import bench_table
 
 parser = argparse.ArgumentParser(description='Measures leat and its peers.')
 parser.add_argument('build', type=pathlib.Path, help='a build directory')
-parser.add_argument('--runs', type=int, default=7, help='runs of each subject (default: 7)')
+parser.add_argument('--runs', type=int, default=0, help='runs of each subject (default: 7; 5 to record; 3 to guard)')
 parser.add_argument('--tiny', action='store_true', help='one run of each subject with little data, as a test')
 parser.add_argument('--only', default='', metavar='REGEX', help='run only the matching workloads')
 parser.add_argument('--list', action='store_true', help='print the workloads and their programs, and run nothing')
+parser.add_argument('--record', action='store_true', help='record the ratios of the tracked workloads')
+parser.add_argument('--peer', action='append', default=[], metavar='NAME=VERSION',
+                    help='the version to record for a peer that has no Debian package')
+parser.add_argument('--guard', action='store_true', help='compare the ratios of the tracked workloads with the recorded ones')
 options = parser.parse_args()
+runs = 1 if options.tiny else options.runs or (5 if options.record else 3 if options.guard else 7)
+tracked_only = options.record or options.guard
 
 programs = options.build / 'benches'
 sources = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'peers'
@@ -32,6 +43,7 @@ data = options.build / 'bench-data'
 MIB = 1 << 20
 size = MIB if options.tiny else 256 * MIB
 items = 20_000 if options.tiny else 3_000_000
+FIB_CALLS = 242_785  # of fib(25)
 
 
 def data_file(kind, *parameters):
@@ -43,21 +55,33 @@ def data_file(kind, *parameters):
     return path
 
 
-def compare(workload, *programs, count=items):
-    """A program name can have a suffix for the workload's name: 'toomanycooks_peer/spins'."""
+PERCENTILES = ('-p50', '-p99', '-p99.9')  # of a workload whose programs print three results
+SLOW = {'concurrencpp_peer': 100}  # This peer moves fewer items between threads than the others.
+
+
+def compare(workload, *programs, count=items, measure='time', parts=('',)):
+    """A program name can have a suffix for the workload's name: 'toomanycooks_peer/spins'. `parts` are the
+    suffixes of the results that each program prints."""
     commands = []
     for program in programs:
         program, slash, way = program.partition('/')
-        commands.append([program, '--workload', workload + slash + way, '--items', str(count)])
-    return workload, commands
+        fewer = SLOW.get(program, 1) if workload.startswith('queue/2-threads/') else 1
+        commands.append([program, '--workload', workload + slash + way, '--items', str(count // fewer),
+                         '--measure', measure])
+    return workload, commands, parts
 
 
 def queue(workload, *peers, count=items):
     return compare(workload, 'leat_queue_bench', *peers, count=count)
 
 
-def task(workload, *peers, count=items):
-    return compare(workload, 'leat_task_bench', *peers, count=count)
+def task(workload, *peers, **options):
+    return compare(workload, 'leat_task_bench', *peers, **options)
+
+
+def latency(workload, *peers, count=2_000):
+    return compare('latency/' + workload, 'leat_latency_bench', *peers,
+                   count=20 if options.tiny else count, parts=PERCENTILES)
 
 
 def reading(workload, file, *programs, measure='time', count=None):
@@ -68,7 +92,7 @@ def reading(workload, file, *programs, measure='time', count=None):
         program, _, way = program.partition('/')
         commands.append([program, '--workload', workload + ('/' + way if way else ''), '--file',
                          str(file), '--measure', measure, *items_of])
-    return workload + (', cpu' if measure == 'cpu' else ''), commands
+    return workload + (', cpu' if measure == 'cpu' else ''), commands, ('',)
 
 
 def tfrecord(workload, record_size, *peers, **options):
@@ -80,38 +104,51 @@ def at_random(temperature, label, record_size, count, *peers):
     file = str(data_file('tfrecord', record_size))
     name = f'tfrecord/random-{temperature}/{label}'
     return name, [[p, '--workload', name, '--items', str(count), '--file', file]
-                  for p in ('leat_record_bench', 'tfrecord_peer', *peers)]
+                  for p in ('leat_record_bench', 'tfrecord_peer', *peers)], ('',)
 
 
-one_thread = ['toomanycooks_peer', 'corral_peer', 'asio_channel_peer', 'fiber_channel_peer',
-              'bare_queue_peer']
-two_threads = ['toomanycooks_peer', 'toomanycooks_peer/spins', 'condvar_queue_peer', 'tbb_queue_peer',
-               'moodycamel_queue_peer']
-tasks = ['toomanycooks_peer', 'corral_peer']
+one_thread = ['toomanycooks_peer', 'toomanycooks_peer/channel', 'corral_peer', 'libcoro_peer', 'concurrencpp_peer',
+              'asio_channel_peer', 'fiber_channel_peer', 'bare_queue_peer']
+threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
+two_threads = ['toomanycooks_peer', 'toomanycooks_peer/spins', *threads]
+several = ['toomanycooks_peer/channel', 'fiber_channel_peer', 'libcoro_peer', 'concurrencpp_peer']
+tasks = ['toomanycooks_peer', 'corral_peer', 'libcoro_peer']
+ping_pong = ['toomanycooks_peer', 'toomanycooks_peer/spins', 'libcoro_peer', 'concurrencpp_peer', 'condvar_queue_peer',
+             'tbb_queue_peer', 'spinning_queue_peer']
+sleepers = ['toomanycooks_peer', 'corral_peer', 'asio_task_peer']
 record_sizes = [('100B', 100), ('1KiB', 1024), ('100KiB', 102400)]
 fio = ['fio_peer.py'] if shutil.which('fio') else []
 file_peers = ['file_peer', 'asio_file_peer', 'libuv_file_peer']
 comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
-    *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
-    queue('queue/2-threads/batches-64', *two_threads, count=4 * items),
     queue('queue/1-thread/batches-64', 'toomanycooks_peer', 'corral_peer', count=4 * items),
-    queue('queue/1000-producers', 'toomanycooks_peer', 'corral_peer', 'condvar_queue_peer', 'bare_queue_peer', count=items // 10),
-    queue('queue/suspended-memory', 'asio_channel_peer'),
+    queue('queue/1000-producers', 'toomanycooks_peer', 'toomanycooks_peer/channel', 'corral_peer', 'libcoro_peer',
+          'concurrencpp_peer', 'condvar_queue_peer', 'bare_queue_peer', count=items // 10),
+    *(queue(f'queue/2-threads/capacity-{c}', *two_threads, *several, 'spinning_queue_peer') for c in (64, 1024)),
+    queue('queue/2-threads/batches-64', *two_threads, count=4 * items),
+    *(queue(f'queue/2-threads/2-by-2/capacity-{c}', *several, *threads) for c in (64, 1024)),
+    queue('queue/suspended-memory', 'toomanycooks_peer', 'corral_peer', 'libcoro_peer', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
-    task('task/spawn-one', *tasks, count=items // 3),
-    task('task/spawn-and-join', *tasks, 'asio_task_peer', count=items // 3),
-    task('task/spawn-and-join/million', *tasks, 'asio_task_peer', count=items // 3),
+    task('task/spawn-one', *tasks, 'concurrencpp_peer', 'bare_task_peer', count=items // 3),
+    *(task('task/spawn-and-join' + m, *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=items // 3)
+      for m in ('', '/million')),
     task('task/when-all-2', *tasks, 'asio_task_peer', count=items // 3),
-    task('task/when-all-1000', 'toomanycooks_peer', count=items // 3),
-    task('task/child', *tasks),
+    task('task/when-all-1000', 'toomanycooks_peer', 'libcoro_peer', count=items // 3),
+    task('task/child', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
+    task('task/fib-25', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=10 * FIB_CALLS),
+    task('task/chain-1000', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
+    task('task/timers', *sleepers, 'bare_task_peer', count=items // 3, measure='cpu'),
     task('task/spawned-memory', 'asio_task_peer', count=items // 3),
-    *(task(f'task/ping-pong{where}-p{p}', 'condvar_queue_peer', count=items // 100)
-      for where in ('', '/one-core') for p in (50, 99)),
-    task('task/stop', 'condvar_queue_peer'),
-    task('task/stop-as-tuple', 'condvar_queue_peer'),
-    *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', count=items // 10)
-      for w in ('timer', 'socket-pair', 'echo-1', 'echo-50', 'echo-1000', 'echo-1000-p99')),
+    *(task('task/ping-pong' + where, *ping_pong[:-1] if where else ping_pong, count=items // 100, parts=PERCENTILES)
+      for where in ('', '/one-core')),
+    *(task('task/stop' + how, 'corral_peer', 'libcoro_peer', 'condvar_queue_peer') for how in ('', '-as-tuple')),
+    latency('queue', 'toomanycooks_peer', 'toomanycooks_peer/spins', 'asio_channel_peer', *threads, count=5_000),
+    *(latency(f'timer-{n}', *sleepers, *['condvar_queue_peer'] * (n == 1)) for n in (1, 1_000, 1_000_000)),
+    latency('stop', 'asio_task_peer', 'condvar_queue_peer'),
+    *(compare(f'latency/echo-{n}', 'leat_asio_bench', 'asio_operation_peer', 'epoll_peer',
+              count=2_000 if options.tiny else 50_000, parts=PERCENTILES) for n in (1, 1_000)),
+    *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', *['epoll_peer'] * w.startswith('echo'),
+              count=items // 10) for w in ('timer', 'socket-pair', 'echo-1', 'echo-50', 'echo-1000')),
     *(tfrecord(f'hot-verified/{label}', n, 'tfrecord_peer', 'tfrecord_peer/plain')
       for label, n in record_sizes),
     *(tfrecord(f'hot-unverified/{label}', n, 'tfrecord_peer') for label, n in record_sizes),
@@ -145,10 +182,10 @@ comparisons = [
               'thread_pipeline_peer')
       for cores in ('1-core', '2-cores') for order in ('', '/parse-first')),
     *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
-                           str(items // 3), '--file', str(data_file('tfrecord', 100))]])
+                           str(items // 3), '--file', str(data_file('tfrecord', 100))]], ('',))
       for name in ('save', 'state', 'restore', 'go-on', 'checkpoint')),
     *((f'resume/{name}/1KiB', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
-                                str(items // 3), '--file', str(data_file('tfrecord', 1024))]])
+                                str(items // 3), '--file', str(data_file('tfrecord', 1024))]], ('',))
       for name in ('restore', 'go-on')),
     *(reading(f'resume/{name}', data_file('tfrecord', 100), 'leat_resume_bench', measure=m,
               count=items // 3) for m in ('time', 'cpu') for name in ('saving', 'not-saving')),
@@ -167,33 +204,77 @@ def machine():
 
 
 def run(command):
+    """Returns the results that the program prints, or nothing if it is not built."""
     program = programs / command[0]
     if command[0].endswith('.py'):
         program = sources / command[0]
     if not program.exists():
-        return None
+        return []
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         sys.exit(f'{" ".join(map(str, command))}: exit status {done.returncode}: {done.stderr}')
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-if options.list:
-    for workload, commands in comparisons:
-        print(workload, *(command[0] for command in commands), sep='\t')
-    sys.exit()
-goals = json.loads((sources.parent / 'goals.json').read_text())
-print(machine())
-print('\n'.join(bench_table.HEAD))
-for workload, commands in comparisons:
-    if not re.search(options.only, workload):
-        continue
+def measure(workload, commands, parts, known):
+    """Runs the commands alternately, prints their rows, and returns the medians of each workload."""
     results = [[] for _ in commands]
-    for _ in range(1 if options.tiny else options.runs):
+    for _ in range(runs):
         for result, command in zip(results, commands):
             got = run(command)
             if got:
                 result.append(got)
-    subjects = [(command[0], result) for command, result in zip(commands, results)]
-    print('\n'.join(bench_table.rows(workload, subjects, goals['workloads'])), flush=True)
-print('\n'.join(['', *bench_table.notes(goals)]))
+    usual_goal = [bench_ratios.goal_of] if re.search(bench_ratios.TRACKED, workload) else []
+    medians = {}
+    for at, part in enumerate(parts):
+        subjects = [(command[0], [r[at] for r in result]) for command, result in zip(commands, results)]
+        print('\n'.join(bench_table.rows(workload + part, subjects, known, *usual_goal)), flush=True)
+        built = [found for _, found in subjects if found]
+        medians[workload + part] = {
+            'unit': built[0][0]['unit'],
+            'medians': {found[0]['subject']: statistics.median(r['value'] for r in found) for found in built}}
+    return medians
+
+
+def still_worse(comparison, recorded, known):
+    """A row can be worse by chance. It counts if two more series confirm it."""
+    lines = []
+    for _ in range(2):
+        lines = bench_ratios.worse(recorded, measure(*comparison, known))
+        if not lines:
+            break
+    return lines
+
+
+def main():
+    known = json.loads((sources.parent / 'goals.json').read_text())
+    recorded = bench_ratios.load()['machines'].get(bench_ratios.machine_kind(), {}).get('rows')
+    if options.guard and not recorded:
+        sys.exit(f'benches/ratios.json has no record for {bench_ratios.machine_kind()}: run bench.py --record')
+    print(machine())
+    print('\n'.join(bench_table.HEAD))
+    measured = {}
+    failures = []
+    for comparison in comparisons:
+        if not re.search(options.only, comparison[0]):
+            continue
+        if tracked_only and not re.search(bench_ratios.TRACKED, comparison[0]):
+            continue
+        medians = measure(*comparison, known['workloads'])
+        measured.update(medians)
+        if options.guard and bench_ratios.worse(recorded, medians):
+            failures += still_worse(comparison, recorded, known['workloads'])
+    print('\n'.join(['', *bench_table.notes(known)]))
+    if options.record:
+        given = dict(text.split('=', 1) for text in options.peer)
+        bench_ratios.record(measured, {**bench_ratios.package_versions(), **given})
+    if failures:
+        sys.exit('\n'.join(['', 'These ratios became worse:', *failures]))
+
+
+if options.list:
+    for workload, commands, parts in comparisons:
+        for part in parts:
+            print(workload + part, *(command[0] for command in commands), sep='\t')
+    sys.exit()
+main()

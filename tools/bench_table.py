@@ -28,9 +28,10 @@ def against_peer(factor, goal):
     return f'ratio {goal:g}: {"reached" if round(factor, 2) >= goal else "missed"}'
 
 
-def rows(workload, subjects, known):
+def rows(workload, subjects, known, usual_goal=lambda subject: None):
     """Returns the lines of one workload. `subjects` is the name of each program and its results, leat
-    first; the results are empty if the program is not built. `known` is `workloads` of goals.json."""
+    first; the results are empty if the program is not built. `known` is `workloads` of goals.json.
+    `usual_goal` returns the goal of a ratio that goals.json does not mention, or None."""
     about = known.get(workload, {})
     lines = []
     own = None
@@ -47,7 +48,8 @@ def rows(workload, subjects, known):
         else:
             factor = ratio_of(own, median, unit)
             compared = f'{factor:.2f}'
-            times = about.get('times', {}).get(results[0]['subject'])
+            subject = results[0]['subject']
+            times = about.get('times', {}).get(subject, usual_goal(subject))
             goal = against_peer(factor, times) if times else ''
         lines.append(f'| {workload} | {results[0]["subject"]} | {median:.3g} {unit} '
                      f'| {min(values):.3g}..{max(values):.3g} | {compared} | {goal} |')

@@ -1,17 +1,23 @@
-// Asio's experimental channel with use_awaitable on one thread: the peer of leat_queue_bench.
+// Asio's experimental channels with use_awaitable: the one for a single thread, and in
+// latency/queue the concurrent one.
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/experimental/channel.hpp>
+#include <asio/experimental/concurrent_channel.hpp>
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
+
+#include <cstddef>
+#include <thread>
 
 #include "support/bench.hpp"
 
 namespace {
 
 using channel = asio::experimental::channel<void(std::error_code, long)>;
+using concurrent_channel = asio::experimental::concurrent_channel<void(std::error_code, long)>;
 
 asio::awaitable<void> produce(channel& c, long count) {
   for (long i = 0; i < count; ++i) co_await c.async_send({}, i, asio::use_awaitable);
@@ -21,10 +27,43 @@ asio::awaitable<void> consume(channel& c, long count, long& sum) {
   for (long i = 0; i < count; ++i) sum += co_await c.async_receive(asio::use_awaitable);
 }
 
+asio::awaitable<void> produce_at_pace(concurrent_channel& c, std::size_t count) {
+  bench::pace items;
+  for (std::size_t i = 0; i < count; ++i) {
+    co_await c.async_send({}, items.wait(), asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> arrive(concurrent_channel& c, bench::latencies& delays) {
+  for (std::size_t i = 0; i < delays.wanted(); ++i) {
+    const long pushed = co_await c.async_receive(asio::use_awaitable);
+    delays.add(bench::seconds_since(pushed));
+  }
+}
+
+void arrivals(bench::latencies& delays) {
+  asio::io_context first(1);
+  asio::io_context second(1);
+  concurrent_channel c(second, 64);
+  asio::co_spawn(second, arrive(c, delays), asio::detached);
+  asio::co_spawn(first, produce_at_pace(c, delays.wanted()), asio::detached);
+  const std::jthread consumer([&] {
+    bench::pin(1);
+    second.run();
+  });
+  bench::pin(0);
+  first.run();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  if (r.workload == "latency/queue") {
+    bench::latencies delays(static_cast<std::size_t>(r.items));
+    arrivals(delays);
+    return delays.report(r, "Asio concurrent channel");
+  }
   bench::pin(0);
   long sum = 0;
   if (r.workload == "queue/suspended-memory") {
@@ -36,8 +75,7 @@ int main(int argc, char** argv) {
     io.poll();
     const std::size_t after = bench::heap_bytes();
     bench::report(r, "Asio channel", static_cast<double>(after - before) / count, "bytes/task");
-    std::fflush(stdout);
-    std::_Exit(0);  // the loops never end
+    bench::leave();
   }
   const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   const auto run = [&](long count) {

@@ -1,7 +1,10 @@
 // A bounded queue between OS threads, of a std::mutex, two condition variables and a deque.
-// TensorFlow's queues work like this. A batch is added, and removed, under one lock.
+// TensorFlow's queues work like this. A batch is added, and removed, under one lock. Also the waits
+// of such threads, for a stop and for a time.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/thread_queues.hpp"
 
 namespace {
 
@@ -77,23 +81,6 @@ double batches(long wanted) {
   return watch.seconds() * 1e9 / static_cast<double>(items);
 }
 
-// On `cpus` processors.
-void ping_pong(bench::latencies& trips, std::size_t cpus) {
-  queue there(1);
-  queue back(1);
-  bench::pin(0);
-  std::jthread other([&] {
-    bench::pin(1 % cpus);
-    for (std::size_t i = 0; i < trips.wanted(); ++i) back.push(there.pop() + 1);
-  });
-  for (std::size_t i = 0; i < trips.wanted(); ++i) {
-    const bench::stopwatch watch;
-    there.push(static_cast<long>(i));
-    back.pop();
-    trips.add(watch.seconds());
-  }
-}
-
 // Returns the seconds from a stop request until the last of `count` waiting threads has ended.
 double stop(int count) {
   std::mutex mutex;
@@ -120,48 +107,63 @@ double stop(int count) {
   return watch.seconds();
 }
 
+// A thread that waits is stopped by another one, again and again.
+void stops(bench::latencies& delays) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t requested = 0;
+  std::atomic<std::size_t> seen = 0;
+  long begin = 0;
+  std::vector<std::jthread> threads;
+  bench::start_threads(threads, 1, 1, 2, [&](long) {
+    std::unique_lock lock(mutex);
+    for (std::size_t i = 1; i <= delays.wanted(); ++i) {
+      changed.wait(lock, [&] { return requested == i; });
+      delays.add(bench::seconds_since(begin));
+      seen = i;
+    }
+  });
+  bench::pin(0);
+  for (std::size_t i = 1; i <= delays.wanted(); ++i) {
+    while (seen != i - 1) {
+    }
+    bench::pace().wait();  // until it sleeps
+    {
+      const std::unique_lock lock(mutex);
+      requested = i;
+      begin = bench::nanoseconds_now();
+    }
+    changed.notify_one();
+  }
+}
+
+void timed_waits(bench::latencies& delays) {
+  bench::pin(0);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unique_lock lock(mutex);
+  for (std::size_t i = 0; i < delays.wanted(); ++i) {
+    const auto due = std::chrono::steady_clock::now() + bench::latencies::sleep;
+    changed.wait_until(lock, due, [] { return false; });
+    delays.add_since(due);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  constexpr auto subject = "mutex and condition variables";
   if (r.workload.starts_with("task/stop")) {
     return bench::report(r, "1,000 threads", stop(1000) * 1e3, "ms");
   }
-  if (r.workload.starts_with("task/ping-pong")) {
-    bench::latencies trips(static_cast<std::size_t>(r.items));
-    ping_pong(trips, r.workload.find("one-core") != std::string::npos ? 1 : 2);
-    return bench::report(r, "mutex and condition variables", trips.of(r.workload) * 1e6, "us");
-  }
   if (r.workload == "queue/2-threads/batches-64") {
-    const double nanoseconds = batches(r.items);
-    return bench::report(r, "mutex and condition variables", nanoseconds, "ns/item");
+    return bench::report(r, subject, batches(r.items), "ns/item");
   }
-  long producers = 1;
-  std::size_t capacity = 64;
-  if (r.workload == "queue/1000-producers") {
-    producers = 1000;
-  } else if (r.workload.starts_with("queue/2-threads/")) {
-    capacity = static_cast<std::size_t>(bench::number_of(r));
-  } else {
-    bench::unknown(r);
+  if (r.workload == "latency/stop" || r.workload == "latency/timer-1") {
+    bench::latencies delays(static_cast<std::size_t>(r.items));
+    r.workload == "latency/stop" ? stops(delays) : timed_waits(delays);
+    return delays.report(r, subject);
   }
-  const long each = r.items / producers;
-  long sum = 0;
-  const bench::stopwatch watch;
-  {
-    queue q(capacity);
-    std::vector<std::jthread> threads;
-    if (producers == 1) bench::pin(1);
-    for (long p = 0; p < producers; ++p) {
-      threads.emplace_back([&q, each, producers] {
-        if (producers == 1) bench::pin(0);
-        for (long i = 0; i < each; ++i) q.push(i);
-      });
-    }
-    for (long i = 0; i < each * producers; ++i) sum += q.pop();
-  }
-  const double seconds = watch.seconds();
-  if (sum < 0) return 1;
-  return bench::report(r, "mutex and condition variables",
-                       seconds * 1e9 / static_cast<double>(each * producers), "ns/item");
+  return bench::thread_queues<queue>::main(r, subject);
 }

@@ -1,19 +1,22 @@
-// corral: its channel and its nursery, on one thread.
+// corral: its channel and its nursery, on one thread. Its timers are those of Asio.
 
 #include <corral/asio-standalone.h>
 #include <corral/corral.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/task_loops.hpp"
 
 namespace {
 
 using channel = corral::Channel<long>;
 template <class T>
 using task = corral::Task<T>;
+using loops = bench::task_loops<corral::Task>;
 
 task<void> produce(channel& c, long count) {
   for (long i = 0; i < count; ++i) co_await c.send(i);
@@ -59,26 +62,92 @@ task<void> many_producers(long count, long& sum) {
   };
 }
 
-task<void> add_one(long& sum) {
-  ++sum;
-  co_return;
-}
-
 task<void> spawn_and_join(long count, long at_once, long& sum) {
   for (long done = 0; done < count; done += at_once) {
     CORRAL_WITH_NURSERY(group) {
-      for (long i = 0; i < at_once; ++i) group.start(add_one, std::ref(sum));
+      for (long i = 0; i < at_once; ++i) group.start(loops::add_one, std::ref(sum));
       co_return corral::join;
     };
   }
 }
 
 task<void> when_all_2(long count, long& sum) {
-  for (long i = 0; i < count; i += 2) co_await corral::allOf(add_one(sum), add_one(sum));
+  for (long i = 0; i < count; i += 2)
+    co_await corral::allOf(loops::add_one(sum), loops::add_one(sum));
 }
 
-task<void> await_children(long count, long& sum) {
-  for (long i = 0; i < count; ++i) co_await add_one(sum);
+task<void> push_forever(channel& c) {
+  for (long i = 0;; ++i) co_await c.send(i);
+}
+
+// From the cancellation until the frames of all tasks have been destroyed.
+task<double> stop(long count) {
+  channel c(1);
+  long begin = 0;
+  CORRAL_WITH_NURSERY(group) {
+    for (long i = 0; i < count; ++i) group.start(push_forever, std::ref(c));
+    co_await corral::yield;
+    begin = bench::nanoseconds_now();
+    co_return corral::cancel;
+  };
+  co_return bench::seconds_since(begin);
+}
+
+task<double> suspended_memory(long count) {
+  channel c(1);
+  double bytes = 0;
+  const std::size_t before = bench::heap_bytes();
+  CORRAL_WITH_NURSERY(group) {
+    for (long i = 0; i < count; ++i) group.start(push_forever, std::ref(c));
+    co_await corral::yield;
+    bytes = static_cast<double>(bench::heap_bytes() - before) / static_cast<double>(count);
+    co_return corral::cancel;
+  };
+  co_return bytes;
+}
+
+task<void> sleep(asio::io_context& io, std::chrono::microseconds duration) {
+  co_await corral::sleepFor(io, duration);
+}
+
+task<void> timers(asio::io_context& io, long count, long& sum) {
+  CORRAL_WITH_NURSERY(group) {
+    for (long i = 0; i < count; ++i) group.start(sleep, std::ref(io), bench::sleep_of(i));
+    co_return corral::join;
+  };
+  sum += count;
+}
+
+task<void> timed_waits(asio::io_context& io, long pending, const bench::request& r) {
+  CORRAL_WITH_NURSERY(others) {
+    for (long i = 1; i < pending; ++i) others.start(sleep, std::ref(io), std::chrono::hours(1));
+    bench::latencies delays(static_cast<std::size_t>(r.items));
+    for (std::size_t i = 0; i < delays.wanted(); ++i) {
+      const auto due = std::chrono::steady_clock::now() + bench::latencies::sleep;
+      co_await corral::sleepFor(io, bench::latencies::sleep);
+      delays.add_since(due);
+    }
+    delays.report(r, "corral on Asio");
+    bench::leave();
+    co_return corral::cancel;
+  };
+}
+
+task<void> queue_workload(const bench::request& r, long count, long& sum) {
+  if (r.workload == "queue/1000-producers") return many_producers(count, sum);
+  if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
+  const bool batches = r.workload.ends_with("batches-64");
+  const auto capacity = batches ? std::size_t{1024} : static_cast<std::size_t>(bench::number_of(r));
+  return on_one_thread(capacity, batches, count, sum);
+}
+
+task<void> task_workload(const bench::request& r, asio::io_context& io, long count, long& sum) {
+  if (r.workload == "task/spawn-one") return spawn_and_join(count, 1, sum);
+  if (r.workload == "task/spawn-and-join") return spawn_and_join(count, 1000, sum);
+  if (r.workload == "task/spawn-and-join/million") return spawn_and_join(count, count, sum);
+  if (r.workload == "task/when-all-2") return when_all_2(count, sum);
+  if (r.workload == "task/timers") return timers(io, count, sum);
+  return loops::loop(r, count, sum);
 }
 
 }  // namespace
@@ -86,32 +155,21 @@ task<void> await_children(long count, long& sum) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   bench::pin(0);
-  const bool batches = r.workload.ends_with("batches-64");
-  const auto capacity = batches ? std::size_t{1024} : static_cast<std::size_t>(bench::number_of(r));
+  asio::io_context io(1);
+  if (r.workload.starts_with("latency/timer-")) {
+    corral::run(io, timed_waits(io, bench::number_of(r), r));
+  }
+  if (r.workload.starts_with("task/stop")) {
+    return bench::report(r, "corral", corral::run(io, stop(100'000)) * 1e3, "ms");
+  }
+  if (r.workload == "queue/suspended-memory") {
+    const double bytes = corral::run(io, suspended_memory(100'000));
+    return bench::report(r, "corral channel", bytes, "bytes/task");
+  }
   const bool is_task = r.workload.starts_with("task/");
   long sum = 0;
-  const auto wait = [](task<void> t) {
-    asio::io_service io;
-    corral::run(io, std::move(t));
-  };
   const auto run = [&](long count) {
-    if (r.workload.starts_with("queue/1-thread/")) {
-      wait(on_one_thread(capacity, batches, count, sum));
-    } else if (r.workload == "queue/1000-producers") {
-      wait(many_producers(count, sum));
-    } else if (r.workload == "task/spawn-one") {
-      wait(spawn_and_join(count, 1, sum));
-    } else if (r.workload == "task/spawn-and-join") {
-      wait(spawn_and_join(count, 1000, sum));
-    } else if (r.workload == "task/spawn-and-join/million") {
-      wait(spawn_and_join(count, count, sum));
-    } else if (r.workload == "task/when-all-2") {
-      wait(when_all_2(count, sum));
-    } else if (r.workload == "task/child") {
-      wait(await_children(count, sum));
-    } else {
-      bench::unknown(r);
-    }
+    corral::run(io, is_task ? task_workload(r, io, count, sum) : queue_workload(r, count, sum));
   };
   if (r.workload == "task/spawn-and-join/million") run(r.items);  // as in leat_task_bench
   const double nanoseconds = bench::nanoseconds_each(r, run);

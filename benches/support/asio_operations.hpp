@@ -1,6 +1,7 @@
 #pragma once
 
-// The loops of the workloads asio/*, for any type of coroutine and its completion token.
+// The loops of the workloads asio/* and latency/echo-N, for any type of coroutine and its
+// completion token.
 
 #include <array>
 #include <chrono>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include <asio.hpp>
-#include <sys/resource.h>
 
 #include "support/bench.hpp"
 
@@ -97,12 +97,8 @@ struct asio_loops {
       Library::start(io, ping(a, count / 4));
       Library::start(io, pong(b, count / 4));
       io.run();
-    } else if (r.workload.starts_with("asio/echo-1000")) {
-      echo(1000, count, round_trips);
-    } else if (r.workload.starts_with("asio/echo-50")) {
-      echo(50, count, round_trips);
-    } else if (r.workload.starts_with("asio/echo-1")) {
-      echo(1, count, round_trips);
+    } else if (r.workload.starts_with("asio/echo-") || r.workload.starts_with("latency/echo-")) {
+      echo(number_of(r), count, round_trips);
     } else {
       unknown(r);
     }
@@ -110,14 +106,12 @@ struct asio_loops {
 
   static int main(int argc, char** argv, const char* subject) {
     const request r = parse(argc, argv);
-    rlimit descriptors{};  // 1,000 connections need more than the usual number
-    ::getrlimit(RLIMIT_NOFILE, &descriptors);
-    descriptors.rlim_cur = descriptors.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &descriptors);
-    if (r.workload.ends_with("-p99")) {
+    pin(0);
+    raise_descriptor_limit();
+    if (r.workload.starts_with("latency/")) {
       latencies round_trips(static_cast<std::size_t>(r.items));
       run(r, r.items, &round_trips);
-      return report(r, subject, round_trips.of(r.workload) * 1e6, "us");
+      return round_trips.report(r, subject);
     }
     const double each = nanoseconds_each(r, [&](long count) { run(r, count, nullptr); });
     return report(r, subject, each, "ns/item");

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 
 namespace bench {
 
-/// The arguments of a program. Each process runs one workload and prints one line of JSON.
+/// The arguments of a program. Each process runs one workload and prints a line of
+/// JSON for each result.
 struct request {
   std::string workload;
   long items = 1'000'000;
@@ -60,6 +62,14 @@ inline void pin(std::size_t cpu) {
   ::sched_setaffinity(0, sizeof one, &one);
 }
 
+/// Allows this process as many open files as the hard limit, for 1,000 connections and more.
+inline void raise_descriptor_limit() {
+  rlimit descriptors{};
+  ::getrlimit(RLIMIT_NOFILE, &descriptors);
+  descriptors.rlim_cur = descriptors.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
 class stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -97,26 +107,62 @@ template <class Run>
   return std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str());
 }
 
-/// The durations of round trips, and their percentiles.
+/// Durations, and their percentiles.
 class latencies {
  public:
+  /// The duration of a sleep whose lateness is measured.
+  static constexpr std::chrono::microseconds sleep{500};
+
   explicit latencies(std::size_t wanted) : wanted_(wanted) { seconds_.reserve(wanted); }
 
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   void add(double seconds) { seconds_.push_back(seconds); }
-
-  /// Returns percentile N for a workload whose name ends in "-pN".
-  [[nodiscard]] double of(const std::string& workload) {
-    const auto percent =
-        static_cast<std::size_t>(std::atol(workload.substr(workload.rfind("-p") + 2).c_str()));
-    std::sort(seconds_.begin(), seconds_.end());
-    return seconds_[std::min(seconds_.size() * percent / 100, seconds_.size() - 1)];
+  /// Adds the time that has passed since `due`.
+  void add_since(std::chrono::steady_clock::time_point due) {
+    add(std::chrono::duration<double>(std::chrono::steady_clock::now() - due).count());
   }
+
+  /// Prints the median, the 99th and the 99.9th percentile, each as the result of a workload with
+  /// the suffix -p50, -p99 or -p99.9.
+  int report(const request& r, const char* subject);
 
  private:
   std::size_t wanted_;
   std::vector<double> seconds_;
 };
+
+/// Returns the time since the start of the machine in nanoseconds.
+[[nodiscard]] inline long nanoseconds_now() {
+  return static_cast<long>(std::chrono::steady_clock::now().time_since_epoch() /
+                           std::chrono::nanoseconds(1));
+}
+
+/// Returns the seconds that have passed since `begin`, a result of nanoseconds_now().
+[[nodiscard]] inline double seconds_since(long begin) {
+  return static_cast<double>(nanoseconds_now() - begin) * 1e-9;
+}
+
+/// A producer of 10,000 items per second. It does not sleep between two items, so that its own
+/// wake-up is not measured.
+class pace {
+ public:
+  /// Waits for the time of the next item, and returns the time at which the wait ended.
+  long wait() {
+    next_ += 100'000;
+    long now = nanoseconds_now();
+    while (now < next_) now = nanoseconds_now();
+    return now;
+  }
+
+ private:
+  long next_ = nanoseconds_now();
+};
+
+/// Returns the duration of the sleep `i` of many: 20 to 420 ms, in a scattered order.
+[[nodiscard]] inline std::chrono::microseconds sleep_of(long i) {
+  const std::uint64_t scattered = static_cast<std::uint64_t>(i) * 0x9E37'79B9'7F4A'7C15U;
+  return std::chrono::microseconds(20'000 + static_cast<long>((scattered >> 33U) % 400'000));
+}
 
 /// Returns `count` numbers below `size` in an order that is random and the same in each run. No
 /// number repeats before all others have occurred.
@@ -153,6 +199,23 @@ inline int report(const request& r, const char* subject, double value, const cha
   std::printf("{\"workload\": \"%s\", \"subject\": \"%s\", \"value\": %.4f, \"unit\": \"%s\"}\n",
               r.workload.c_str(), subject, value, unit);
   return 0;
+}
+
+inline int latencies::report(const request& r, const char* subject) {
+  std::sort(seconds_.begin(), seconds_.end());
+  for (const auto& [suffix, part] : {std::pair{"-p50", 0.5}, {"-p99", 0.99}, {"-p99.9", 0.999}}) {
+    const auto at = static_cast<std::size_t>(static_cast<double>(seconds_.size()) * part);
+    request percentile = r;
+    percentile.workload += suffix;
+    bench::report(percentile, subject, seconds_[std::min(at, seconds_.size() - 1)] * 1e6, "us");
+  }
+  return 0;
+}
+
+/// Ends the process without joining its tasks, some of which never end.
+[[noreturn]] inline void leave() {
+  std::fflush(stdout);
+  std::_Exit(0);
 }
 
 /// Ends the process with an error, because the program does not have the workload.

@@ -1,0 +1,145 @@
+"""The recorded ratios of leat to its peers: benches/ratios.json.
+
+For each kind of machine, the file contains the medians of one run of bench.py, and the versions of the
+peers in that run. bench.py --record writes it, and bench.py --guard compares a new run with it.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import bench_table
+
+RECORD = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'ratios.json'
+TRACKED = '^(queue|task|latency|asio)/'  # a regular expression for the workloads
+ALLOWED = 0.9  # A ratio may be this part of the recorded one.
+
+# Subjects that show a limit, and are no libraries.
+LIMITS = ('bare coroutines', 'empty promise', 'epoll', 'two threads that spin')
+# The Debian packages of peers, by the first words of their subjects.
+PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libboost-fiber-dev',
+            'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev'}
+
+
+def kind_of_peer(subject):
+    """Returns 'limit', 'other' for a queue without a bound or for many threads, or 'peer'."""
+    if subject in LIMITS:
+        return 'limit'
+    return 'other' if 'unbounded' in subject or subject == '1,000 threads' else 'peer'
+
+
+def goal_of(subject):
+    """Returns the ratio that leat should reach, or None."""
+    return {'peer': 1, 'other': 0.9, 'limit': None}[kind_of_peer(subject)]
+
+
+def machine_kind():
+    """Returns the model of the processor and the number of processors that this process may use."""
+    text = pathlib.Path('/proc/cpuinfo').read_text()
+
+    def field(name):
+        found = re.search(rf'^{name}\s*:\s*(.*)$', text, re.M)
+        return found[1] if found else 'unknown'
+    count = len(os.sched_getaffinity(0))
+    return f'{field("model name")} (family {field("cpu family")}, model {field("model")}), {count} processors'
+
+
+def load():
+    return json.loads(RECORD.read_text())
+
+
+def version_of(subject, versions):
+    """Returns the version of the peer whose name is the longest that the subject begins with."""
+    names = [name for name in versions if subject.startswith(name)]
+    return versions[max(names, key=len)] if names else ''
+
+
+def package_versions():
+    found = {}
+    for name, package in PACKAGES.items():
+        done = subprocess.run(['dpkg-query', '--show', '--showformat=${Version}', package],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            found[name] = re.split(r'[-+]', done.stdout.split(':')[-1])[0]
+    return found
+
+
+def ratios(row):
+    """Returns the ratio of each peer in a row, the lowest first. A row is a unit and the median of each
+    subject."""
+    own = row['medians']['leat']
+    found = {subject: bench_table.ratio_of(own, median, row['unit'])
+             for subject, median in row['medians'].items() if subject != 'leat'}
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def worse(recorded, measured):
+    """Returns a line for each ratio that is lower than ALLOWED times the recorded one. Limits are not
+    compared. Both arguments contain rows by the name of the workload."""
+    lines = []
+    for workload, row in measured.items():
+        if workload not in recorded:
+            continue
+        before = ratios(recorded[workload])
+        for subject, ratio in ratios(row).items():
+            if kind_of_peer(subject) == 'limit' or subject not in before:
+                continue
+            if ratio < ALLOWED * before[subject]:
+                lines.append(f'{workload}: the ratio to {subject} is {ratio:.2f}, and the recorded ratio is '
+                             f'{before[subject]:.2f}')
+    return lines
+
+
+def rounded(value):
+    return float(f'{value:.4g}')
+
+
+def record(measured, versions):
+    """Stores the rows and the versions for this kind of machine. Other rows stay as they are."""
+    everything = load()
+    machine = everything['machines'].setdefault(machine_kind(), {'versions': {}, 'rows': {}})
+    machine['versions'].update(versions)
+    for workload, row in measured.items():
+        medians = {subject: rounded(median) for subject, median in row['medians'].items()}
+        machine['rows'][workload] = {'unit': row['unit'], 'medians': medians}
+    RECORD.write_text(json.dumps(everything, indent=1) + '\n')
+
+
+def table(machines, group):
+    """Returns the lines of the table of the workloads that begin with `group`. Each kind of machine has a
+    column, because times of two machines cannot be compared, but ratios can."""
+    head = ['workload', 'peer', 'version', *(f'ratio on {kind}' for kind in machines)]
+    lines = [f'| {" | ".join(head)} |', '|---' * len(head) + '|']
+    workloads = dict.fromkeys(w for m in machines.values() for w in m['rows'] if w.startswith(group + '/'))
+    for workload in workloads:
+        by_machine = [ratios(m['rows'][workload]) if workload in m['rows'] else {} for m in machines.values()]
+        lowest = {}
+        for found in by_machine:
+            for subject, ratio in found.items():
+                lowest[subject] = min(ratio, lowest.get(subject, ratio))
+        place = f'`{workload}`'
+        for subject in sorted(lowest, key=lowest.get):
+            versions = dict.fromkeys(version_of(subject, m['versions']) for m in machines.values())
+            cells = [f'{found[subject]:.2f}' if subject in found else '' for found in by_machine]
+            limit = ' (limit)' if kind_of_peer(subject) == 'limit' else ''
+            lines.append(f'| {place} | {subject}{limit} | {"; ".join(v for v in versions if v)} | '
+                         f'{" | ".join(cells)} |')
+            place = ''
+    return lines
+
+
+def times(machine, group, goals):
+    """Returns the lines of the table of times of one kind of machine. `goals` is `workloads` of goals.json."""
+    lines = ['| workload | leat | goal | peers |', '|---|---|---|---|']
+    for workload, row in machine['rows'].items():
+        if not workload.startswith(group + '/'):
+            continue
+        unit = row['unit'].split('/')[0].replace('us', 'µs')
+        goal = goals.get(workload, {}).get('goal')
+        peers = ', '.join(f'{median:.3g} {unit} ({subject})' for subject, median in row['medians'].items()
+                          if subject != 'leat')
+        lines.append(f'| `{workload}` | {row["medians"]["leat"]:.3g} {unit} | {f"{goal:g} {unit}" if goal else ""} '
+                     f'| {peers} |')
+    return lines
