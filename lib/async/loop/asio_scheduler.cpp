@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <new>
+#include <optional>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -22,7 +23,11 @@ namespace {
 class asio_scheduler final : public detail::event_loop_scheduler {
  public:
   asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
-      : io_(io), options_(options), timer_(io) {}
+      : io_(io), options_(options) {
+    // In this order, because a context ends its newest service first: the operations of the reactor
+    // outlive the tasks.
+    asio::use_service<asio::detail::timer_scheduler>(static_cast<asio::execution_context&>(io));
+  }
 
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
@@ -31,7 +36,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     if (is_ending()) return;
     listed_.remove();
     end("io_context");
-    timer_.cancel();
+    timer_.reset();  // its service is newer, and is destroyed earlier
   }
   // Destructors of handlers may have spawned since. The context has destroyed all its handlers;
   // those of other contexts end now.
@@ -74,12 +79,13 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   void arm(time_point when) noexcept override {
     if (is_ending()) return;
     if (when == no_deadline) {
-      timer_.cancel();
+      if (timer_) timer_->cancel();
       return;
     }
     try {
-      timer_.expires_at(when);
-      timer_.async_wait(alarm{this});
+      if (!timer_) timer_.emplace(io_);
+      timer_->expires_at(when);
+      timer_->async_wait(alarm{this});
     } catch (const std::bad_alloc&) {
       unarmed_ = true;
       post_tick();  // tries again
@@ -138,7 +144,10 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   alarm_memory alarm_memory_;
   asio::io_context& io_;
   const asio_scheduler_options options_;
-  asio::steady_timer timer_;
+  // Created for the first timer. A context without timers and descriptors does not run its reactor:
+  // its thread sleeps on a condition variable, for which Asio signals without its lock. The reactor
+  // is woken with the lock, for which a thread on the same processor then waits in vain.
+  std::optional<asio::steady_timer> timer_;
   tick tick_{*this};
   std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
   detail::handler_scheduler listed_{*this, io_};
