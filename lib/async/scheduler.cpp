@@ -9,7 +9,6 @@
 #include "async/dump_query.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/pause.hpp"
 
 namespace leat {
 
@@ -176,7 +175,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
       flush_wakeups();  // before the next check: a reply may arrive at once
       // A thread on the same processor cannot post an item while this one spins.
       if (spins > 0 && waker_cpu_.load(std::memory_order_relaxed) != ::sched_getcpu()) {
-        for (int i = 0; i < spins && !has_remote_items(); ++i) detail::pause();
+        spins_.spin(spins, [this]() noexcept { return has_remote_items(); });
       }
       if (!take_remote()) {
         more = false;

@@ -14,6 +14,7 @@
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/detail/spin_budget.hpp"
 
 namespace leat {
 
@@ -166,9 +167,7 @@ class scheduler {
 
   /// Returns the file backend, or another service, that the tasks of this scheduler use, or null if
   /// none has been set. The I/O layer sets the services of real schedulers; a simulation sets its
-  /// own.
-  ///
-  /// A Service names its slot by a constant `Service::slot` of type service_slot.
+  /// own. A Service names its slot by a constant `Service::slot` of type service_slot.
   template <class Service>
   [[nodiscard]] Service* find_service() const noexcept {
     return static_cast<Service*>(services_[static_cast<std::size_t>(Service::slot)]);
@@ -189,9 +188,9 @@ class scheduler {
   /// Keeps the scheduler usable until remove_hold() has been called as often. Until then its driver
   /// stays in its loop, and the destruction of the scheduler keeps running posted items.
   ///
-  /// For items that will be posted here without belonging to a task, such as the query of a dump,
-  /// the notice of a stop, or a read that no task awaits. Call add_hold() on the scheduler's
-  /// thread, or while a task of the scheduler cannot finish. Thread safety: thread-safe.
+  /// For items without a task, such as the query of a dump, the notice of a stop, or a read that no
+  /// task awaits. Call add_hold() on the scheduler's thread, or while a task of it cannot finish.
+  /// Thread safety: thread-safe.
   void add_hold() noexcept {
     holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
     work_started();
@@ -258,7 +257,6 @@ class scheduler {
   /// A task that waits for an operation which uses its frame, such as an Asio operation, stays
   /// until the operation has ended, and so do the tasks of older scopes; see continue_end().
   /// `what` must live as long as the scheduler.
-  ///
   /// Cost: a few loads if there are no tasks; otherwise O(tasks + scopes of the process) for each
   /// 512 tasks.
   void end_tasks(std::string_view what) noexcept;
@@ -278,9 +276,9 @@ class scheduler {
   /// Moves the ready items that a simulation holds back into ready_items().
   virtual void return_held_items() noexcept {}
 
-  /// Answers the dumps that query this scheduler, and waits until none of them uses it any more. A
-  /// driver calls this first when it is destroyed, on the thread that destroys it, while wake() and
-  /// work_finished() still work. Cost: one load if no dump is in progress.
+  /// Answers the dumps that query this scheduler and waits until none uses it. A driver calls this
+  /// first when it is destroyed, on the thread that destroys it, while wake() and work_finished()
+  /// still work. Cost: one load if no dump is in progress.
   void answer_dump_queries() noexcept;
 
   /// Makes the driver call run_ready() soon. Called from any thread, once for each burst.
@@ -294,8 +292,9 @@ class scheduler {
   /// run: call it again. After false, the next post() from outside a turn calls wake().
   ///
   /// Before it returns false, it checks up to `spins` times for items of other threads, because a
-  /// wake() costs microseconds; not at all if the thread that last called wake() runs on the same
-  /// processor. After every fourth item it checks whether `deadline`, if any, has passed.
+  /// wake() costs microseconds; rarely after 32 failures in a row, and never if the thread that
+  /// last called wake() runs on the same processor. After every fourth item it checks whether
+  /// `deadline`, if any, has passed.
   bool run_ready(std::size_t max_items, int spins = 0, time_point deadline = no_deadline);
 
   /// Begins a turn: from now on posts need no wake(). If the last turn returned false, returns true
@@ -349,9 +348,9 @@ class scheduler {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
  private:
-  // remote_ is null while the driver sleeps. It is awake_sentinel() if the driver will check it
-  // again without a wake(). Otherwise it is the newest of a stack of items. The thread that changes
-  // it from null calls wake().
+  // remote_ is null while the driver sleeps, and awake_sentinel() if the driver will check it again
+  // without a wake(). Otherwise it is the newest of a stack of items. The thread that changes it
+  // from null calls wake().
   static work_item* awake_sentinel() noexcept;
   void post_remote(work_item& item) noexcept;
   bool take_remote() noexcept;
@@ -385,6 +384,7 @@ class scheduler {
   std::array<void*, service_slots> services_{};
   bool asleep_ = true;   // the last turn has left nothing
   bool ending_ = false;  // see end_tasks()
+  detail::spin_budget spins_;
   std::string_view ended_with_;
   std::atomic<const void*> ending_thread_{nullptr};  // the address of its current_
   const task_context* dying_ = nullptr;
