@@ -21,14 +21,11 @@
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"
 #include "leat/pipeline/source/detail/file_source_checks.hpp"
-#include "leat/pipeline/source/detail/file_stage.hpp"
+#include "leat/pipeline/source/detail/make_file_stage.hpp"
 #include "leat/pipeline/source/file_source.hpp"
-#include "leat/pipeline/stage/detail/batch_stage.hpp"
 #include "leat/pipeline/stage/detail/for_each.hpp"
-#include "leat/pipeline/stage/detail/map_stage.hpp"
+#include "leat/pipeline/stage/detail/make_stage.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
-#include "leat/pipeline/stage/detail/prefetch_stage.hpp"
-#include "leat/pipeline/stage/detail/shuffle_stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/pipeline/stage/stage_options.hpp"
 #include "leat/pipeline/state/detail/match_state.hpp"
@@ -111,9 +108,8 @@ class pipeline {
       context().throw_declaration_error(options.name, "capacity is 0: set at least 1");
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
     stage_metrics& metrics = context().add_stage(options.name, least);
-    using stage = detail::shuffle_stage<Block>;
-    return continue_with(std::make_unique<stage>(std::move(last_), metrics, context().memory(),
-                                                 options.capacity, options.seed));
+    return continue_with(detail::make_shuffle_stage(std::move(last_), metrics, context().memory(),
+                                                    options.capacity, options.seed));
   }
 
   /// Combines elements into batches, each of which is one element for the stages that follow.
@@ -122,9 +118,8 @@ class pipeline {
     if (options.batch_size == 0)
       context().throw_declaration_error(options.name, "batch_size is 0: set at least 1");
     stage_metrics& metrics = context().add_stage(options.name);
-    using stage = detail::batch_stage<Block>;
     return continue_with(
-        std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.remainder));
+        detail::make_batch_stage(std::move(last_), metrics, options.batch_size, options.remainder));
   }
 
   /// Runs the preceding stages in a task of their own, up to `blocks` blocks of elements ahead.
@@ -140,8 +135,8 @@ class pipeline {
           options.name, "on_worker after a stage with workers: call prefetch() before that stage");
     }
     stage_metrics& metrics = context().add_stage(options.name);
-    return continue_with(std::make_unique<detail::prefetch_stage<Block>>(
-        std::move(last_), metrics, options.blocks, options.on_worker));
+    return continue_with(
+        detail::make_prefetch_stage(std::move(last_), metrics, options.blocks, options.on_worker));
   }
 
   // ---- Consumption.
@@ -250,11 +245,9 @@ class pipeline {
   [[nodiscard]] detail::pipeline_context& context() const {
     return detail::checked_context(context_);
   }
-  template <class Stage>
-  auto continue_with(std::unique_ptr<Stage> s) {
-    using block = typename Stage::block_type;
-    return pipeline<block>(std::move(context_),
-                           std::unique_ptr<detail::stage<block>>(std::move(s)));
+  template <class Next>
+  pipeline<Next> continue_with(std::unique_ptr<detail::stage<Next>> s) {
+    return {std::move(context_), std::move(s)};
   }
 
   template <detail::arity How, class Out, class Function>
@@ -267,22 +260,18 @@ class pipeline {
     stage_metrics& metrics = context().add_stage(std::move(name));
     using applied = detail::applied_function<How, Block, Out, Function>;
     auto function = std::make_unique<applied>(std::move(f));
-    std::unique_ptr<detail::stage<std::vector<Out>>> made;
     if (options.workers == 0) {
-      using stage = detail::map_stage<How, Block, Out>;
-      made = std::make_unique<stage>(std::move(last_), metrics, std::move(function));
-    } else {
-      using stage = detail::parallel_map_stage<How, Block, Out>;
-      made = std::make_unique<stage>(std::move(last_), metrics, std::move(function),
-                                     options.workers, context().options().order);
+      return continue_with(
+          detail::make_map_stage<How, Block, Out>(std::move(last_), metrics, std::move(function)));
     }
-    return pipeline<std::vector<Out>>(std::move(context_), std::move(made));
+    return continue_with(detail::make_parallel_map_stage<How, Block, Out>(
+        std::move(last_), metrics, std::move(function), options.workers,
+        context().options().order));
   }
 
   void start() {
     if (context_->options().patience) {  // what cannot go on can be left waiting then
-      last_ =
-          std::make_unique<detail::prefetch_stage<Block>>(std::move(last_), context_->watched(), 1);
+      last_ = detail::make_prefetch_stage(std::move(last_), context_->watched(), 1, false);
     }
     context_->start();
     last_->start(*context_);
@@ -385,7 +374,7 @@ template <class Reader>
   source.readers = detail::readers_of(source);
   context->wrap_report_handler(source.reader.corruption.on_report);
   stage_metrics& metrics = context->add_stage(source.name, detail::least_memory_of(source));
-  auto first = std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source));
+  auto first = detail::make_file_stage(metrics, std::move(source));
   return pipeline<typename Reader::batch_type>(std::move(context), std::move(first));
 }
 

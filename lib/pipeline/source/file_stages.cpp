@@ -1,0 +1,12 @@
+#include "leat/pipeline/source/detail/make_file_stage.hpp"
+
+namespace leat::detail {
+
+template std::unique_ptr<stage<line_batch>> make_file_stage(stage_metrics&,
+                                                            file_source<line_reader>);
+template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
+                                                              file_source<fixed_length_reader>);
+template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
+                                                              file_source<tfrecord_reader>);
+
+}  // namespace leat::detail
