@@ -26,6 +26,7 @@
 #include "leat/pipeline/stage/detail/for_each.hpp"
 #include "leat/pipeline/stage/detail/make_stage.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
+#include "leat/pipeline/stage/detail/pipeline_core.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/pipeline/stage/stage_options.hpp"
 #include "leat/pipeline/state/detail/match_state.hpp"
@@ -54,14 +55,14 @@ namespace leat {
 ///
 /// Thread safety: thread-bound, one call at a time; the metrics are thread-safe.
 template <class Block>
-class pipeline {
+class pipeline : private detail::pipeline_core {
  public:
   using value_type = typename Block::value_type;
 
   /// Called by read_files(), by similar functions, and by the stages.
   pipeline(detail::pimpl<detail::pipeline_context> context,
            std::unique_ptr<detail::stage<Block>> last)
-      : context_(std::move(context)), last_(std::move(last)) {}
+      : pipeline_core(std::move(context)), last_(std::move(last)) {}
   pipeline(pipeline&&) noexcept = default;
   pipeline& operator=(pipeline&&) = delete;
   /// Stops a running pipeline, for example because the loop around next() threw. Waits for tasks on
@@ -174,10 +175,7 @@ class pipeline {
   /// Stops the pipeline early and waits for its tasks, including the tasks that wait for I/O.
   ///
   /// Precondition: no call of next() is in progress. To end such a call, stop its task.
-  [[nodiscard]] task<void> stop() {
-    const detail::exclusive_use::guard guard(in_use_);
-    co_await end();
-  }
+  [[nodiscard]] task<void> stop() { return stop_core(); }
 
   /// Sets the observer of the supervisor that saves this pipeline.
   void observe_steps(std::shared_ptr<detail::step_observer> observer) noexcept {
@@ -199,10 +197,7 @@ class pipeline {
   ///         a queue, has workers with ordering::free, shuffles batches, or runs its source on a
   ///         worker.
   /// Cost:   20 ns for each slot of a buffer.
-  [[nodiscard]] std::string save() const {
-    context().require_savable(last_ ? last_->save_error() : save_error_);
-    return last_ ? state() : end_;
-  }
+  [[nodiscard]] std::string save() const { return save_core(); }
 
   /// Resumes from the state of a pipeline that was declared in the same way. Elements of shuffle
   /// buffers, and elements that flat_map() has delivered in part, are read and made again. So
@@ -220,7 +215,7 @@ class pipeline {
   /// Cost:         reads each record that a shuffle buffer held, and calls the functions for it in
   ///               this task, for any number of workers. Other tasks run meanwhile.
   [[nodiscard]] task<void> restore(std::string state) {
-    return restore_from({std::move(state)}, &detail::match_own_state);
+    return restore_core({std::move(state)}, &detail::match_own_state);
   }
 
   /// Like restore(), but for any number of ranks. Pass the states of all former ranks, saved at any
@@ -232,7 +227,7 @@ class pipeline {
   /// Cost:   for each former rank, reads up to `interleave` * `block_length` records or one batch
   ///         of its reader; then a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
-    return restore_from(std::move(states), &detail::reshard_states);
+    return restore_core(std::move(states), &detail::reshard_states);
   }
 
   /// Returns the metrics of the stages from the source to the last one, then of the consumer, for
@@ -242,9 +237,6 @@ class pipeline {
   [[nodiscard]] std::uint64_t dropped() const noexcept { return context().dropped(); }
 
  private:
-  [[nodiscard]] detail::pipeline_context& context() const {
-    return detail::checked_context(context_);
-  }
   template <class Next>
   pipeline<Next> continue_with(std::unique_ptr<detail::stage<Next>> s) {
     return {std::move(context_), std::move(s)};
@@ -269,98 +261,22 @@ class pipeline {
         context().options().order));
   }
 
-  void start() {
-    if (context_->options().patience) {  // what cannot go on can be left waiting then
-      last_ = detail::make_prefetch_stage(std::move(last_), context_->watched(), 1, false);
-    }
-    context_->start();
-    last_->start(*context_);
-  }
+  // ---- The parts that pipeline_core needs.
 
-  task<bool> read() {
-    if (ended_) co_return false;
-    std::exception_ptr error;
-    const bool has_some = in_.left() > 0;  // then it is only the turn of others
-    bool keeps = has_some;
-    try {
-      if (!has_some) in_.clear();
-      last_->forget(in_.next().block);
-      if (!context_->has_started()) start();  // what of it has begun is ended when the rest fails
-      const stage_wait_timer w(context_->consumer(), *scheduler::current(),
-                               stage_wait_timer::for_input);
-      if (context_->is_turn_over()) co_await detail::yield_if_due();
-      bool more = has_some;
-      if (!has_some) {
-        more = co_await last_->next(in_.renew());
-        if (more) in_.renewed();
-      }
-      if (more) {
-        if (!context_->must_stop_now()) co_return true;
-        keeps = true;  // the state is that before them
-        co_await context_->stop_before_element();
-      }
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (!keeps) in_.clear();
-    for (int attempt = 0; !ended_; ++attempt) {  // as in for_each()
-      try {
-        co_await end();
-      } catch (const std::bad_alloc&) {
-        if (attempt > 0) throw;
-      }
-    }
-    if (const auto reason = context_->find_cause(error)) std::rethrow_exception(reason);
-    co_return false;
+  detail::any_stage* last() const noexcept override { return last_.get(); }
+  void remove_last() noexcept override { last_.reset(); }
+  void add_prefetch(stage_metrics& metrics) override {
+    last_ = detail::make_prefetch_stage(std::move(last_), metrics, 1, false);
   }
+  detail::block_position position() const noexcept override { return in_.next(); }
+  bool has_elements() const noexcept override { return in_.left() > 0; }
+  task<bool> begin_block() override { return last_->next(in_.renew()); }
+  void end_block() noexcept override { in_.renewed(); }
+  void clear_block() noexcept override { in_.clear(); }
+  void restart_block() noexcept override { in_.restart(); }
 
-  task<void> restore_from(std::vector<std::string> states, detail::state_matcher choose) {
-    const detail::exclusive_use::guard guard(in_use_);
-    if (context_->has_started() || ended_) {
-      context_->require_savable("it has already started; restore it before the first next()");
-    }
-    context_->require_savable(last_->save_error());
-    last_->rewind();
-    in_.restart();
-    std::vector<detail::stage_state> declared;
-    last_->describe(declared);
-    auto saved = choose(states, declared, context_->options().name);
-    try {
-      co_await last_->restore(saved);
-    } catch (...) {
-      last_->rewind();
-      detail::rethrow_input_error(context_->options().name);
-    }
-  }
-
-  task<void> end() {
-    if (ended_) co_return;
-    co_await context_->stop();
-    ended_ = true;  // not before: who had no memory to wait for the tasks tries again
-    try {
-      save_error_ = last_->save_error();
-      if (save_error_.empty()) end_ = state();
-    } catch (const std::bad_alloc&) {
-      save_error_ = "out of memory";
-    }
-    in_.clear();
-    last_.reset();  // here, since readers belong to this scheduler
-  }
-
-  [[nodiscard]] std::string state() const {
-    std::vector<detail::stage_state> stages;
-    detail::batch_numbers batches;
-    last_->save(in_.next(), batches, stages);
-    return detail::stages_to_bytes(stages);
-  }
-
-  detail::exclusive_use in_use_;
-  detail::pimpl<detail::pipeline_context> context_;
   std::unique_ptr<detail::stage<Block>> last_;
   detail::input_block<Block> in_;
-  bool ended_ = false;
-  std::string end_;         // the state then
-  std::string save_error_;  // why there is none
 };
 
 /// Returns a pipeline that begins with the records of files; see file_source.

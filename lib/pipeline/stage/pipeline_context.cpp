@@ -12,6 +12,7 @@
 #include "leat/input/detail/producer_list.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/pipeline/stage/detail/any_stage.hpp"
 
 namespace leat {
 
@@ -83,6 +84,8 @@ pipeline_context::pipeline_context(pipeline_options options)
   if (std::ranges::count(options_.workers, nullptr) > 0)
     throw_options_error("workers contains a null pointer: pass pointers to schedulers");
 }
+
+pipeline_context::~pipeline_context() = default;
 
 stage_metrics& pipeline_context::add_stage(std::string name, std::size_t least) {
   LEAT_ASSERT(

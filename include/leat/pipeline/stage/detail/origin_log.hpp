@@ -18,7 +18,7 @@ namespace leat::detail {
 ///
 ///   1. enable_origins(), once, when it is constructed
 ///   2. take_origins(), after each next() that delivered a block
-///   3. forget(), when no state can begin before a block any more
+///   3. any_stage::forget(), when no state can begin before a block any more
 ///   4. replay(), at a restore, with the origins that a state has
 template <class Block>
 class origin_log {
@@ -31,9 +31,6 @@ class origin_log {
   /// Moves the origins of the elements of a delivered block to `all`, once for each block.
   /// Precondition: the block was not forgotten.
   virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
-
-  /// Drops the positions and origins before the beginning of a block.
-  virtual void forget(std::uint64_t block) noexcept = 0;
 
   /// Accepts elements that were produced again, and their origins.
   using sink = std::function<void(Block& block, std::span<const origin> origins)>;

@@ -28,6 +28,8 @@
 
 namespace leat::detail {
 
+class any_stage;
+
 /// Returns the files that the patterns match, sorted and without duplicates. Errors: not_found,
 /// with the stage, for a pattern without a match; those of match_files().
 [[nodiscard]] task<std::vector<std::string>> find_files(std::vector<std::string> patterns,
@@ -47,20 +49,6 @@ inline constexpr std::size_t restore_share_of_turn = 16;
 /// Errors: cancelled when the task was asked to stop.
 [[nodiscard]] task<void> yield_if_due();
 
-/// A stage with elements of any type.
-class any_stage {
- public:
-  any_stage() = default;
-  any_stage(const any_stage&) = delete;
-  any_stage& operator=(const any_stage&) = delete;
-  virtual ~any_stage() = default;
-
-  /// Destroys the functions of this stage and of those before it that the program passed; a stage
-  /// without its function fails with `cancelled`.
-  /// Precondition: no thread is calling them.
-  virtual void drop_functions() noexcept {}
-};
-
 /// The state that the stages of a pipeline share: its options, its metrics and, once it runs, its
 /// tasks.
 ///
@@ -69,6 +57,9 @@ class pipeline_context {
  public:
   /// Errors: invalid_argument for invalid options.
   explicit pipeline_context(pipeline_options options);
+  pipeline_context(const pipeline_context&) = delete;
+  pipeline_context& operator=(const pipeline_context&) = delete;
+  ~pipeline_context();
 
   [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
 

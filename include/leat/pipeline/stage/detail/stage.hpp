@@ -12,6 +12,7 @@
 #include "leat/async/task.hpp"
 #include "leat/pipeline/element/detail/input_block.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/any_stage.hpp"
 #include "leat/pipeline/stage/detail/origin_log.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/state/detail/batch_numbers.hpp"
@@ -35,34 +36,10 @@ class stage : public any_stage, public origin_log<Block> {
   using block_type = Block;
 
   explicit stage(stage_metrics& metrics) noexcept : metrics_(metrics) {}
-  /// Starts the tasks of this stage and of those before it. Once, before the first next().
-  virtual void start(pipeline_context& context) = 0;
 
   /// Replaces the contents of `block` by the next elements, at least one. Returns false at the end.
   /// Do not call it after the end or an error.
   [[nodiscard]] virtual task<bool> next(Block& block) = 0;
-
-  /// Returns true if this stage, or one before it, has tasks.
-  [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
-
-  // ---- Save and restore.
-
-  /// Returns the reason why the pipeline cannot be saved; empty if it can.
-  [[nodiscard]] virtual std::string save_error() const = 0;
-
-  /// Adds the declarations, as far as they matter, of all stages from the source to this one.
-  virtual void describe(std::vector<stage_state>& stages) const = 0;
-  /// Adds their states before an element. `batches`: the batches of the last batch() so far that
-  /// later stages need again. Precondition: no block of these is forgotten.
-  virtual void save(block_position before, batch_numbers& batches,
-                    std::vector<stage_state>& stages) const = 0;
-
-  /// Restores the states of these stages. Call it before start(). Errors: failed_precondition for
-  /// files that have changed; errors of the source; exceptions of functions. Call rewind() after an
-  /// error.
-  [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
-  /// Returns to the beginning, before start().
-  virtual void rewind() noexcept = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/detail/pimpl.hpp"
+#include "leat/pipeline/element/detail/input_block.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/any_stage.hpp"
+#include "leat/pipeline/stage/detail/pipeline_context.hpp"
+#include "leat/pipeline/state/detail/match_state.hpp"
+
+namespace leat::detail {
+
+/// A pipeline with elements of any type: everything that is done once for each block, compiled
+/// once. The derived class has the last stage and the block whose elements next() returns.
+class pipeline_core {
+ protected:
+  explicit pipeline_core(pimpl<pipeline_context> context) noexcept;
+  pipeline_core(pipeline_core&&) noexcept = default;
+  pipeline_core& operator=(pipeline_core&&) = delete;
+  ~pipeline_core() = default;
+
+  [[nodiscard]] pipeline_context& context() const { return checked_context(context_); }
+
+  /// Reads the next block if no element is left. Returns false at the end of the input.
+  /// Precondition: the pipeline is in use.
+  [[nodiscard]] task<bool> read();
+  // The implementations of functions of pipeline.
+  [[nodiscard]] task<void> stop_core();
+  [[nodiscard]] std::string save_core() const;
+  [[nodiscard]] task<void> restore_core(std::vector<std::string> states, state_matcher choose);
+
+  exclusive_use in_use_;
+  pimpl<pipeline_context> context_;
+  bool ended_ = false;
+
+ private:
+  /// The last stage; null once the pipeline has ended.
+  [[nodiscard]] virtual any_stage* last() const noexcept = 0;
+  virtual void remove_last() noexcept = 0;
+  /// Adds a prefetch stage of one block.
+  virtual void add_prefetch(stage_metrics& metrics) = 0;
+
+  /// The position of the next element in the last stage.
+  [[nodiscard]] virtual block_position position() const noexcept = 0;
+  [[nodiscard]] virtual bool has_elements() const noexcept = 0;
+  /// Replaces the elements; see stage::next(). Call end_block() if the result is true.
+  [[nodiscard]] virtual task<bool> begin_block() = 0;
+  virtual void end_block() noexcept = 0;
+  virtual void clear_block() noexcept = 0;
+  /// Returns to the beginning.
+  virtual void restart_block() noexcept = 0;
+
+  void start();
+  [[nodiscard]] task<void> end();
+  [[nodiscard]] std::string state() const;
+
+  std::string end_;         // the state then
+  std::string save_error_;  // why there is none
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,108 @@
+#include "leat/pipeline/stage/detail/pipeline_core.hpp"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "leat/async/scheduler.hpp"
+
+namespace leat::detail {
+
+pipeline_core::pipeline_core(pimpl<pipeline_context> context) noexcept
+    : context_(std::move(context)) {}
+
+void pipeline_core::start() {
+  // Input that cannot arrive can then be left waiting.
+  if (context_->options().patience) add_prefetch(context_->watched());
+  context_->start();
+  last()->start(*context_);
+}
+
+task<bool> pipeline_core::read() {
+  if (ended_) co_return false;
+  std::exception_ptr error;
+  const bool has_some = has_elements();  // then it is only the turn of others
+  bool keeps = has_some;
+  try {
+    if (!has_some) clear_block();
+    last()->forget(position().block);
+    if (!context_->has_started()) start();  // what of it has begun is ended when the rest fails
+    const stage_wait_timer w(context_->consumer(), *scheduler::current(),
+                             stage_wait_timer::for_input);
+    if (context_->is_turn_over()) co_await yield_if_due();
+    bool more = has_some;
+    if (!has_some) {
+      more = co_await begin_block();
+      if (more) end_block();
+    }
+    if (more) {
+      if (!context_->must_stop_now()) co_return true;
+      keeps = true;  // the state is that before them
+      co_await context_->stop_before_element();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!keeps) clear_block();
+  for (int attempt = 0; !ended_; ++attempt) {  // as in for_each()
+    try {
+      co_await end();
+    } catch (const std::bad_alloc&) {
+      if (attempt > 0) throw;
+    }
+  }
+  if (const auto reason = context_->find_cause(error)) std::rethrow_exception(reason);
+  co_return false;
+}
+
+task<void> pipeline_core::stop_core() {
+  const exclusive_use::guard guard(in_use_);
+  co_await end();
+}
+
+std::string pipeline_core::save_core() const {
+  context().require_savable(last() ? last()->save_error() : save_error_);
+  return last() ? state() : end_;
+}
+
+task<void> pipeline_core::restore_core(std::vector<std::string> states, state_matcher choose) {
+  const exclusive_use::guard guard(in_use_);
+  if (context_->has_started() || ended_) {
+    context_->require_savable("it has already started; restore it before the first next()");
+  }
+  context_->require_savable(last()->save_error());
+  last()->rewind();
+  restart_block();
+  std::vector<stage_state> declared;
+  last()->describe(declared);
+  auto saved = choose(states, declared, context_->options().name);
+  try {
+    co_await last()->restore(saved);
+  } catch (...) {
+    last()->rewind();
+    rethrow_input_error(context_->options().name);
+  }
+}
+
+task<void> pipeline_core::end() {
+  if (ended_) co_return;
+  co_await context_->stop();
+  ended_ = true;  // not before: who had no memory to wait for the tasks tries again
+  try {
+    save_error_ = last()->save_error();
+    if (save_error_.empty()) end_ = state();
+  } catch (const std::bad_alloc&) {
+    save_error_ = "out of memory";
+  }
+  clear_block();
+  remove_last();  // here, since readers belong to this scheduler
+}
+
+std::string pipeline_core::state() const {
+  std::vector<stage_state> stages;
+  batch_numbers batches;
+  last()->save(position(), batches, stages);
+  return stages_to_bytes(stages);
+}
+
+}  // namespace leat::detail
