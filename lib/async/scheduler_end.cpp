@@ -199,7 +199,7 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
     }
     const std::size_t before = tasks_;
     dying_ = &c;
-    c.body_.destroy();
+    task_scope::outermost(c).coroutine().destroy();
     dying_ = nullptr;
     is_order_known = is_order_known && tasks_ == before;
     task_scope::leave(c, std::move(error));

@@ -1,6 +1,8 @@
 #include "leat/async/task_group.hpp"
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "async/scope_error.hpp"
 #include "leat/base/error.hpp"
@@ -22,7 +24,8 @@ void task_group::task_failed(std::exception_ptr error) noexcept {
   if (was_stopped && !stopped_with_parent()) return;
   {
     const detail::thread_lock lock(error_mutex_);
-    std::exception_ptr& kept = was_stopped ? cancelled_ : first_error_;
+    if (!has_outcome_.load(std::memory_order_relaxed)) std::construct_at(&errors_.value);
+    std::exception_ptr& kept = was_stopped ? errors_.value.cancelled : errors_.value.first;
     if (!kept) kept = std::move(error);
     has_outcome_.store(true, std::memory_order_release);
   }
@@ -32,15 +35,15 @@ void task_group::task_failed(std::exception_ptr error) noexcept {
 std::exception_ptr task_group::first_error() const noexcept {
   if (!has_outcome_.load(std::memory_order_acquire)) return nullptr;
   const detail::thread_lock lock(error_mutex_);
-  if (first_error_) is_error_read_ = true;
-  return first_error_;
+  if (errors_.value.first) errors_.value.is_first_read = true;
+  return errors_.value.first;
 }
 
 std::exception_ptr task_group::outcome(bool is_stopped) const noexcept {
   std::exception_ptr error = first_error();
-  if (error || !is_stopped) return error;
+  if (error || !is_stopped || !has_outcome_.load(std::memory_order_acquire)) return error;
   const detail::thread_lock lock(error_mutex_);
-  return cancelled_;
+  return errors_.value.cancelled;
 }
 
 void task_group::throw_outcome(bool is_stopped) const {
@@ -48,15 +51,17 @@ void task_group::throw_outcome(bool is_stopped) const {
 }
 
 // No error is lost silently.
-void task_group::print_unread_error() const noexcept {
-  std::exception_ptr error;
+void task_group::end_outcome() noexcept {
+  error_pair ended;
   {
     const detail::thread_lock lock(error_mutex_);
-    if (!is_error_read_) error = first_error_;
+    ended = std::move(errors_.value);
+    std::destroy_at(&errors_.value);
   }
+  if (!ended.first || ended.is_first_read) return;
   // A scheduler that is destroyed cancels its tasks.
-  if (!error || to_error_code(error) == errc::cancelled) return;
-  detail::print_scope_error("task group", name(), "unreported error", error);
+  if (to_error_code(ended.first) == errc::cancelled) return;
+  detail::print_scope_error("task group", name(), "unreported error", ended.first);
 }
 
 }  // namespace leat

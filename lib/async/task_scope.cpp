@@ -15,12 +15,11 @@
 
 namespace leat {
 
-std::exception_ptr detail::promise_base::error() const noexcept { return error_; }
-
-void detail::promise_base::finished_root() noexcept {
-  // Not inside the coroutine's own suspension: finish() destroys the frame.
-  context_->get_scheduler().finish_after_suspend(*context_);
+void detail::promise_base::unhandled_exception() noexcept {
+  context_->get_scheduler().task_error() = std::current_exception();
 }
+
+std::exception_ptr detail::promise_base::take_error_to_throw() noexcept { return take_error(); }
 
 // --------------------------------------------------------------------- stop, from scope to task
 
@@ -107,9 +106,9 @@ char* task_scope::copy_name(std::string_view name) {
 task_scope::task_scope(std::string_view kind, char* name, const task_context* maker,
                        task_context* stopped_with) noexcept
     : kind_(kind),
+      name_(name),
       maker_(maker ? maker->id() : task_id{}),
-      mutex_(find_owner(scheduler::current())),
-      name_(name) {
+      mutex_(find_owner(scheduler::current())) {
   task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
   if (!detail::scope_registry::add_quickly(*this, parent)) [[unlikely]] {
     add_slowly(parent);
@@ -243,7 +242,7 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
       wait_operation* const w = n.next->waiting();
       if (!w) continue;
       prefetch(w);
-      prefetch(n.next->body_.address());
+      prefetch(n.next->innermost_);
       waits[count++] = w;
     }
     more = n.is_posted = n.next != nullptr;
@@ -263,7 +262,7 @@ inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s)
 inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
-  c.index_ = ++spawned_;
+  c.index_ |= ++spawned_;
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;
@@ -280,7 +279,10 @@ bool task_scope::add_if_known(task_context& c) noexcept {
 // Frees the context if it throws.
 void task_scope::add_slowly(task_context& c) {
   if (add_if_known(c)) return;
-  std::unique_ptr<task_context> owned(&c);
+  struct free_task {
+    void operator()(task_context* c) const noexcept { task_context::free(*c); }
+  };
+  std::unique_ptr<task_context, free_task> owned(&c);
   auto fresh = std::make_unique<stop_notice>();
   fresh->sched = c.scheduler_;
   const detail::biased_lock lock(mutex_);
@@ -303,8 +305,7 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 // Without calls, like the constructor. Returns false, without effect, if this is another scheduler
 // or thread, if a stop could not reach the scheduler, or if there is no free memory.
 [[gnu::always_inline]] inline bool task_scope::start_quickly(
-    scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
-    const std::source_location& where) noexcept {
+    scheduler& s, detail::promise_base& promise, const std::source_location& where) noexcept {
   if (scheduler::current() != &s || !mutex_.try_lock_as_owner()) return false;
   stop_notice& n = stop_notice_;
   void* const memory =
@@ -314,7 +315,6 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
     return false;
   }
   task_context& child = *::new (memory) task_context(s, *this, where);
-  child.body_ = body;
   promise.root_in(child);
   child.run_ = &task_scope::start;
   n.sched = &s;
@@ -325,14 +325,12 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
   return true;
 }
 
-void task_scope::start_slowly(scheduler& s, std::coroutine_handle<> body,
-                              detail::promise_base& promise, std::string_view name,
+void task_scope::start_slowly(scheduler& s, detail::promise_base& promise, std::string_view name,
                               const std::source_location& where) {
-  auto owned = std::make_unique<task_context>(s, *this, where);
-  if (!name.empty()) owned->name_ = detail::pimpl<char[]>(copy_name(name));
-  task_context& child = *owned.release();
+  task_context& child =
+      *::new (detail::allocate_frame(task_context::size_with(name))) task_context(s, *this, where);
+  child.set_name(name);
   // Complete before it is in the list, where a stop or a dump may find it at once.
-  child.body_ = body;
   promise.root_in(child);
   const bool is_here = scheduler::current() == &s;
   child.run_ = is_here ? &task_scope::start : &task_scope::start_from_elsewhere;
@@ -346,16 +344,20 @@ void task_scope::start_slowly(scheduler& s, std::coroutine_handle<> body,
   s.post(child);
 }
 
-void task_scope::start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
-                          std::string_view name, const std::source_location& where) {
-  if (!name.empty() || !start_quickly(s, body, promise, where)) [[unlikely]]
-    start_slowly(s, body, promise, name, where);
+void task_scope::start_on(scheduler& s, detail::promise_base& promise, std::source_location where) {
+  if (!start_quickly(s, promise, where)) [[unlikely]]
+    start_slowly(s, promise, std::string_view(), where);
+}
+
+void task_scope::start_named_on(scheduler& s, detail::promise_base& promise, std::string_view name,
+                                std::source_location where) {
+  start_slowly(s, promise, name.substr(0, name.find('\0')), where);
 }
 
 void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<task_context&>(item);
   self.set_started();
-  self.scheduler_->resume(self.body_, &self);
+  self.scheduler_->resume(self.innermost_->coroutine(), &self);
 }
 
 // The spawn has counted it for the driver only.
@@ -396,7 +398,7 @@ inline void task_scope::leave_now(task_context& c) noexcept LEAT_NO_ANALYSIS {
   }
   if (satisfied) wake_all(satisfied);
   scheduler& sched = *c.scheduler_;
-  delete &c;
+  task_context::free(c);
   sched.task_ended();
 }
 
@@ -406,27 +408,29 @@ void task_scope::leave(task_context& c, std::exception_ptr error) noexcept {
 }
 
 void task_scope::finish(task_context& c) noexcept {
-  detail::promise_base& promise = *c.innermost_;  // that of the outermost coroutine, at its end
-  if (promise.has_error() || c.scope_->keeps_results_) {
-    finish_with_result(c, promise);
-  } else {
-    c.body_.destroy();
-  }
+  if (c.innermost_) finish_with_result(c);
   leave_now(c);
 }
 
-void task_scope::finish_with_result(task_context& c, detail::promise_base& promise) noexcept {
+void task_scope::finish_with_result(task_context& c) noexcept {
   task_scope& scope = *c.scope_;
+  detail::promise_base& promise = *c.innermost_;  // that of the outermost coroutine, at its end
   std::exception_ptr error = promise.take_error();
   if (!error) {
     try {
-      scope.task_returned(c.index_ - 1, promise);
+      scope.task_returned(c.index() - 1, promise);
     } catch (...) {
       error = std::current_exception();
     }
   }
-  c.body_.destroy();
+  promise.coroutine().destroy();
   if (error) scope.task_failed(std::move(error));
+}
+
+detail::promise_base& task_scope::outermost(const task_context& c) noexcept {
+  detail::promise_base* promise = c.innermost_;
+  while (detail::promise_base* const parent = promise->parent()) promise = parent;
+  return *promise;
 }
 
 std::size_t task_scope::live_tasks() const noexcept {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "async/manual_event.hpp"
@@ -67,6 +68,46 @@ LEAT_TEST("task_group: spawn does not run the task in the call", "[async]") {
   co_await group.join();
   CHECK(n == 1);
   CHECK(group.live_tasks() == 0);
+}
+
+// Spawns another task when it is destroyed.
+struct spawns_at_end {
+  spawns_at_end(task_group& g, int& n) noexcept : group(&g), count_of(n) {}
+  spawns_at_end(spawns_at_end&& other) noexcept
+      : group(std::exchange(other.group, nullptr)), count_of(other.count_of) {}
+  ~spawns_at_end() {
+    if (!group) return;
+    CHECK(leat::scheduler::current_task() != nullptr);
+    CHECK(group->live_tasks() == 1);
+    group->spawn(count(count_of));
+  }
+  task_group* group;
+  int& count_of;
+};
+task<void> destroy_at_end(spawns_at_end) { co_return; }
+
+LEAT_TEST("task_group: a task lives until its parameters are destroyed", "[async]") {
+  int n = 0;
+  task_group group;
+  group.spawn(destroy_at_end(spawns_at_end(group, n)));
+  co_await group.join();
+  CHECK(n == 1);
+}
+
+LEAT_TEST("task_group: the name of a task has any length, and ends at a zero", "[async]") {
+  using namespace std::string_literals;
+  const std::vector<std::string> names{"a", "a\0b"s, "\0"s, std::string(5000, 'x')};
+  std::vector<std::string> found;
+  task_group group;
+  for (const std::string& name : names) {
+    const auto body = [](std::vector<std::string>& seen) -> task<void> {
+      seen.emplace_back(leat::scheduler::current_task()->name());
+      co_return;
+    };
+    group.spawn(body(found), name);
+  }
+  co_await group.join();
+  CHECK(found == std::vector<std::string>{"a", "a", "", std::string(5000, 'x')});
 }
 
 LEAT_TEST("task_group: an empty group joins at once", "[async]") {

@@ -342,12 +342,17 @@ class Waiting:
         return f'{self.operation}, at {self.at}, {self.lasted}'
 
 
+NAME_FLAG = 1 << 63  # task_context::name_flag
+
+
 class Task:
     def __init__(self, context):
         self.context = context
-        self.id = (int(context['scope_'].dereference()['number_']), int(context['index_']))
+        index = int(context['index_'])
+        self.id = (int(context['scope_'].dereference()['number_']), index & ~NAME_FLAG)
         self.scheduler = context['scheduler_'].dereference()
-        self.name = owned_string(context['name_']) or \
+        name_at = int(context.address) + context.type.sizeof
+        self.name = c_string(name_at) if index & NAME_FLAG else \
             f'task spawned at {Place(context["spawned_at_"])}'
         self.waiting = None
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -97,16 +98,14 @@ class scheduler {
   /// or the identity that was set. Errors: std::bad_alloc. Thread safety: thread-safe.
   [[nodiscard]] virtual process_identity identity() const;
 
-  /// Returns the time at which the current turn began. To record when a wait began, it is as good
-  /// as now(), and it reads no clock.
+  /// Returns the time at which the current turn began. Unlike now(), it reads no clock.
   [[nodiscard]] time_point turn_time() const noexcept { return turn_time_; }
 
   /// Sets a timer: run_ready() calls its expire function once, when the time `when` is reached.
   /// Errors: std::bad_alloc, possible only if more timers are set than ever before.
   void add_timer(detail::timer& t, time_point when);
 
-  /// Cancels a timer. Returns true if the timer was set and will not expire, or false if it was not
-  /// set any more.
+  /// Cancels a timer. Returns true if it will not expire, or false if it was not set any more.
   bool cancel_timer(detail::timer& t) noexcept;
 
   /// Resumes a coroutine of the task `c`, or of no task if `c` is null. Then resumes each coroutine
@@ -133,12 +132,14 @@ class scheduler {
   /// Sets the coroutine to resume as soon as the current one has suspended. Call it in a task.
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
 
-  /// Sets the task to destroy after the current suspension. Call it in the last suspension of that
-  /// task.
+  /// Sets the task to remove after the current suspension, in which it ends.
   void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
 
-  /// Counts a task that starts on this scheduler. Notifies the driver of the first one. Call it
-  /// within a turn.
+  /// The exception of a task that has ended. The awaiting task or the scope takes it before other
+  /// code runs, so one place serves all tasks.
+  [[nodiscard]] std::exception_ptr& task_error() noexcept { return error_; }
+
+  /// Counts a task that starts here. Notifies the driver of the first one. Call it within a turn.
   void task_started() noexcept {
     if (tasks_++ == 0) work_started();
   }
@@ -177,8 +178,7 @@ class scheduler {
   void set_service(std::type_identity_t<Service>* service) noexcept {
     services_[static_cast<std::size_t>(Service::slot)] = service;
   }
-  /// Removes all services.
-  void clear_services() noexcept { services_ = {}; }
+  void clear_services() noexcept { services_ = {}; }  ///< Removes all services.
 
   /// Notifies the driver that a task lives on this scheduler. The driver must not return from its
   /// loop before work_finished() has been called as often. Thread safety: thread-safe.
@@ -188,9 +188,8 @@ class scheduler {
   /// Keeps the scheduler usable until remove_hold() has been called as often. Until then its driver
   /// stays in its loop, and the destruction of the scheduler keeps running posted items.
   ///
-  /// For items without a task, such as the query of a dump, the notice of a stop, or a read that no
-  /// task awaits. Call add_hold() on the scheduler's thread, or while a task of it cannot finish.
-  /// Thread safety: thread-safe.
+  /// For items without a task, such as the query of a dump or the notice of a stop. Call add_hold()
+  /// on the scheduler's thread, or while a task of it cannot finish. Thread safety: thread-safe.
   void add_hold() noexcept {
     holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
     work_started();
@@ -373,6 +372,7 @@ class scheduler {
   std::coroutine_handle<> transfer_;
   task_context* task_ = nullptr;   // that runs now
   task_context* ended_ = nullptr;  // and the one that has just ended
+  std::exception_ptr error_;       // see task_error()
   std::size_t tasks_ = 0;
   work_list later_;
   std::size_t later_count_ = 0;

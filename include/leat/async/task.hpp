@@ -138,14 +138,18 @@ template <class T>
 void task_scope::start_here(task<T>&& t, const std::source_location& where) {
   LEAT_ASSERT(t.valid(),
               "co_await on an empty task: it was moved from or has already been awaited");
-  start_on(*scheduler::current(), t.handle_, t.handle_.promise(), std::string_view(), where);
+  start_on(*scheduler::current(), t.handle_.promise(), where);
   static_cast<void>(t.release());
 }
 
 inline void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                                  const std::source_location& where) {
   LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
-  start_on(s, t.handle_, t.handle_.promise(), name, where);
+  if (name.empty()) {
+    start_on(s, t.handle_.promise(), where);
+  } else {
+    start_named_on(s, t.handle_.promise(), name, where);
+  }
   static_cast<void>(t.release());
 }
 

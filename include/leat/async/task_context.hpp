@@ -1,10 +1,8 @@
 #pragma once
 
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
+#include <cstring>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -13,7 +11,6 @@
 #include "leat/async/task_id.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
-#include "leat/base/detail/pimpl.hpp"
 
 namespace leat {
 
@@ -51,7 +48,7 @@ class task_context : private work_item {
   [[nodiscard]] inline task_id id() const noexcept;  // in task_scope.hpp
 
   /// Returns the name that was passed at spawn, or an empty string if there was none.
-  [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
+  [[nodiscard]] std::string_view name() const noexcept { return has_name() ? name_memory() : ""; }
   /// Returns the source location at which the task was spawned.
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
@@ -60,9 +57,6 @@ class task_context : private work_item {
 
   /// Returns true if the task was asked to stop. Thread safety: thread-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
-
-  static void* operator new(std::size_t size) { return detail::allocate_frame(size); }
-  static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
 
  private:
   friend class scheduler;
@@ -81,14 +75,37 @@ class task_context : private work_item {
   }
   void set_waiting(work_item* w) noexcept { next_ = w; }
 
+  // The name, ended by a zero, follows the context in its memory.
+  static constexpr std::uint64_t name_flag = std::uint64_t{1} << 63;
+  [[nodiscard]] static std::size_t size_with(std::string_view name) noexcept {
+    return sizeof(task_context) + (name.empty() ? 0 : name.size() + 1);
+  }
+  [[nodiscard]] std::uint64_t index() const noexcept { return index_ & ~name_flag; }
+  [[nodiscard]] bool has_name() const noexcept { return (index_ & name_flag) != 0; }
+  [[nodiscard]] const char* name_memory() const noexcept {
+    return reinterpret_cast<const char*>(this + 1);
+  }
+  void set_name(std::string_view name) noexcept {
+    if (name.empty()) return;
+    index_ = name_flag;
+    auto* const memory = reinterpret_cast<char*>(this + 1);
+    std::memcpy(memory, name.data(), name.size());
+    memory[name.size()] = 0;
+  }
+  static void free(task_context& c) noexcept {
+    if (c.has_name()) [[unlikely]]
+      return detail::free_frame(&c, size_with(c.name_memory()));
+    detail::free_frame(&c, sizeof(task_context));
+  }
+
   scheduler* scheduler_;
   task_scope* scope_;
-  std::uint64_t index_ = 0;                    // set by the scope when it takes the task in
-  std::coroutine_handle<> body_;               // the outermost coroutine
-  detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks
-  task_context* previous_ = nullptr;           // the scope's list of children
+  std::uint64_t index_ = 0;  // set by the scope when it takes the task in, and the name_flag
+  // The end of the chain of awaiting tasks. Null while the outermost one, at its end, destroys its
+  // frame.
+  detail::promise_base* innermost_ = nullptr;
+  task_context* previous_ = nullptr;  // the scope's list of children
   task_context* following_ = nullptr;
-  detail::pimpl<char[]> name_;
   std::source_location spawned_at_;
 };
 

@@ -89,7 +89,7 @@ class task_group final : public task_scope {
   /// `cancelled`.
   ~task_group() override {
     if (has_outcome_.load(std::memory_order_relaxed)) [[unlikely]]
-      print_unread_error();
+      end_outcome();
   }
 
   /// Starts a task on the current scheduler, in the scheduler's next turn (loop iteration).
@@ -178,14 +178,25 @@ class task_group final : public task_scope {
   [[nodiscard]] std::exception_ptr outcome(bool is_stopped) const noexcept;
   [[gnu::cold]] void throw_outcome(bool is_stopped) const;
 
-  [[gnu::cold]] void print_unread_error() const noexcept;
+  struct error_pair {
+    std::exception_ptr first;
+    // The first `cancelled` of a task after the group was stopped with the task that created it.
+    std::exception_ptr cancelled;
+    bool is_first_read = false;
+  };
+  // Costs nothing to create and destroy.
+  union optional_errors {
+    optional_errors() noexcept {}
+    ~optional_errors() {}
+    error_pair value;
+  };
+
+  // Prints an error that was not read, and destroys the errors.
+  [[gnu::cold]] void end_outcome() noexcept;
 
   mutable detail::thread_mutex error_mutex_;
-  std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
-  // The first `cancelled` of a task after the group was stopped with the task that created it.
-  std::exception_ptr cancelled_ LEAT_GUARDED_BY(error_mutex_);
-  mutable bool is_error_read_ LEAT_GUARDED_BY(error_mutex_) = false;
-  std::atomic<bool> has_outcome_{false};  // one of the two is set
+  std::atomic<bool> has_outcome_{false};                          // one of the two is set
+  mutable optional_errors errors_ LEAT_GUARDED_BY(error_mutex_);  // exist if has_outcome_
 };
 
 namespace detail {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -125,10 +124,11 @@ class task_scope {
   inline void spawn_on(scheduler& s, task<void> t, std::string_view name,
                        const std::source_location& where);  // in task.hpp
 
-  /// Like spawn_on(), but for a task with a result, and without ownership of the coroutine if it
-  /// throws. The scope must override task_returned().
-  void start_on(scheduler& s, std::coroutine_handle<> body, detail::promise_base& promise,
-                std::string_view name, const std::source_location& where);
+  /// Like spawn_on(), but for a coroutine of any type, which it does not own if it throws. A scope
+  /// that keeps the result overrides task_returned().
+  void start_on(scheduler& s, detail::promise_base& promise, std::source_location where);
+  void start_named_on(scheduler& s, detail::promise_base& promise, std::string_view name,
+                      std::source_location where);
 
   /// Starts a task of the current scheduler, as start_on() does, and owns it.
   template <class T>
@@ -158,13 +158,15 @@ class task_scope {
   /// the scope from 0. An exception counts as the task's error.
   virtual void task_returned(std::uint64_t /*index*/, detail::promise_base& /*promise*/) {}
 
-  /// The tag for a scope that overrides task_returned().
-  struct keeps_results_t {};
+  /// For a scope that overrides task_returned(): `does` is false if it need not be called.
+  struct keeps_results_t {
+    bool does = true;
+  };
 
   /// Creates a scope of the current task that keeps the results of its tasks.
-  task_scope(keeps_results_t /*unused*/, std::string_view kind, std::string_view name)
+  task_scope(keeps_results_t keeps_results, std::string_view kind, std::string_view name)
       : task_scope(kind, name, scheduler::current_task()) {
-    keeps_results_ = true;
+    keeps_results_ = keeps_results.does;
   }
 
   /// Returns true if no task and no hold is left.
@@ -204,10 +206,10 @@ class task_scope {
     // If a stop is cleared and requested again while a notice is being delivered, the notice serves
     // the second request: it cannot be in a run queue twice.
     std::size_t tasks = 0;
-    bool is_posted = false;
-    bool begins = false;               // with the first task, whatever `next` is
     task_context* next = nullptr;      // whose wait is to be cancelled
     stop_notice* following = nullptr;  // of the same scope
+    bool is_posted = false;
+    bool begins = false;  // with the first task, whatever `next` is
   };
 
   [[gnu::cold]] static char* copy_name(std::string_view name);
@@ -229,19 +231,18 @@ class task_scope {
     return tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
   }
   void check_unused() noexcept;
-  [[nodiscard]] bool start_quickly(scheduler& s, std::coroutine_handle<> body,
-                                   detail::promise_base& promise,
+  [[nodiscard]] bool start_quickly(scheduler& s, detail::promise_base& promise,
                                    const std::source_location& where) noexcept LEAT_NO_ANALYSIS;
-  [[gnu::cold]] void start_slowly(scheduler& s, std::coroutine_handle<> body,
-                                  detail::promise_base& promise, std::string_view name,
-                                  const std::source_location& where);
-  static void finish_with_result(task_context& c, detail::promise_base& promise) noexcept;
+  [[gnu::cold]] void start_slowly(scheduler& s, detail::promise_base& promise,
+                                  std::string_view name, const std::source_location& where);
+  static void finish_with_result(task_context& c) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
   [[nodiscard]] condition_wait* remove_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard, gnu::cold]] condition_wait* remove_child_slowly(task_context& c) noexcept;
   static void leave_now(task_context& c) noexcept;
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
+  [[nodiscard]] static detail::promise_base& outermost(const task_context& c) noexcept;
   static void drop_stop_notice(work_item& item) noexcept;
   // True while code outside leat uses the frame of the task.
   [[nodiscard]] static bool is_pinned(const task_context& c) noexcept;
@@ -265,6 +266,7 @@ class task_scope {
   static void wake_all(condition_wait* w) noexcept;
 
   const std::string_view kind_;
+  char* const name_;  // null: none
   const task_id maker_;
   std::uint64_t number_;           // set by scope_registry, like shard_
   detail::registry_shard* shard_;  // the list that contains this scope
@@ -276,7 +278,6 @@ class task_scope {
   std::atomic<bool> stopped_{false};
   // The rest begins as zeros, so that a constructor needs few instructions.
   unsigned stops_in_progress_ = 0;  // that the stop of the parent requests
-  char* name_;                      // null: none
   mutable std::stop_source* stop_ LEAT_GUARDED_BY(mutex_) = nullptr;  // null: none requested yet
   task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
@@ -297,7 +298,7 @@ class task_scope {
   task_scope* following_scope_ = nullptr;
 };
 
-inline task_id task_context::id() const noexcept { return {scope_->number(), index_}; }
+inline task_id task_context::id() const noexcept { return {scope_->number(), index()}; }
 
 inline bool task_context::stop_requested() const noexcept { return scope_->stop_requested(); }
 

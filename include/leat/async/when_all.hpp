@@ -31,13 +31,18 @@ namespace leat {
 template <class... T>
 [[nodiscard]] task<std::tuple<detail::joint_result<T>...>> when_all(task<T>... tasks) {
   const std::source_location where = co_await detail::awaited_at();
-  detail::tuple_scope<T...> scope("when_all", false);
+  constexpr bool has_results = (!std::is_void_v<T> || ...);
+  detail::tuple_scope<T...> scope("when_all", false, has_results);
   scope.start_all(where, tasks...);
   co_await scope.join(where);
   scope.rethrow_any();
-  co_return std::apply(
-      [](auto&... slots) { return std::tuple<detail::joint_result<T>...>(slots.get()...); },
-      scope.slots);
+  if constexpr (has_results) {
+    co_return std::apply(
+        [](auto&... slots) { return std::tuple<detail::joint_result<T>...>(slots.get()...); },
+        scope.slots);
+  } else {
+    co_return std::tuple<detail::joint_result<T>...>();
+  }
 }
 
 /// Like when_all() above, but for any number of tasks of the same type.
@@ -51,7 +56,7 @@ template <class T>
   static_assert(!std::is_reference_v<T>,
                 "when_all() of a vector needs tasks without a reference result: return a pointer");
   const std::source_location where = co_await detail::awaited_at();
-  detail::vector_scope<T> scope("when_all", tasks.size(), false);
+  detail::vector_scope<T> scope("when_all", tasks.size(), false, !std::is_void_v<T>);
   scope.start_all(tasks, where);
   co_await scope.join(where);
   scope.rethrow_any();

@@ -27,8 +27,8 @@ namespace leat::detail {
 /// Thread safety: thread-bound, except for a stop request.
 class joint_scope : public task_scope {
  public:
-  explicit joint_scope(std::string_view kind)
-      : task_scope(keeps_results_t(), kind, std::string_view()) {}
+  explicit joint_scope(std::string_view kind, bool keeps_results = true)
+      : task_scope(keeps_results_t{keeps_results}, kind, std::string_view()) {}
   ~joint_scope() override = default;
 
   /// Starts a task on the current scheduler.
@@ -45,7 +45,7 @@ class joint_scope : public task_scope {
 
   /// Waits for all tasks, even after a stop request.
   [[nodiscard]] condition_wait join(const std::source_location& where) {
-    return wait_until(idle, no_deadline, where);
+    return {*this, idle, no_deadline, where};
   }
 
   /// Stops all tasks because of `error`, which rethrow_error() throws. A `cancelled` that the stop
@@ -121,9 +121,10 @@ class awaited_at {
 template <class... T>
 class tuple_scope final : public joint_scope {
  public:
-  /// `first_ends`: the first result stops the other tasks.
-  tuple_scope(std::string_view kind, bool first_ends)
-      : joint_scope(kind), first_ends_(first_ends) {}
+  /// `first_ends`: the first result stops the other tasks. `keeps_results`: if it is false, `slots`
+  /// remain empty.
+  tuple_scope(std::string_view kind, bool first_ends, bool keeps_results = true)
+      : joint_scope(kind, keeps_results), first_ends_(first_ends) {}
 
   void start_all(const std::source_location& where, task<T>&... tasks) noexcept {
     try {
@@ -152,8 +153,10 @@ class tuple_scope final : public joint_scope {
 template <class T>
 class vector_scope final : public joint_scope {
  public:
-  vector_scope(std::string_view kind, std::size_t count, bool first_ends)
-      : joint_scope(kind), slots(count), first_ends_(first_ends) {}
+  vector_scope(std::string_view kind, std::size_t count, bool first_ends, bool keeps_results = true)
+      : joint_scope(kind, keeps_results),
+        slots(keeps_results ? count : 0),
+        first_ends_(first_ends) {}
 
   void start_all(std::vector<task<T>>& tasks, const std::source_location& where) noexcept {
     try {

@@ -10,6 +10,7 @@
 
 #include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/task_context.hpp"
+#include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
@@ -32,7 +33,7 @@ struct awaiter_link {
 };
 
 /// The part of a task's promise that does not depend on its type: its position in the chain of
-/// awaiting tasks, its error, its memory.
+/// awaiting tasks, and its memory.
 class promise_base {
  public:
   promise_base() = default;
@@ -40,10 +41,16 @@ class promise_base {
   promise_base& operator=(const promise_base&) = delete;
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  auto final_suspend() const noexcept { return final_awaiter{}; }
-  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+  auto final_suspend() noexcept { return final_awaiter{finish()}; }
+  [[gnu::cold]] void unhandled_exception() noexcept;
 
   [[nodiscard]] task_context& context() const noexcept { return *context_; }
+
+  /// The coroutine of this promise. The promise follows two pointers in its frame, whatever its
+  /// type, since its alignment is at most 16 bytes.
+  [[nodiscard]] std::coroutine_handle<> coroutine() noexcept {
+    return std::coroutine_handle<promise_base>::from_promise(*this);
+  }
 
   /// The task that awaits this one, null for the outermost.
   [[nodiscard]] promise_base* parent() const noexcept {
@@ -65,10 +72,15 @@ class promise_base {
     c.innermost_ = this;
   }
 
-  [[nodiscard]] bool has_error() const noexcept { return error_ != nullptr; }
-  [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
-  void rethrow_error() const {
-    if (error_) std::rethrow_exception(error());
+  /// The exception that has ended this task. Call these in the step after its end.
+  [[nodiscard]] bool has_error() const noexcept {
+    return context_->get_scheduler().task_error() != nullptr;
+  }
+  [[nodiscard]] std::exception_ptr take_error() noexcept {
+    return std::exchange(context_->get_scheduler().task_error(), nullptr);
+  }
+  void rethrow_error() {
+    if (has_error()) std::rethrow_exception(take_error_to_throw());
   }
 
   static void* operator new(std::size_t size) { return allocate_frame(size); }
@@ -76,30 +88,35 @@ class promise_base {
 
  private:
   // Cold, and so is the rethrow: docs/decisions/0006-cold-throws.md.
-  [[gnu::cold]] std::exception_ptr error() const noexcept;
+  [[gnu::cold]] std::exception_ptr take_error_to_throw() noexcept;
 
+  // A coroutine that does not suspend at its end destroys its frame.
   struct final_awaiter {
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
-      h.promise().finished();
-    }
+    const bool is_over;
+    bool await_ready() const noexcept { return is_over; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
     void await_resume() const noexcept {}
   };
 
-  void finished() noexcept {
-    if (awaiter_link_) {
-      context_->innermost_ = &awaiter_link_->parent;
-      context_->get_scheduler().transfer_to(awaiter_link_->continuation);
-    } else {
-      finished_root();
-    }
+  // Arranges for the next step, which follows when the coroutine has suspended or its frame is
+  // destroyed. Returns true if the frame is not needed any more.
+  bool finish() noexcept {
+    if (!awaiter_link_) return finish_root();
+    context_->innermost_ = &awaiter_link_->parent;
+    context_->get_scheduler().transfer_to(awaiter_link_->continuation);
+    return false;
   }
-  void finished_root() noexcept;
+  // Makes no call, for which each coroutine would need a stack frame.
+  bool finish_root() noexcept {
+    task_context& c = *context_;
+    c.scheduler_->finish_after_suspend(c);
+    if (c.scheduler_->task_error() || c.scope_->keeps_results_) return false;
+    c.innermost_ = nullptr;
+    return true;
+  }
 
   task_context* context_ = nullptr;
   const awaiter_link* awaiter_link_ = nullptr;  // null: this is the outermost
-  std::exception_ptr error_;
 };
 
 }  // namespace detail
