@@ -1,8 +1,8 @@
-// The cost of leat as the number of objects grows. Each workload ends with a number N and prints two
-// results: the time in ns and the memory in bytes, of one of the N objects or of one item.
+// The cost of leat as the number of objects grows. Each workload ends with a number N and prints
+// two results: the time in ns and the memory in bytes, of one of the N objects or of one item.
 //
-// growth/queues-N       a producer and a consumer on each of N queues, on two threads; per item, and
-//                       memory per queue
+// growth/queues-N       a producer and a consumer on each of N queues, on two threads; per item,
+//                       and memory per queue
 // growth/tasks-N        N tasks that yield once, spawned and joined; per task
 // growth/connections-N  echoes of 64 bytes by a server with N connections; per echo, and memory per
 //                       connection
@@ -49,8 +49,8 @@ leat::task<> produce(leat::fifo_queue<long>& q, long count) {
 }
 
 leat::task<> consume(leat::fifo_queue<long>& q) {
-  while (co_await q.pop()) {
-  }
+  long sum = 0;
+  while (const auto item = co_await q.pop()) sum += *item;
 }
 
 leat::task<> pin(std::size_t cpu) {
@@ -102,12 +102,13 @@ leat::task<std::size_t> spawn_and_join(long count) {
   co_return after - before;
 }
 
+leat::task<> pop_once(leat::fifo_queue<long>& q) { co_await q.pop(); }
+
 leat::task<std::size_t> wait_and_resume(long count, double& seconds) {
   leat::fifo_queue<long> q(64);
   leat::task_group g;
   const std::size_t before = bench::heap_bytes();
-  for (long i = 0; i < count; ++i)
-    g.spawn([](auto& from) -> leat::task<> { co_await from.pop(); }(q));
+  for (long i = 0; i < count; ++i) g.spawn(pop_once(q));
   co_await leat::this_task::yield();
   const std::size_t after = bench::heap_bytes();
   const bench::stopwatch watch;
@@ -170,7 +171,9 @@ using echo_loops = bench::asio_loops<leat_library>;
 using bench::tcp;
 
 // The clients are a process of their own, so that each process has a descriptor per connection.
-[[noreturn]] void call_from_child(const tcp::endpoint& server, long connections, long each) {
+// They start when `start` becomes readable.
+[[noreturn]] void call_from_child(const tcp::endpoint& server, int start, long connections,
+                                  long each) {
   bench::pin(1);
   asio::io_context io{1};
   std::vector<tcp::socket> clients;
@@ -178,6 +181,8 @@ using bench::tcp;
     clients.emplace_back(io).connect(server);
     clients.back().set_option(tcp::no_delay(true));
   }
+  char byte = 0;
+  if (::read(start, &byte, 1) != 1) std::_Exit(1);
   for (tcp::socket& s : clients) leat_library::start(io, echo_loops::call(s, each, nullptr));
   io.run();
   std::_Exit(0);
@@ -188,36 +193,45 @@ cost serve(long connections, long each) {
   asio::io_context io{1};
   tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
   const auto endpoint = acceptor.local_endpoint();
+  int start[2];
+  if (::pipe(start) != 0) std::abort();
   io.notify_fork(asio::io_context::fork_prepare);
   const pid_t child = ::fork();
   if (child == 0) {
     io.notify_fork(asio::io_context::fork_child);
-    call_from_child(endpoint, connections, each);
+    call_from_child(endpoint, start[0], connections, each);
   }
   io.notify_fork(asio::io_context::fork_parent);
   bench::pin(0);
   const std::size_t before = bench::heap_bytes();
   std::vector<tcp::socket> servers;
+  servers.reserve(static_cast<std::size_t>(connections));
   for (long i = 0; i < connections; ++i) {
     servers.push_back(acceptor.accept());
     servers.back().set_option(tcp::no_delay(true));
   }
   for (tcp::socket& s : servers) leat_library::start(io, echo_loops::serve(s, each));
+  while (io.poll() > 0) {
+  }
+  const std::size_t after = bench::heap_bytes();  // each connection waits in a read
   const bench::stopwatch watch;
-  io.poll();
-  const std::size_t after = bench::heap_bytes();
+  if (::write(start[1], "", 1) != 1) std::abort();
   io.run();
   const double seconds = watch.seconds();
   ::waitpid(child, nullptr, 0);
+  ::close(start[0]);
+  ::close(start[1]);
   return of(seconds, connections * each, after - before, connections);
 }
 
 cost connections(long count) {
   bench::raise_descriptor_limit();
-  cost measured = serve(count, std::max(100'000 / count, 1L));
-  const leat::detail::frame_cache_bypass counted;
-  measured.bytes = serve(count, 1).bytes;
-  return measured;
+  double bytes = 0;
+  {
+    const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
+    bytes = serve(count, 1).bytes;
+  }
+  return {serve(count, std::clamp(100'000 / count, 1L, 10'000L)).nanoseconds, bytes};
 }
 
 cost measure(const bench::request& r) {

@@ -42,7 +42,8 @@ sources = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'peers'
 data = options.build / 'bench-data'
 MIB = 1 << 20
 size = MIB if options.tiny else 256 * MIB
-items = 20_000 if options.tiny else 3_000_000
+items = 20_000 if options.tiny else 1_000_000 if tracked_only else 3_000_000
+million = 6_000 if options.tiny else 1_000_000
 FIB_CALLS = 242_785  # of fib(25)
 
 
@@ -56,7 +57,8 @@ def data_file(kind, *parameters):
 
 
 PERCENTILES = ('-p50', '-p99', '-p99.9')  # of a workload whose programs print three results
-SLOW = {'concurrencpp_peer': 100}  # This peer moves fewer items between threads than the others.
+# These peers move fewer items than the others.
+SLOW = {('queue/2-threads', 'concurrencpp_peer'): 100, ('queue/1000-producers', 'condvar_queue_peer'): 3}
 
 
 def compare(workload, *programs, count=items, measure='time', parts=('',)):
@@ -65,7 +67,7 @@ def compare(workload, *programs, count=items, measure='time', parts=('',)):
     commands = []
     for program in programs:
         program, slash, way = program.partition('/')
-        fewer = SLOW.get(program, 1) if workload.startswith('queue/2-threads/') else 1
+        fewer = next((f for (start, slow), f in SLOW.items() if workload.startswith(start) and program == slow), 1)
         commands.append([program, '--workload', workload + slash + way, '--items', str(count // fewer),
                          '--measure', measure])
     return workload, commands, parts
@@ -130,20 +132,21 @@ comparisons = [
     queue('queue/suspended-memory', 'toomanycooks_peer', 'corral_peer', 'libcoro_peer', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
     task('task/spawn-one', *tasks, 'concurrencpp_peer', 'bare_task_peer', count=items // 3),
-    *(task('task/spawn-and-join' + m, *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=items // 3)
-      for m in ('', '/million')),
+    *(task('task/spawn-and-join' + m, *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer',
+           count=million if m else items // 3) for m in ('', '/million')),
     task('task/when-all-2', *tasks, 'asio_task_peer', count=items // 3),
     task('task/when-all-1000', 'toomanycooks_peer', 'libcoro_peer', count=items // 3),
     task('task/child', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
     task('task/fib-25', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=10 * FIB_CALLS),
     task('task/chain-1000', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
-    task('task/timers', *sleepers, 'bare_task_peer', count=items // 3, measure='cpu'),
-    task('task/spawned-memory', 'asio_task_peer', count=items // 3),
+    task('task/timers', *sleepers, 'bare_task_peer', count=million, measure='cpu'),
+    task('task/spawned-memory', 'asio_task_peer', count=million // 3),
     *(task('task/ping-pong' + where, *ping_pong[:-1] if where else ping_pong, count=items // 100, parts=PERCENTILES)
       for where in ('', '/one-core')),
-    *(task('task/stop' + how, 'corral_peer', 'libcoro_peer', 'condvar_queue_peer') for how in ('', '-as-tuple')),
+    task('task/stop', 'condvar_queue_peer'),
+    task('task/stop-as-tuple', 'corral_peer', 'libcoro_peer', 'condvar_queue_peer'),
     latency('queue', 'toomanycooks_peer', 'toomanycooks_peer/spins', 'asio_channel_peer', *threads, count=5_000),
-    *(latency(f'timer-{n}', *sleepers, *['condvar_queue_peer'] * (n == 1)) for n in (1, 1_000, 1_000_000)),
+    *(latency(f'timer-{n}', *sleepers, *['condvar_queue_peer'] * (n == 1), count=1_000) for n in (1, 1_000, 1_000_000)),
     latency('stop', 'asio_task_peer', 'condvar_queue_peer'),
     *(compare(f'latency/echo-{n}', 'leat_asio_bench', 'asio_operation_peer', 'epoll_peer',
               count=2_000 if options.tiny else 50_000, parts=PERCENTILES) for n in (1, 1_000)),
@@ -267,7 +270,7 @@ def main():
     print('\n'.join(['', *bench_table.notes(known)]))
     if options.record:
         given = dict(text.split('=', 1) for text in options.peer)
-        bench_ratios.record(measured, {**bench_ratios.package_versions(), **given})
+        bench_ratios.record(measured, {**bench_ratios.package_versions(), **given}, runs)
     if failures:
         sys.exit('\n'.join(['', 'These ratios became worse:', *failures]))
 

@@ -13,7 +13,10 @@ import subprocess
 import bench_table
 
 RECORD = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'ratios.json'
-TRACKED = '^(queue|task|latency|asio)/'  # a regular expression for the workloads
+GROUPS = ('queue', 'task', 'latency', 'asio')  # the first parts of the names of the tracked workloads
+TRACKED = f'^({"|".join(GROUPS)})/'
+UNSTEADY = '-p99.9'  # This percentile depends on few samples.
+NO_ROW = {'unit': '', 'medians': {'leat': 0}}
 ALLOWED = 0.9  # A ratio may be this part of the recorded one.
 
 # Subjects that show a limit, and are no libraries.
@@ -76,12 +79,12 @@ def ratios(row):
 
 
 def worse(recorded, measured):
-    """Returns a line for each ratio that is lower than ALLOWED times the recorded one. Limits are not
-    compared. Both arguments contain rows by the name of the workload."""
+    """Returns a line for each ratio that is lower than ALLOWED times the recorded one. Limits and
+    the 99.9th percentile are not compared. Both arguments contain rows by the name of the workload."""
     lines = []
     for workload, row in measured.items():
-        if workload not in recorded:
-            continue
+        if workload not in recorded or workload.endswith(UNSTEADY):
+            continue  # a new workload, or one without peers
         before = ratios(recorded[workload])
         for subject, ratio in ratios(row).items():
             if kind_of_peer(subject) == 'limit' or subject not in before:
@@ -92,18 +95,28 @@ def worse(recorded, measured):
     return lines
 
 
+def text_of(ratio):
+    """Returns a ratio with two digits after the point, or fewer if it is large."""
+    if ratio < 0.1:
+        return f'{ratio:.1g}'
+    return f'{ratio:.2f}' if ratio < 10 else f'{ratio:.0f}'
+
+
 def rounded(value):
     return float(f'{value:.4g}')
 
 
-def record(measured, versions):
-    """Stores the rows and the versions for this kind of machine. Other rows stay as they are."""
+def record(measured, versions, runs):
+    """Stores the rows that have peers, and the versions, for this kind of machine. Other rows stay as they
+    are."""
     everything = load()
     machine = everything['machines'].setdefault(machine_kind(), {'versions': {}, 'rows': {}})
     machine['versions'].update(versions)
     for workload, row in measured.items():
+        if 'leat' not in row['medians'] or len(row['medians']) == 1:
+            continue
         medians = {subject: rounded(median) for subject, median in row['medians'].items()}
-        machine['rows'][workload] = {'unit': row['unit'], 'medians': medians}
+        machine['rows'][workload] = {'unit': row['unit'], 'runs': runs, 'medians': medians}
     RECORD.write_text(json.dumps(everything, indent=1) + '\n')
 
 
@@ -122,7 +135,7 @@ def table(machines, group):
         place = f'`{workload}`'
         for subject in sorted(lowest, key=lowest.get):
             versions = dict.fromkeys(version_of(subject, m['versions']) for m in machines.values())
-            cells = [f'{found[subject]:.2f}' if subject in found else '' for found in by_machine]
+            cells = [text_of(found[subject]) if subject in found else '' for found in by_machine]
             limit = ' (limit)' if kind_of_peer(subject) == 'limit' else ''
             lines.append(f'| {place} | {subject}{limit} | {"; ".join(v for v in versions if v)} | '
                          f'{" | ".join(cells)} |')
@@ -132,14 +145,15 @@ def table(machines, group):
 
 def times(machine, group, goals):
     """Returns the lines of the table of times of one kind of machine. `goals` is `workloads` of goals.json."""
-    lines = ['| workload | leat | goal | peers |', '|---|---|---|---|']
+    lines = ['| workload | subject | median | goal |', '|---|---|---|---|']
     for workload, row in machine['rows'].items():
         if not workload.startswith(group + '/'):
             continue
-        unit = row['unit'].split('/')[0].replace('us', 'µs')
+        unit = row['unit'].split('/')[0].replace('us', 'µs').replace('bytes', 'B')
         goal = goals.get(workload, {}).get('goal')
-        peers = ', '.join(f'{median:.3g} {unit} ({subject})' for subject, median in row['medians'].items()
-                          if subject != 'leat')
-        lines.append(f'| `{workload}` | {row["medians"]["leat"]:.3g} {unit} | {f"{goal:g} {unit}" if goal else ""} '
-                     f'| {peers} |')
+        place = f'`{workload}`'
+        for subject, median in row['medians'].items():
+            wanted = f'{goal:g} {unit}' if goal and subject == 'leat' else ''
+            lines.append(f'| {place} | {subject} | {bench_table.plain(median)} {unit} | {wanted} |')
+            place = ''
     return lines

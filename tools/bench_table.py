@@ -15,6 +15,11 @@ def ratio_of(own, peer, unit):
     return own / peer if is_rate(unit) else peer / own
 
 
+def plain(number):
+    """Returns a number with three digits, and without an exponent."""
+    return f'{number:,.0f}' if number >= 100 else f'{number:.3g}'
+
+
 def against_goal(median, unit, goal):
     """Returns '12 ns: reached', or the factor by which leat missed the goal. The goal is the lowest rate,
     or the highest value in another unit."""

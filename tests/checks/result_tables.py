@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The tables of results in docs/results.md and README.md are generated from benches/results.json and benches/goals.json.
+"""The tables of results in docs/results.md and README.md are generated from benches/results.json, benches/ratios.json and
+benches/goals.json.
 
-A table is between these lines, where NAME is a list in results.json, or `goals`, or `readme`:
+A table is between these lines, where NAME is a list in results.json, or `goals`, or `readme`, or `ratios-GROUP` or
+`times-GROUP` for the workloads of ratios.json that begin with GROUP:
 
     <!-- table: NAME -->
     <!-- /table -->
@@ -16,9 +18,11 @@ import sys
 
 ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'))
+import bench_ratios  # noqa: E402
 import bench_table  # noqa: E402
 
 TABLE = re.compile(r'(<!-- table: (\S+) -->\n)(.*?)(<!-- /table -->)', re.S)
+SHOWN = 4  # ratios of a workload in the README
 ROUNDING = 0.05  # The recorded ratios were computed before the medians were rounded.
 
 
@@ -68,14 +72,36 @@ def table_of_goals(goals):
     return lines
 
 
-def table_of_readme(tables):
-    lines = ['| workload | leat | alternatives | leat is faster by |', '|---|---|---|---|']
+def tables_of_times(machines, group, goals):
+    lines = []
+    for kind, machine in machines.items():
+        counts = sorted({row['runs'] for w, row in machine['rows'].items() if w.startswith(group + '/')})
+        runs = ' or '.join(map(str, counts)) + (' run' if counts == [1] else ' runs')
+        lines += [f'On {kind}, {runs}:', '', *bench_ratios.times(machine, group, goals), '']
+    return lines[:-1]
+
+
+def span(lowest, highest):
+    texts = list(dict.fromkeys(bench_ratios.text_of(ratio) for ratio in (lowest, highest)))
+    return ' to '.join(texts)
+
+
+def table_of_readme(tables, recorded):
+    """The lowest ratios of each labelled workload, over all machines."""
+    lines = ['| workload | ratios, the lowest first |', '|---|---|']
+    for workload, label in recorded['readme'].items():
+        of = {}
+        for machine in recorded['machines'].values():
+            for subject, ratio in bench_ratios.ratios(machine['rows'].get(workload, bench_ratios.NO_ROW)).items():
+                of.setdefault(subject, []).append(ratio)
+        peers = sorted((s for s in of if bench_ratios.kind_of_peer(s) != 'limit'), key=lambda s: min(of[s]))
+        factors = ', '.join(f'{span(min(of[s]), max(of[s]))} ({s})' for s in peers[:SHOWN])
+        lines.append(f'| {label} | {factors} |')
     for entry in (e for entries in tables.values() for e in entries if 'readme' in e):
         of = {result['subject']: result for result in entry['results']}
-        peers = [of[name] for name in entry['readme']['peers']]
-        others = ', '.join(f'{p["median"]} {entry["unit"]} ({p["subject"]})' for p in peers)
-        factors = ', '.join(p.get('all machines', p['ratio']) for p in peers)
-        lines.append(f'| {entry["readme"]["label"]} | {of["leat"]["median"]} {entry["unit"]} | {others} | {factors} |')
+        factors = {p: of[p].get('all machines', of[p]['ratio']) for p in entry['readme']['peers']}
+        sorted_peers = sorted(factors, key=lambda p: number(factors[p].split(' ')[0]))
+        lines.append(f'| {entry["readme"]["label"]} | {", ".join(f"{factors[p]} ({p})" for p in sorted_peers)} |')
     return lines
 
 
@@ -84,7 +110,11 @@ def main():
     tables = json.loads((ROOT / 'benches' / 'results.json').read_text())
     goals = json.loads((ROOT / 'benches' / 'goals.json').read_text())['workloads']
     wanted = {name: table_of_results(entries, goals) for name, entries in tables.items()}
-    wanted.update(goals=table_of_goals(goals), readme=table_of_readme(tables))
+    recorded = bench_ratios.load()
+    wanted.update(goals=table_of_goals(goals), readme=table_of_readme(tables, recorded))
+    for group in bench_ratios.GROUPS:
+        wanted[f'ratios-{group}'] = bench_ratios.table(recorded['machines'], group)
+        wanted[f'times-{group}'] = tables_of_times(recorded['machines'], group, goals)
     count = 0
     missing = set(wanted)
     for page in (ROOT / 'README.md', ROOT / 'docs' / 'results.md'):

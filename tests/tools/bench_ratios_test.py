@@ -50,6 +50,11 @@ class Guard(unittest.TestCase):
         self.assertEqual(worse(row(10, a=20), row(10, b=1)), [])
         self.assertEqual(bench_ratios.worse({}, {'queue/x': row(10, a=1)}), [])
 
+    def test_a_percentile_of_few_samples_is_not_compared(self):
+        for percentile, count in (('-p99', 1), ('-p99.9', 0)):
+            rows = [{'latency/x' + percentile: row(10, a=ratio)} for ratio in (20, 10)]
+            self.assertEqual(len(bench_ratios.worse(*rows)), count)
+
 
 class Record(unittest.TestCase):
     def test_a_record_replaces_only_the_measured_rows_of_this_machine(self):
@@ -58,12 +63,13 @@ class Record(unittest.TestCase):
             here = bench_ratios.machine_kind()
             other = {'versions': {}, 'rows': {'queue/a': row(1, peer=2)}}
             bench_ratios.RECORD.write_text(json.dumps({'machines': {'other': other}}))
-            bench_ratios.record({'queue/a': row(10, peer=20), 'queue/b': row(1, peer=1)}, {'peer': '1'})
-            bench_ratios.record({'queue/a': row(12.3456, peer=20)}, {'peer': '2'})
+            bench_ratios.record({'queue/a': row(10, peer=20), 'queue/b': row(1, peer=1)}, {'peer': '1'}, 5)
+            bench_ratios.record({'queue/a': row(12.3456, peer=20), 'queue/no peer': row(1)}, {'peer': '2'}, 3)
             machines = bench_ratios.load()['machines']
         self.assertEqual(machines['other'], other)
+        self.assertEqual(list(machines[here]['rows']), ['queue/a', 'queue/b'])
         self.assertEqual(machines[here]['rows']['queue/a']['medians'], {'leat': 12.35, 'peer': 20})
-        self.assertEqual(machines[here]['rows']['queue/b']['medians'], {'leat': 1, 'peer': 1})
+        self.assertEqual(machines[here]['rows']['queue/b'], {**row(1, peer=1), 'runs': 5})
         self.assertEqual(machines[here]['versions'], {'peer': '2'})
 
 
@@ -71,18 +77,19 @@ class Tables(unittest.TestCase):
     machines = {
         'A': {'versions': {'Fast': '1', 'Fast queue': '2'},
               'rows': {'queue/x': row(10, **{'Fast queue': 5, 'Slow': 40, 'epoll': 1})}},
-        'B': {'versions': {'Fast': '3'}, 'rows': {'queue/x': row(10, **{'Slow': 20, 'Fast queue': 30})}},
+        'B': {'versions': {'Fast': '3'}, 'rows': {'queue/x': row(10, **{'Slow': 20, 'Fast queue': 1234})}},
     }
 
     def test_the_lowest_ratio_is_first_and_each_machine_has_a_column(self):
         self.assertEqual(bench_ratios.table(self.machines, 'queue')[2:], [
             '| `queue/x` | epoll (limit) |  | 0.10 |  |',
-            '|  | Fast queue | 2; 3 | 0.50 | 3.00 |',
+            '|  | Fast queue | 2; 3 | 0.50 | 123 |',
             '|  | Slow |  | 4.00 | 2.00 |'])
 
     def test_times_are_those_of_one_machine(self):
         self.assertEqual(bench_ratios.times(self.machines['B'], 'queue', {'queue/x': {'goal': 12}})[2:],
-                         ['| `queue/x` | 10 ns | 12 ns | 20 ns (Slow), 30 ns (Fast queue) |'])
+                         ['| `queue/x` | leat | 10 ns | 12 ns |', '|  | Slow | 20 ns |  |',
+                          '|  | Fast queue | 1,234 ns |  |'])
 
     def test_other_groups_are_left_out(self):
         self.assertEqual(len(bench_ratios.table(self.machines, 'task')), 2)

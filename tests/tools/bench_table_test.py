@@ -96,6 +96,9 @@ class BenchTable(unittest.TestCase):
         recorded = json.loads((root / 'benches' / 'results.json').read_text())
         for entry in (entry for entries in recorded.values() for entry in entries):
             self.assertIn(entry['workload'].split(',')[0], listed)
+        ratios = json.loads((root / 'benches' / 'ratios.json').read_text())
+        for workload in (w for machine in ratios['machines'].values() for w in machine['rows']):
+            self.assertIn(workload, listed)
 
 
 unittest.main()
