@@ -75,7 +75,7 @@ def quantity(value, unit):
 def panel(left, top, numbers, costs, unit):
     """Yields the lines of one curve, with logarithmic axes."""
     width, height = PANEL
-    low, high = math.floor(math.log10(min(costs)) * 2) / 2, math.ceil(math.log10(max(costs) * 1.6) * 2) / 2
+    low, high = math.floor(math.log10(min(costs) * 0.7) * 2) / 2, math.ceil(math.log10(max(costs) * 1.6) * 2) / 2
     first, last = math.log10(numbers[0]), math.log10(numbers[-1])
 
     def x(number):
