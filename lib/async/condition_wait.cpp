@@ -39,22 +39,27 @@ void condition_wait::abandon() noexcept {
   if (ended) withdraw_wakeup();
 }
 
-// A short path without a call, for a wait without a deadline in the scope of this thread.
+// A short path without a call, for a join without a deadline in a task whose thread owns the scope.
 bool condition_wait::start() LEAT_NO_ANALYSIS {
-  if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
-    result_ = outcome::self_join;
-    return true;
-  }
-  if (has_deadline_ || !scope_.mutex_.try_lock_as_owner()) [[unlikely]]
+  const task_context* const task = context_;
+  if (!task || &task->scope() == &scope_ || has_deadline_ || conditions_ != task_scope::idle ||
+      !scope_.mutex_.try_lock_as_owner()) [[unlikely]] {
     return start_slowly();
-  begin_wait();
-  const bool over = link_or_end();
+  }
+  const bool over = scope_.tasks_ == 0 && scope_.held_ == 0;
+  if (!over) {
+    begin_wait();
+    link_into_scope();
+  }
   scope_.mutex_.unlock(true);
-  if (over) end_wait();
   return over;
 }
 
 bool condition_wait::start_slowly() {
+  if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
+    result_ = outcome::self_join;
+    return true;
+  }
   if (has_deadline_) scheduler_->add_timer(alarm_, alarm_.when_);
   begin_wait();
   {

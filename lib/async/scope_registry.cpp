@@ -47,8 +47,11 @@ void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
     link_to_parent(s, *parent);
   }
   const shard::guard lock(here.own->mutex);
-  if (one_shard) link_to_parent(s, *parent);
-  link(s, *here.own);
+  if (one_shard) {
+    link_to_parent(s, *parent);
+  } else {
+    link(s, *here.own);
+  }
 }
 
 void scope_registry::remove_from_parent(task_scope& s) noexcept {
@@ -56,7 +59,7 @@ void scope_registry::remove_from_parent(task_scope& s) noexcept {
   {
     const shard::guard lock(s.parent_shard_->mutex);
     if (s.stops_in_progress_ == 0) {
-      if (s.parent_) unlink_from_parent(s);
+      if (s.parent_) leave_parent(s);
       return;
     }
   }
@@ -69,8 +72,7 @@ void scope_registry::remove(task_scope& s) noexcept {
   for (;; wait_for_stop(s)) {
     const shard::guard lock(s.shard_->mutex);
     if (one_shard && s.stops_in_progress_ > 0) continue;
-    if (one_shard && s.parent_) unlink_from_parent(s);
-    return unlink(s);
+    return unlink_all(s);
   }
 }
 
@@ -78,7 +80,7 @@ void scope_registry::wait_for_stop(task_scope& s) noexcept {
   for (;; ::sched_yield()) {
     const shard::guard lock(s.parent_shard_->mutex);
     if (s.stops_in_progress_ > 0) continue;
-    if (s.parent_) unlink_from_parent(s);
+    if (s.parent_) leave_parent(s);
     return;
   }
 }
@@ -87,7 +89,7 @@ task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
   const shard::guard lock(s.shard_->mutex);
   task_scope* const child = s.first_child_;
   if (!child) return nullptr;
-  unlink_from_parent(*child);
+  leave_parent(*child);
   ++child->stops_in_progress_;
   return child;
 }

@@ -26,7 +26,9 @@ struct alignas(64) registry_shard {
 /// are static, because a scope may outlive the thread that created it.
 ///
 /// The lock of a shard also guards the links of its scopes to their children, since a parent may be
-/// destroyed before its child: the child locks the shard of its parent instead of the parent.
+/// destroyed before its child: the child locks the shard of its parent instead of the parent. A
+/// scope that stops with a parent of the same shard is only in the list of that parent's children,
+/// and moves to the list of the shard when it loses its parent.
 ///
 /// Thread safety: thread-safe.
 class scope_registry {
@@ -61,11 +63,26 @@ class scope_registry {
     template <class F>
     void each(F&& f) const LEAT_NO_ANALYSIS {
       for (std::size_t i = 0; i < count_; ++i) {
-        for (task_scope* s = shards_[i].newest; s; s = s->following_scope_) f(*s);
+        for (task_scope* s = shards_[i].newest; s; s = s->following_scope_) each_of(*s, f);
       }
     }
 
    private:
+    // Calls `f` with `root` and the scopes below it that are in no other list, without recursion.
+    template <class F>
+    static void each_of(task_scope& root, F& f) {
+      const auto listed = [&root](task_scope* s) noexcept {
+        while (s && s->shard_ != root.shard_) s = s->following_sibling_;
+        return s;
+      };
+      for (task_scope* s = &root; s;) {
+        f(*s);
+        task_scope* next = listed(s->first_child_);
+        for (; !next && s != &root; s = s->parent_) next = listed(s->following_sibling_);
+        s = next;
+      }
+    }
+
     const std::size_t count_;  // of shards that have been used
     std::array<bool, 64> as_owner_;
   };
@@ -102,7 +119,11 @@ class scope_registry {
   static void link_to_parent(task_scope& s, task_scope& parent) noexcept;
   static void link(task_scope& s, shard& own) noexcept LEAT_NO_ANALYSIS;
   static void unlink_from_parent(task_scope& s) noexcept;
+  // Unlinks it and keeps it in a list.
+  static void leave_parent(task_scope& s) noexcept;
   static void unlink(task_scope& s) noexcept LEAT_NO_ANALYSIS;
+  // Unlinks it from all lists, and its children from it.
+  static void unlink_all(task_scope& s) noexcept;
   static void wait_for_stop(task_scope& s) noexcept;
 
   // tools/gdb/leat.py begins here.
@@ -135,8 +156,11 @@ inline bool scope_registry::add_quickly(task_scope& s, task_scope* parent) noexc
   here.next = number + 1;
   s.number_ = number;
   s.shard_ = own;
-  if (parent) link_to_parent(s, *parent);
-  link(s, *own);
+  if (parent) {
+    link_to_parent(s, *parent);
+  } else {
+    link(s, *own);
+  }
   own->mutex.unlock(true);
   return true;
 }
@@ -155,12 +179,24 @@ inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
   s.parent_ = nullptr;
 }
 
+inline void scope_registry::leave_parent(task_scope& s) noexcept {
+  unlink_from_parent(s);
+  if (s.parent_shard_ == s.shard_) link(s, *s.shard_);
+}
+
 inline void scope_registry::unlink(task_scope& s) noexcept {
   (s.previous_scope_ ? s.previous_scope_->following_scope_ : s.shard_->newest) = s.following_scope_;
   if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
-  for (task_scope* child = s.first_child_; child; child = child->following_sibling_) {
-    child->parent_ = nullptr;
+}
+
+inline void scope_registry::unlink_all(task_scope& s) noexcept {
+  if (s.parent_ && s.parent_shard_ == s.shard_) {
+    unlink_from_parent(s);
+  } else {
+    unlink(s);
   }
+  while (s.first_child_) [[unlikely]]
+    leave_parent(*s.first_child_);
 }
 
 inline bool scope_registry::remove_quickly(task_scope& s) noexcept {
@@ -170,8 +206,7 @@ inline bool scope_registry::remove_quickly(task_scope& s) noexcept {
     return false;
   const bool simple = s.stops_in_progress_ == 0;
   if (simple) [[likely]] {
-    if (s.parent_) unlink_from_parent(s);
-    unlink(s);
+    unlink_all(s);
   }
   mutex.unlock(true);
   return simple;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -64,6 +65,63 @@ LEAT_TEST("scope_registry: a group in the middle of its siblings can be destroye
   });
   co_await outer.join();
   CHECK(stopped == 2);
+}
+
+task<> sleep_long() { co_await leat::sleep_for(1000h); }
+
+task<> nest(int depth, std::string& seen) {
+  task_group first("first " + std::to_string(depth));
+  task_group second("second " + std::to_string(depth));
+  first.spawn(sleep_long());
+  second.spawn(depth > 0 ? nest(depth - 1, seen) : sleep_long());
+  co_await leat::this_task::yield();
+  if (depth == 0) seen = leat_test::dump();
+  co_await second.join();
+  co_await first.join();
+}
+
+LEAT_TEST("scope_registry: a dump lists groups at every depth", "[async]") {
+  task_group outer("outer");
+  std::string seen;
+  outer.spawn(nest(3, seen));
+  co_await leat::sleep_for(1ms);
+  outer.request_stop();
+  co_await outer.join();
+  for (const char* const name : {"'outer'", "'first 3'", "'second 3'", "'first 2'", "'second 2'",
+                                 "'first 1'", "'second 1'", "'first 0'", "'second 0'"}) {
+    INFO(name);
+    CHECK(seen.find(name) != std::string::npos);
+  }
+}
+
+LEAT_TEST("scope_registry: a dump lists a group after a stop and after the end of its parent",
+          "[async]") {
+  const auto lists = [](const char* name) {
+    return leat_test::dump().find(name) != std::string::npos;
+  };
+  std::vector<std::unique_ptr<task_group>> orphans;
+  {
+    task_group outer("outer");
+    outer.spawn([&]() -> task<> {
+      for (const char* const name : {"one", "two", "three"}) {
+        orphans.push_back(std::make_unique<task_group>(name));
+        orphans.back()->spawn(sleep_long());
+      }
+      co_return;
+    });
+    co_await outer.join();
+    CHECK(lists("'two'"));
+    orphans[1]->request_stop();
+    co_await orphans[1]->join();
+    orphans.erase(orphans.begin() + 1);
+    CHECK(!lists("'two'"));
+  }
+  CHECK(lists("'one'"));
+  CHECK(lists("'three'"));
+  for (const auto& g : orphans) g->request_stop();
+  for (const auto& g : orphans) co_await g->join();
+  orphans.clear();
+  CHECK(!lists("'one'"));
 }
 
 LEAT_TEST("scope_registry: a group created after the stop is stopped", "[async]") {

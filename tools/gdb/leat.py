@@ -459,12 +459,23 @@ class Queue:
                      if int(t.place['blocked_on_']) == base), 'a thread')
 
 
+def scopes_below(root):
+    """A scope and its descendants that are in no other list; see scope_registry::lock_all."""
+    remaining = [root]
+    while remaining:
+        scope = remaining.pop()
+        yield scope
+        remaining += [c for c in follow(scope['first_child_'], 'following_sibling_')
+                      if int(c['shard_']) == int(root['shard_'])]
+
+
 class Process:
     def __init__(self):
         shards = gdb.parse_and_eval('leat::detail::scope_registry::shards_')['_M_elems']
         first, last = shards.type.strip_typedefs().range()
         scopes = [Scope(s) for i in range(first, last + 1)
-                  for s in follow(shards[i]['newest'], 'following_scope_')]
+                  for root in follow(shards[i]['newest'], 'following_scope_')
+                  for s in scopes_below(root)]
         self.scopes = sorted(scopes, key=lambda s: s.number, reverse=True)
         schedulers = {}
         for task in self.tasks():
