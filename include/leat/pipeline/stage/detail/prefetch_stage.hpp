@@ -2,19 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "leat/pipeline/element/detail/block_bytes.hpp"
-#include "leat/pipeline/element/detail/block_recycler.hpp"
-#include "leat/pipeline/stage/detail/prefetch_throttle.hpp"
+#include "leat/pipeline/element/detail/any_block.hpp"
+#include "leat/pipeline/stage/detail/prefetch_tasks.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
-#include "leat/queue/fifo_queue.hpp"
 
 namespace leat::detail {
 
@@ -25,45 +21,27 @@ inline constexpr const char* block_count_error = "blocks is out of range: set 1 
 /// Runs the preceding stages in a task of their own, some blocks ahead of the consumer, on its
 /// scheduler or on a worker's. In the second case these stages belong to the worker.
 template <class Block>
-class prefetch_stage final : public inner_stage<Block, Block> {
+class prefetch_stage final : public inner_stage<Block, Block>, private prefetched_input {
  public:
   using sink = typename stage<Block>::sink;
 
   /// If memory for the stage is exhausted, `input` is unchanged.
   prefetch_stage(std::unique_ptr<stage<Block>>&& input, stage_metrics& metrics, std::size_t blocks,
                  bool on_worker = false)
-      : inner_stage<Block, Block>(metrics),
-        queue_(blocks, metrics.name()),
-        throttle_(metrics.name(), false),
-        recycler_(blocks + 2),
-        on_worker_(on_worker) {
-    metrics.set_capacity(blocks);
+      : inner_stage<Block, Block>(metrics), tasks_(*this, metrics, blocks, on_worker) {
     this->begin_input(std::move(input));
   }
 
   void start(pipeline_context& context) override {
     inner_stage<Block, Block>::start(context);
-    throttle_.begin(context.memory());
-    if (on_worker_) {
-      context.spawn_worker(fill(), this->metrics(), 0);
-    } else {
-      context.spawn(fill(), this->metrics(), "input");
-    }
+    tasks_.start(context);
   }
 
-  task<bool> next(Block& block) override {
-    std::optional<held> made = co_await queue_.pop();
-    if (!made) co_return false;
-    this->metrics().add_held(-1);
-    throttle_.leave(made->bytes);
-    std::swap(block, made->block);
-    recycler_.give_back(std::move(made->block));
-    co_return true;
-  }
+  task<bool> next(Block& block) override { return tasks_.next(&block); }
 
   bool has_tasks() const noexcept override { return true; }
   std::string save_error() const override {
-    if (!on_worker_) return this->input().save_error();
+    if (!tasks_.on_worker()) return this->input().save_error();
     return "stage '" + this->metrics().name() +
            "' runs on a worker, whose position is not saved; unset on_worker";
   }
@@ -74,7 +52,7 @@ class prefetch_stage final : public inner_stage<Block, Block> {
     this->input().save(before, batches, stages);
   }
   void forget(std::uint64_t block) noexcept override {
-    if (!on_worker_) this->input().forget(block);
+    if (!tasks_.on_worker()) this->input().forget(block);
   }
   task<void> restore(std::span<stage_state> stages) override {
     return this->input().restore(stages);
@@ -88,46 +66,16 @@ class prefetch_stage final : public inner_stage<Block, Block> {
   }
 
  private:
-  // A block, and the bytes that count for it.
-  struct held {
-    Block block;
-    std::size_t bytes = 0;
-  };
-
-  task<void> wait_for_memory() {
-    const stage_wait_timer w = this->waits(stage_wait_timer::for_output);
-    while (!throttle_.has_space()) co_await throttle_.wait();
+  std::unique_ptr<any_block> make_block() const override {
+    return std::make_unique<block_holder<Block>>();
   }
-
-  task<void> fill() {
-    const stage_work_timer here = this->working();
-    std::exception_ptr error;
-    try {
-      for (std::uint64_t number = 0;; ++number) {
-        if (on_worker_) this->input().forget(number);
-        if (!throttle_.has_space()) co_await wait_for_memory();
-        Block block = recycler_.take();
-        const bool more = co_await this->pull(this->input(), block);
-        if (!more) break;
-        count_block(this->metrics(), block);
-        const std::size_t bytes = throttle_.limited() ? throttle_.enter(memory_of(block)) : 0;
-        const stage_wait_timer w = this->waits(stage_wait_timer::for_output);
-        held h{std::move(block), bytes};
-        const bool taken = co_await queue_.push(std::move(h));
-        if (!taken) break;
-        this->metrics().add_held(1);
-      }
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (on_worker_) this->end_input();  // here, since its readers belong to this scheduler
-    end_queue(queue_, error);
+  task<bool> read(any_block& block) override {
+    return this->pull(this->input(), block_in<Block>(block));
   }
+  void forget_input(std::uint64_t block) noexcept override { this->input().forget(block); }
+  void destroy_input() noexcept override { this->end_input(); }
 
-  fifo_queue<held> queue_;
-  prefetch_throttle throttle_;
-  block_recycler<Block> recycler_;
-  const bool on_worker_;
+  prefetch_tasks tasks_;
 };
 
 }  // namespace leat::detail

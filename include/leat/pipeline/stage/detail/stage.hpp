@@ -21,6 +21,9 @@
 
 namespace leat::detail {
 
+/// Awaits stage::next() of the previous stage, and counts the time as waiting for input.
+[[nodiscard]] task<bool> wait_for_input(stage_metrics& metrics, task<bool> next);
+
 /// A stage of a pipeline: delivers elements in blocks of any size. The boundary between two blocks
 /// has no meaning.
 ///
@@ -56,8 +59,7 @@ class stage : public any_stage, public origin_log<Block> {
   /// Reads the next block of the previous stage.
   template <class In>
   [[nodiscard]] task<bool> pull(stage<In>& input, In& block) {
-    const stage_wait_timer w = waits(stage_wait_timer::for_input);
-    co_return co_await input.next(block);
+    return wait_for_input(metrics_, input.next(block));
   }
   /// Like pull(), for a stage that reads single elements. Appends their origins to `origins`, if
   /// any.
@@ -110,12 +112,6 @@ class inner_stage : public stage<Block> {
 };
 
 /// Closes a queue of the pipeline, with an error if there was one.
-inline void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
-  if (error) {
-    queue.fail(error);
-  } else {
-    queue.close();
-  }
-}
+void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept;
 
 }  // namespace leat::detail

@@ -1,0 +1,21 @@
+#include "leat/pipeline/stage/detail/stage.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace leat::detail {
+
+task<bool> wait_for_input(stage_metrics& metrics, task<bool> next) {
+  const stage_wait_timer w(metrics, *scheduler::current(), stage_wait_timer::for_input);
+  co_return co_await std::move(next);
+}
+
+void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
+  if (error) {
+    queue.fail(error);
+  } else {
+    queue.close();
+  }
+}
+
+}  // namespace leat::detail
