@@ -20,6 +20,8 @@ parallel_map_tasks::parallel_map_tasks(mapped_input& stage, stage_metrics& metri
   metrics.set_capacity(2 * workers);
 }
 
+parallel_map_tasks::~parallel_map_tasks() = default;
+
 void parallel_map_tasks::start(pipeline_context& context) {
   const bool ordered = order_ == ordering::deterministic;
   const std::size_t lanes = ordered ? workers_ : 1;

@@ -20,6 +20,8 @@ prefetch_tasks::prefetch_tasks(prefetched_input& input, stage_metrics& metrics, 
   metrics.set_capacity(blocks);
 }
 
+prefetch_tasks::~prefetch_tasks() = default;
+
 void prefetch_tasks::start(pipeline_context& context) {
   throttle_.begin(context.memory());
   if (on_worker_) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 #include "leat/codec/decode_error.hpp"
@@ -112,19 +111,21 @@ template <class In>
   return {};
 }
 
+/// Returns the error, or null if it is not a decode_error, or is one with a position. The result
+/// belongs to `error`.
+[[nodiscard]] const decode_error* find_error_without_position(const std::exception_ptr& error);
+/// Returns e.at(position).
+[[nodiscard]] std::exception_ptr add_position(const decode_error& e, const std::string& position);
+
 /// Returns the current exception, which a function threw for the i-th element of a block. A
 /// decode_error without a position gets the position of its record, if the element or its block
 /// knows it.
 template <class In>
 [[nodiscard]] std::exception_ptr with_position(const In& in, std::size_t i) {
   const std::exception_ptr error = std::current_exception();
-  try {
-    std::rethrow_exception(error);
-  } catch (const decode_error& e) {
-    if (e.has_position() || typeid(e) != typeid(decode_error)) return error;
-    const std::string position = error_position_text(e, in, i);
-    if (!position.empty()) return std::make_exception_ptr(e.at(position));
-  } catch (...) {  // unchanged
+  if (const decode_error* const e = find_error_without_position(error)) {
+    const std::string position = error_position_text(*e, in, i);
+    if (!position.empty()) return add_position(*e, position);
   }
   return error;
 }

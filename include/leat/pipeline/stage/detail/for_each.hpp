@@ -16,17 +16,10 @@ namespace leat::detail {
 /// The steps of one call of for_each(), with or without an observer.
 class observed_steps {
  public:
-  explicit observed_steps(pipeline_context& context) noexcept
-      : context_(context), observer_(context.observer()) {
-    if (observer_ && observer_->is_within_step()) observer_.reset();
-    context_.set_elements_are_steps(observer_ != nullptr);
-  }
+  explicit observed_steps(pipeline_context& context) noexcept;
   observed_steps(const observed_steps&) = delete;
   observed_steps& operator=(const observed_steps&) = delete;
-  ~observed_steps() {
-    end(false);
-    context_.set_elements_are_steps(false);
-  }
+  ~observed_steps();
 
   [[nodiscard]] bool must_wait() const noexcept {
     return observer_ && observer_->must_wait(in_step_);
@@ -35,7 +28,7 @@ class observed_steps {
   [[nodiscard]] bool must_wait_to_process() const noexcept {
     return observer_ && observer_->must_wait(true);
   }
-  [[nodiscard]] task<void> wait() { return observer_->wait(in_step_); }
+  [[nodiscard]] task<void> wait();
 
   void begin() noexcept {
     in_step_ = true;

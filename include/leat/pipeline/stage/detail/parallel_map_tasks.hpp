@@ -50,6 +50,9 @@ class parallel_map_tasks {
  public:
   parallel_map_tasks(mapped_input& stage, stage_metrics& metrics, std::size_t workers,
                      ordering order);
+  parallel_map_tasks(const parallel_map_tasks&) = delete;
+  parallel_map_tasks& operator=(const parallel_map_tasks&) = delete;
+  ~parallel_map_tasks();
 
   void start(pipeline_context& context);
   /// Like stage::next(), for a block of the type of the output.

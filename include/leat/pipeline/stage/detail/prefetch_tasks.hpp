@@ -34,6 +34,9 @@ class prefetch_tasks {
  public:
   prefetch_tasks(prefetched_input& input, stage_metrics& metrics, std::size_t blocks,
                  bool on_worker);
+  prefetch_tasks(const prefetch_tasks&) = delete;
+  prefetch_tasks& operator=(const prefetch_tasks&) = delete;
+  ~prefetch_tasks();
 
   void start(pipeline_context& context);
   /// Like stage::next(), for a block of the input's type.
