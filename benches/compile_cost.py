@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures the CPU time, user and system, of `g++ -O2 -c` for files that include leat or a peer. The compilations are
-interleaved, and the table shows medians.
+interleaved, and the table shows medians and their ratios to the program with Asio's channel.
 
     compile_cost.py [--runs N] [--compiler g++] [--only REGEX]
 """
@@ -19,7 +19,7 @@ ASIO = ['-DASIO_STANDALONE', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=
 FOUR = ['leat/async/loop/sync_wait.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
 FACADES = ['base', 'tensor', 'async', 'codec', 'queue', 'coordination', 'io', 'input', 'pipeline', 'train', 'sim']
 ALL_OF_ASIO = ['asio.hpp', 'asio/experimental/concurrent_channel.hpp']
-BOOST_FIBER = 'program with Boost.Fiber'
+ASIO_CHANNEL = 'program with asio.hpp and its channel'
 PARTS_OF_ASIO = ['asio/awaitable.hpp', 'asio/co_spawn.hpp', 'asio/detached.hpp', 'asio/experimental/concurrent_channel.hpp',
                  'asio/io_context.hpp', 'asio/use_awaitable.hpp']
 
@@ -49,6 +49,76 @@ int main() {
   io.run();
 }
 """
+# Declares `batches`, from records of files.
+LIBRARY_ELEMENTS = """
+using batch_type = leat::owned_record_batch;
+
+double loss_of(const batch_type& batch) {
+  double loss = 0;
+  for (const leat::byte_view record : batch) loss += static_cast<double>(record.size());
+  return loss;
+}
+
+auto declare(std::string shards) {
+  return leat::read_files<leat::tfrecord_reader>({.files = {shards}, .shuffle = true, .readers = 2})
+      .shuffle({.capacity = 10'000, .seed = 1})
+      .batch({.batch_size = 128})
+      .prefetch(2);
+}
+"""
+OWN_ELEMENTS = """
+struct sample {
+  float length;
+  bool label;
+};
+using batch_type = std::vector<sample>;
+
+sample parse(leat::byte_view record) {
+  return {static_cast<float>(record.size()), record.size() % 2 == 0};
+}
+
+double loss_of(const batch_type& batch) {
+  double loss = 0;
+  for (const sample& s : batch) loss += static_cast<double>(s.length);
+  return loss;
+}
+
+auto declare(std::string shards) {
+  return leat::read_files<leat::tfrecord_reader>({.files = {shards}, .shuffle = true, .readers = 2})
+      .shuffle({.capacity = 10'000, .seed = 1})
+      .map("parse", parse, {.workers = 2})
+      .batch({.batch_size = 128})
+      .prefetch(2);
+}
+"""
+# The rest of a supervised program.
+SUPERVISED_PROGRAM = """
+leat::task<> train(std::string shards, std::string logdir) {
+  auto batches = declare(shards);
+  std::int64_t step = 0;
+  double weight = 0;
+  leat::checkpoint_registry state("model");
+  state.add("global_step", step);
+  state.add("weight", weight);
+  state.add("input", batches);
+  leat::supervisor sv({.logdir = logdir, .state = &state, .stages = batches.stages()});
+  const leat::stop_on_signal guard(sv);
+  const auto body = [&]() -> leat::task<> {
+    co_await batches.for_each([&](batch_type batch) -> leat::task<> {
+      weight += loss_of(batch);
+      if (++step % 100 == 0)
+        co_await sv.summary_computed(leat::summary().add_scalar("weight", weight));
+    });
+  };
+  co_await sv.managed(body);
+  std::printf("step %lld\\n", static_cast<long long>(step));
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  return leat::run(train(argv[1], argv[2]), {.signals = {}});
+}
+"""
 FIBER_PROGRAM = """
 int main() {
   boost::fibers::buffered_channel<std::string> lines(4);
@@ -67,7 +137,7 @@ int main() {
 
 
 def program(headers, body=''):
-    includes = ['cstdio', 'string'] if body else []
+    includes = ['cstdint', 'cstdio', 'string', 'vector'] if body else []
     return ''.join(f'#include <{header}>\n' for header in [*includes, *headers]) + body
 
 
@@ -75,10 +145,14 @@ def subjects():
     example = (PROJECT / 'examples/queue.cpp').read_text()
     example = re.sub(r'^(#include .*|// \[.*\])\n', '', example, flags=re.MULTILINE)
     yield 'program with leat/leat.hpp', program(['leat/leat.hpp'], example)
-    yield 'program with asio.hpp and its channel', program(ALL_OF_ASIO, ASIO_PROGRAM)
+    yield ASIO_CHANNEL, program(ALL_OF_ASIO, ASIO_PROGRAM)
     yield 'program with six headers of Asio', program(PARTS_OF_ASIO, ASIO_PROGRAM)
-    yield 'program with four headers of leat', program(FOUR, example)
-    yield BOOST_FIBER, program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
+    yield 'program with four headers of leat', program(FOUR, example.replace('return leat::run(', 'leat::sync_wait('))
+    yield 'program with async.hpp and queue.hpp', program(['leat/async.hpp', 'leat/queue.hpp'], example)
+    yield 'supervised program, elements of leat', program(['leat/leat.hpp'], LIBRARY_ELEMENTS + SUPERVISED_PROGRAM)
+    yield 'supervised program, elements of its own', program(['leat/leat.hpp'], OWN_ELEMENTS + SUPERVISED_PROGRAM)
+    yield 'tools/leat/plan/build_pipeline.cpp', (PROJECT / 'tools/leat/plan/build_pipeline.cpp').read_text()
+    yield 'program with Boost.Fiber', program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
     yield 'leat/leat.hpp', program(['leat/leat.hpp'])
     for layer in FACADES:
         yield f'leat/{layer}.hpp', program([f'leat/{layer}.hpp'])
@@ -89,7 +163,8 @@ def subjects():
 def cpu_seconds(compiler, source):
     """Returns the CPU time of one compilation, or None if it fails because a peer is not installed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [compiler, '-std=c++20', '-O2', '-c', '-w', *ASIO, f'-I{PROJECT / "include"}', '-o', '/dev/null', str(source)]
+    command = [compiler, '-std=c++20', '-O2', '-c', '-w', *ASIO, f'-I{PROJECT / "include"}',
+               f'-I{PROJECT / "tools/leat"}', '-o', '/dev/null', str(source)]
     if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
         return None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -115,13 +190,13 @@ def main():
                 if seconds is not None:
                     times[name].append(seconds)
     medians = {name: statistics.median(each) for name, each in times.items() if each}
-    fiber = medians.get(BOOST_FIBER)
-    print(f'{"":44}{"seconds":>8}{"/ Boost.Fiber":>16}')
+    channel = medians.get(ASIO_CHANNEL)
+    print(f'{"":44}{"seconds":>8}{"/ Asio channel":>16}')
     for name in times:
         if name not in medians:
             print(f'{name:44}{"not built":>9}')
         else:
-            ratio = f'{medians[name] / fiber:16.2f}' if fiber else ''
+            ratio = f'{medians[name] / channel:16.2f}' if channel else ''
             print(f'{name:44}{medians[name]:8.2f}{ratio}')
     return 0 if medians else 1
 
