@@ -14,8 +14,7 @@ parallel_map_tasks::parallel_map_tasks(mapped_input& stage, stage_metrics& metri
       metrics_(metrics),
       workers_(workers),
       order_(order),
-      inputs_(3 * workers + 1),
-      outputs_(3 * workers + 1),
+      recycler_(3 * workers + 1),
       throttle_(metrics.name(), true) {
   metrics.set_capacity(2 * workers);
 }
@@ -49,7 +48,6 @@ task<bool> parallel_map_tasks::next(void* block) {
     taken_ = (taken_ + 1) % lanes_.size();
     error_ = m->error;
     has_some = stage_.take_output(block, *m->block, error_ != nullptr, std::move(m->counts));
-    outputs_.give_back(std::move(m->block));
   }
   co_return true;
 }
@@ -61,7 +59,7 @@ task<void> parallel_map_tasks::distribute() {
   try {
     for (;;) {
       while (!throttle_.has_space()) co_await throttle_.wait();
-      block_ptr block = inputs_.take();
+      block_ptr block = recycler_.take();
       if (!block) block = stage_.make_input_block();
       const bool more = co_await stage_.read(*block);
       if (!more) break;
@@ -89,10 +87,9 @@ task<void> parallel_map_tasks::work(lane& l) {
       const std::size_t counted = (*in)->counted;
       const std::size_t input = throttle_.limited() ? (*in)->memory() : 0;
       work_result m;
-      m.block = outputs_.take();
-      if (!m.block) m.block = stage_.make_output_block();
+      m.block = stage_.make_output_block();
       m.error = stage_.apply(**in, *m.block, m.counts);
-      inputs_.give_back(std::move(*in));
+      recycler_.give_back(std::move(*in));
       more = !m.error;
       m.block->counted =
           throttle_.limited() ? throttle_.change(counted, input, m.block->memory()) : 0;

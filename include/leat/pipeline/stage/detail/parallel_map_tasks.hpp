@@ -85,8 +85,7 @@ class parallel_map_tasks {
   const std::size_t workers_;
   const ordering order_;
   std::vector<std::unique_ptr<lane>> lanes_;
-  any_block_recycler inputs_;
-  any_block_recycler outputs_;
+  any_block_recycler recycler_;  // of the input
   prefetch_throttle throttle_;
   std::size_t taken_ = 0;     // index of the next lane
   std::exception_ptr error_;  // for the next call

@@ -21,7 +21,7 @@ class pipeline_core {
   explicit pipeline_core(pimpl<pipeline_context> context) noexcept;
   pipeline_core(pipeline_core&&) noexcept = default;
   pipeline_core& operator=(pipeline_core&&) = delete;
-  ~pipeline_core() = default;
+  virtual ~pipeline_core() = default;
 
   [[nodiscard]] pipeline_context& context() const { return checked_context(context_); }
 
