@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <string>
 
-#include <leat/leat.hpp>
+#include <leat/async.hpp>
+#include <leat/queue.hpp>
 
 leat::task<> produce(leat::fifo_queue<std::string>& lines) {
   for (int i = 1; i <= 3; ++i) {
