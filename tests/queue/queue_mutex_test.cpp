@@ -23,32 +23,26 @@ struct shared_mutex : queue_mutex {
 };
 
 bool add_at_back(queue_mutex& m, std::size_t count) {
-  REQUIRE(m.try_lock_back());
-  const bool fits = m.may_add_at_back(count);
-  if (fits) m.add_at_back(count);
-  m.unlock_back();
-  return fits;
+  return m.add_at_back(count, []() noexcept {});
 }
 
 bool remove_at_front(queue_mutex& m, std::size_t count) {
-  REQUIRE(m.try_lock_front());
-  const bool there = m.may_remove_at_front(count);
-  if (there) m.remove_at_front(count);
-  m.unlock_front();
-  return there;
+  return m.remove_at_front(count, []() noexcept {});
 }
 
-TEST_CASE("queue_mutex: a side can be locked alone after a second thread", "[queue]") {
+TEST_CASE("queue_mutex: a side can be changed alone after a second thread", "[queue]") {
   queue_mutex m(true);
+  m.set_bounds(4, 0);
   CHECK(m.never_locked());
-  CHECK_FALSE(m.try_lock_back());
-  CHECK_FALSE(m.try_lock_front());
+  CHECK_FALSE(add_at_back(m, 1));
+  CHECK_FALSE(remove_at_front(m, 1));
   share(m);
   CHECK_FALSE(m.never_locked());
-  REQUIRE(m.try_lock_back());
-  REQUIRE(m.try_lock_front());  // while the other one is locked
-  m.unlock_front();
-  m.unlock_back();
+  bool other_side = false;  // while the back is locked
+  CHECK(add_at_back(m, 2));
+  CHECK(m.add_at_back(1, [&]() noexcept { other_side = remove_at_front(m, 1); }));
+  CHECK(other_side);
+  CHECK(m.size() == 2);
 }
 
 TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
@@ -120,17 +114,15 @@ TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[qu
 
 TEST_CASE("queue_mutex: excludes the sides and the whole lock", "[queue]") {
   queue_mutex m(true);
+  m.set_bounds(queue_mutex::none, 0);
   long at_back = 0, at_front = 0;  // the whole lock changes both
   constexpr int rounds = 20'000;
   const auto use = [&](int kind) {
     for (int i = 0; i < rounds; ++i) {
-      if (kind == 0 && m.try_lock_back()) {
-        ++at_back;
-        m.unlock_back();
-      } else if (kind == 1 && m.try_lock_front()) {
-        ++at_front;
-        m.unlock_front();
-      } else {
+      const bool done = kind == 0   ? m.add_at_back(1, [&]() noexcept { ++at_back; })
+                        : kind == 1 ? m.remove_at_front(1, [&]() noexcept { ++at_front; })
+                                    : false;
+      if (!done) {
         const bool as_owner = m.lock();
         ++at_back;
         ++at_front;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/detail/cache_line_gap.hpp"
 #include "leat/base/detail/thread_annotations.hpp"
 #include "leat/base/detail/thread_mutex.hpp"
 
@@ -93,9 +94,9 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
   }
   /// Items that were removed are there again.
   void take_back(std::size_t count) noexcept {
-    front_.left.store(front_.left.load(std::memory_order_relaxed) - count,
-                      std::memory_order_release);
-    back_.left_seen = front_.left.load(std::memory_order_relaxed);  // it must not be too high
+    const std::size_t left = front_.left.load(std::memory_order_relaxed) - count;
+    front_.left.store(left, std::memory_order_release);
+    back_.left_seen = left;  // it must not be too high
   }
   /// An item has passed through without being stored.
   void pass() noexcept {
@@ -104,19 +105,42 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
     if (back_.peak == 0) back_.peak = 1;
   }
 
-  // ---- One side. try_lock_back() and try_lock_front() return false if a side cannot be locked
-  // alone, because one thread owns the queue.
+  // ---- One side, without the whole lock.
   //
   // Only a success is final. Whether a queue is full or empty is decided under the whole lock: a
   // side may see an old count of the other side, and a caller may rely on what a failed operation
   // implies about memory that it shares with other threads.
 
-  [[nodiscard]] bool try_lock_back() noexcept LEAT_NO_ANALYSIS {
+  /// Calls `store`, which adds `count` items at the back. Returns false, without effect, if that
+  /// needs the whole lock, or if one thread owns the queue.
+  template <class Store>
+  [[nodiscard]] bool add_at_back(std::size_t count, Store store) noexcept LEAT_NO_ANALYSIS {
     if (!is_shared_.load(std::memory_order_acquire)) return false;
     back_.mutex.lock();
-    return true;
+    const bool adds = may_add_at_back(count);
+    if (adds) [[likely]] {
+      store();
+      publish_added(count);
+    }
+    back_.mutex.unlock();
+    return adds;
   }
-  void unlock_back() noexcept LEAT_NO_ANALYSIS { back_.mutex.unlock(); }
+
+  /// Like add_at_back(), for `take`, which removes `count` items at the front.
+  template <class Take>
+  [[nodiscard]] bool remove_at_front(std::size_t count, Take take) noexcept LEAT_NO_ANALYSIS {
+    if (!is_shared_.load(std::memory_order_acquire)) return false;
+    front_.mutex.lock();
+    const bool removes = may_remove_at_front(count);
+    if (removes) [[likely]] {
+      take();
+      remove(count);
+    }
+    front_.mutex.unlock();
+    return removes;
+  }
+
+ private:
   [[nodiscard]] bool may_add_at_back(std::size_t count) noexcept {
     const std::size_t entered = back_.entered.load(std::memory_order_relaxed) + count;
     if (entered - back_.left_seen <= std::min(back_.limit, back_.peak)) return true;
@@ -127,25 +151,12 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
     back_.peak = std::max(back_.peak, n);
     return true;
   }
-  void add_at_back(std::size_t count) noexcept { publish_added(count); }
-
-  [[nodiscard]] bool try_lock_front() noexcept LEAT_NO_ANALYSIS {
-    if (!is_shared_.load(std::memory_order_acquire)) return false;
-    front_.mutex.lock();
-    return true;
-  }
-  void unlock_front() noexcept LEAT_NO_ANALYSIS { front_.mutex.unlock(); }
   [[nodiscard]] bool may_remove_at_front(std::size_t count) noexcept {
     if (is_above_floor(count)) return true;
     // acquire: pairs with publish_added(). These items are stored.
     front_.entered_seen = back_.entered.load(std::memory_order_acquire);
     return is_above_floor(count);
   }
-  void remove_at_front(std::size_t count) noexcept { remove(count); }
-
- private:
-  static constexpr std::size_t cache_line = 64;
-
   // release: pairs with may_remove_at_front().
   void publish_added(std::size_t count) noexcept {
     back_.entered.store(back_.entered.load(std::memory_order_relaxed) + count,
@@ -162,10 +173,7 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
   biased_mutex gate_;
   std::atomic<bool> is_shared_{false};  // the sides are in use
   const bool has_sides_;
-  // Keeps the sides on different cache lines. Not alignas: a queue may be a variable of a
-  // coroutine, whose frame has no extended alignment.
-  using gap = char[cache_line];
-  [[maybe_unused]] gap before_back_;
+  [[maybe_unused]] cache_line_gap before_back_;
   struct {
     thread_mutex mutex;
     std::atomic<std::size_t> entered{0};
@@ -173,14 +181,14 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
     std::size_t limit = 0;
     std::size_t peak = 0;
   } back_;
-  [[maybe_unused]] gap before_front_;
+  [[maybe_unused]] cache_line_gap before_front_;
   struct {
     thread_mutex mutex;
     std::atomic<std::size_t> left{0};
     std::size_t entered_seen = 0;  // at most back_.entered
     std::size_t floor = none;
   } front_;
-  [[maybe_unused]] gap after_front_;
+  [[maybe_unused]] cache_line_gap after_front_;
 };
 
 /// Holds the whole lock of a queue for a scope.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/detail/cache_line_gap.hpp"
+
 namespace leat::detail {
 
 /// First in, first out: a ring of a power of two of slots, grown on reserve() only.
@@ -96,14 +98,12 @@ class ring_order {
 
   T* slots_ = nullptr;
   std::size_t mask_ = 0;
-  // Both only grow, and wrap around together. On different cache lines; not alignas, because a
-  // queue may be a variable of a coroutine, whose frame has no extended alignment.
-  using gap = char[64];
-  [[maybe_unused]] gap before_head_;
+  // Both only grow, and wrap around together.
+  [[maybe_unused]] cache_line_gap before_head_;
   std::size_t head_ = 0;
-  [[maybe_unused]] gap before_tail_;
+  [[maybe_unused]] cache_line_gap before_tail_;
   std::size_t tail_ = 0;
-  [[maybe_unused]] gap after_tail_;
+  [[maybe_unused]] cache_line_gap after_tail_;
 };
 
 }  // namespace leat::detail

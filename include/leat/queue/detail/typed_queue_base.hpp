@@ -128,13 +128,9 @@ class typed_queue_base : public queue_base {
           mutex_.add(n, values.size());
         }
         mutex_.unlock(true);
-      } else if (storage::has_sides && mutex_.try_lock_back()) {
-        stored = mutex_.may_add_at_back(values.size());
-        if (stored) {
-          storage_.store_range(values.data(), values.size());
-          mutex_.add_at_back(values.size());
-        }
-        mutex_.unlock_back();
+      } else if constexpr (storage::has_sides) {
+        stored = mutex_.add_at_back(
+            values.size(), [&]() noexcept { storage_.store_range(values.data(), values.size()); });
       }
     }
     return stored;
@@ -149,13 +145,8 @@ class typed_queue_base : public queue_base {
           mutex_.remove(wanted);
         }
         mutex_.unlock(true);
-      } else if (storage::has_sides && mutex_.try_lock_front()) {
-        taken = mutex_.may_remove_at_front(wanted);
-        if (taken) {
-          storage_.take_range(to, wanted);
-          mutex_.remove_at_front(wanted);
-        }
-        mutex_.unlock_front();
+      } else if constexpr (storage::has_sides) {
+        taken = mutex_.remove_at_front(wanted, [&]() noexcept { storage_.take_range(to, wanted); });
       }
     }
     return taken;
@@ -190,25 +181,11 @@ class typed_queue_base : public queue_base {
 
   // A push or pop of one item with the lock of one side, if several threads use the queue. Return
   // false, without effect, if that needs the whole lock.
-  [[nodiscard, gnu::noinline]] bool store_at_back(T& value) noexcept LEAT_NO_ANALYSIS {
-    if (!mutex_.try_lock_back()) return false;
-    const bool stores = mutex_.may_add_at_back(1);
-    if (stores) [[likely]] {
-      storage_.store(value, 0);
-      mutex_.add_at_back(1);
-    }
-    mutex_.unlock_back();
-    return stores;
+  [[nodiscard, gnu::noinline]] bool store_at_back(T& value) noexcept {
+    return mutex_.add_at_back(1, [&]() noexcept { storage_.store(value, 0); });
   }
-  [[nodiscard, gnu::noinline]] bool take_at_front(item_type* to) noexcept LEAT_NO_ANALYSIS {
-    if (!mutex_.try_lock_front()) return false;
-    const bool takes = mutex_.may_remove_at_front(1);
-    if (takes) [[likely]] {
-      static_cast<void>(storage_.take(to));
-      mutex_.remove_at_front(1);
-    }
-    mutex_.unlock_front();
-    return takes;
+  [[nodiscard, gnu::noinline]] bool take_at_front(item_type* to) noexcept {
+    return mutex_.remove_at_front(1, [&]() noexcept { static_cast<void>(storage_.take(to)); });
   }
 
   // `is_owned`: the thread has the lock, as its owner.
