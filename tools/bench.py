@@ -239,14 +239,13 @@ def measure(workload, commands, parts, known):
     return medians
 
 
-def still_worse(comparison, recorded, known):
-    """A row can be worse by chance. It counts if two more series confirm it."""
-    lines = []
+def still_worse(comparison, recorded, known, found):
+    """A ratio can be worse by chance. It counts if two more series confirm it."""
     for _ in range(2):
-        lines = bench_ratios.worse(recorded, measure(*comparison, known))
-        if not lines:
-            break
-    return lines
+        if found:
+            again = bench_ratios.worse(recorded, measure(*comparison, known))
+            found = {key: line for key, line in again.items() if key in found}
+    return list(found.values())
 
 
 def main():
@@ -265,8 +264,9 @@ def main():
             continue
         medians = measure(*comparison, known['workloads'])
         measured.update(medians)
-        if options.guard and bench_ratios.worse(recorded, medians):
-            failures += still_worse(comparison, recorded, known['workloads'])
+        if options.guard:
+            found = bench_ratios.worse(recorded, medians)
+            failures += still_worse(comparison, recorded, known['workloads'], found)
     print('\n'.join(['', *bench_table.notes(known)]))
     if options.record:
         given = dict(text.split('=', 1) for text in options.peer)

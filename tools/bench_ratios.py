@@ -78,20 +78,27 @@ def ratios(row):
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
+def tracked(row):
+    """Returns the recorded ratios that must not become worse: the lowest to a peer, and the lowest to a peer of
+    another kind."""
+    lowest = {}
+    for subject, ratio in ratios(row).items():
+        lowest.setdefault(kind_of_peer(subject), (subject, ratio))
+    return [lowest[kind] for kind in ('peer', 'other') if kind in lowest]
+
+
 def worse(recorded, measured):
-    """Returns a line for each ratio that is lower than ALLOWED times the recorded one. Limits and
-    the 99.9th percentile are not compared. Both arguments contain rows by the name of the workload."""
-    lines = []
+    """Returns a line for each tracked ratio that is lower than ALLOWED times the recorded one, by workload and
+    subject. The 99.9th percentile is not compared. Both arguments contain rows by the name of the workload."""
+    lines = {}
     for workload, row in measured.items():
         if workload not in recorded or workload.endswith(UNSTEADY):
             continue  # a new workload, or one without peers
-        before = ratios(recorded[workload])
-        for subject, ratio in ratios(row).items():
-            if kind_of_peer(subject) == 'limit' or subject not in before:
-                continue
-            if ratio < ALLOWED * before[subject]:
-                lines.append(f'{workload}: the ratio to {subject} is {ratio:.2f}, and the recorded ratio is '
-                             f'{before[subject]:.2f}')
+        now = ratios(row)
+        for subject, before in tracked(recorded[workload]):
+            if subject in now and now[subject] < ALLOWED * before:
+                lines[workload, subject] = (f'{workload}: the ratio to {subject} is {now[subject]:.2f}, and the recorded '
+                                            f'ratio is {before:.2f}')
     return lines
 
 

@@ -20,7 +20,7 @@ def row(leat, unit='ns/item', **peers):
 
 
 def worse(before, after):
-    return bench_ratios.worse({'queue/x': before}, {'queue/x': after})
+    return list(bench_ratios.worse({'queue/x': before}, {'queue/x': after}).values())
 
 
 class Guard(unittest.TestCase):
@@ -40,15 +40,17 @@ class Guard(unittest.TestCase):
         self.assertEqual(len(worse(before, row(3.0, unit='GB/s', peer=2.0))), 1)
         self.assertEqual(worse(before, row(5.0, unit='GB/s', peer=2.0)), [])
 
-    def test_each_peer_is_compared(self):
-        lines = worse(row(10, a=20, b=20, c=20), row(10, a=20, b=10, c=10))
+    def test_the_best_peer_of_each_kind_is_compared(self):
+        before = row(10, **{'best': 20, 'second': 21, 'best (unbounded)': 30, 'second (unbounded)': 31})
+        after = row(10, **{name: 10 for name in before['medians'] if name != 'leat'})
+        lines = worse(before, after)
         self.assertEqual([line.split(' is ')[0] for line in lines],
-                         ['queue/x: the ratio to b', 'queue/x: the ratio to c'])
+                         ['queue/x: the ratio to best', 'queue/x: the ratio to best (unbounded)'])
 
     def test_limits_and_unknown_rows_and_peers_are_not_compared(self):
         self.assertEqual(worse(row(10, epoll=20), row(10, epoll=10)), [])
         self.assertEqual(worse(row(10, a=20), row(10, b=1)), [])
-        self.assertEqual(bench_ratios.worse({}, {'queue/x': row(10, a=1)}), [])
+        self.assertEqual(bench_ratios.worse({}, {'queue/x': row(10, a=1)}), {})
 
     def test_a_percentile_of_few_samples_is_not_compared(self):
         for percentile, count in (('-p99', 1), ('-p99.9', 0)):
