@@ -4,7 +4,6 @@
 #include <chrono>
 #include <ctime>
 #include <new>
-#include <optional>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -23,11 +22,7 @@ namespace {
 class asio_scheduler final : public detail::event_loop_scheduler {
  public:
   asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
-      : io_(io), options_(options) {
-    // In this order, because a context ends its newest service first: the operations of the reactor
-    // outlive the tasks.
-    asio::use_service<asio::detail::timer_scheduler>(static_cast<asio::execution_context&>(io));
-  }
+      : io_(io), options_(options), timer_(io) {}
 
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
@@ -36,7 +31,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     if (is_ending()) return;
     listed_.remove();
     end("io_context");
-    timer_.reset();  // its service is newer, and is destroyed earlier
+    timer_.cancel();
   }
   // Destructors of handlers may have spawned since. The context has destroyed all its handlers;
   // those of other contexts end now.
@@ -79,13 +74,12 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   void arm(time_point when) noexcept override {
     if (is_ending()) return;
     if (when == no_deadline) {
-      if (timer_) timer_->cancel();
+      timer_.cancel();
       return;
     }
     try {
-      if (!timer_) timer_.emplace(io_);
-      timer_->expires_at(when);
-      timer_->async_wait(alarm{this});
+      timer_.expires_at(when);
+      timer_.async_wait(alarm{this});
     } catch (const std::bad_alloc&) {
       unarmed_ = true;
       post_tick();  // tries again
@@ -144,10 +138,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   alarm_memory alarm_memory_;
   asio::io_context& io_;
   const asio_scheduler_options options_;
-  // Created for the first timer. A context without timers and descriptors does not run its reactor:
-  // its thread sleeps on a condition variable, for which Asio signals without its lock. The reactor
-  // is woken with the lock, for which a thread on the same processor then waits in vain.
-  std::optional<asio::steady_timer> timer_;
+  asio::steady_timer timer_;
   tick tick_{*this};
   std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
   detail::handler_scheduler listed_{*this, io_};
