@@ -429,6 +429,7 @@ void task_scope::finish_with_result(task_context& c) noexcept {
 
 detail::promise_base& task_scope::outermost(const task_context& c) noexcept {
   detail::promise_base* promise = c.innermost_;
+  LEAT_ASSERT(promise, "the outermost coroutine of a task that has ended its coroutine");
   while (detail::promise_base* const parent = promise->parent()) promise = parent;
   return *promise;
 }

@@ -269,7 +269,7 @@ class task_scope {
   char* const name_;  // null: none
   const task_id maker_;
   std::uint64_t number_;           // set by scope_registry, like shard_
-  detail::registry_shard* shard_;  // the list that contains this scope
+  detail::registry_shard* shard_;  // of the thread that created it
 
   // Most scopes are used by the thread that creates them alone.
   mutable detail::biased_mutex mutex_;

@@ -14,7 +14,7 @@ struct asio_scheduler_options {
   std::size_t max_items_per_turn = 256;
   /// The number of times that a turn checks for work of other threads before it sleeps. A check
   /// takes about 10 to 40 ns. Use 0 in a loop that must not lose a microsecond, and some hundreds
-  /// in a loop that queues feed.
+  /// in a loop that queues feed. After 32 turns in a row that found none, 15 of 16 do not check.
   int spins_before_sleep = 0;
 };
 

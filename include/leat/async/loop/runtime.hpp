@@ -16,7 +16,7 @@ struct runtime_options {
   std::size_t threads = 1;  ///< number of schedulers, each with an OS thread
   /// The number of times that an idle thread checks for work of other threads before it sleeps.
   /// Waking a thread costs microseconds, a check some tens of nanoseconds. A thread does not check
-  /// if the one that last woke it runs on the same processor.
+  /// if the one that last woke it runs on the same processor, and seldom after 32 times in vain.
   int spins_before_sleep = 400;
 };
 
