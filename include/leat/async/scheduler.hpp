@@ -291,9 +291,9 @@ class scheduler {
   /// run: call it again. After false, the next post() from outside a turn calls wake().
   ///
   /// Before it returns false, it checks up to `spins` times for items of other threads, because a
-  /// wake() costs microseconds; rarely after 32 failures in a row, and never if the thread that
-  /// last called wake() runs on the same processor. After every fourth item it checks whether
-  /// `deadline`, if any, has passed.
+  /// wake() costs microseconds. It checks rarely after 32 calls in a row found none, and never if
+  /// the thread that last called wake() runs on the same processor. After every fourth item it
+  /// checks whether `deadline`, if any, has passed.
   bool run_ready(std::size_t max_items, int spins = 0, time_point deadline = no_deadline);
 
   /// Begins a turn: from now on posts need no wake(). If the last turn returned false, returns true
