@@ -4,8 +4,9 @@
     check.py LIBRARY VERSION           compares; VERSION is that of the project, as 0.2.0
     check.py LIBRARY VERSION --record  writes the list anew: ninja -C BUILD record-symbols
 
-The list has the functions and variables that no other compiler or optimisation level leaves out. Of
-the weak symbols (inline functions, templates) the name alone is checked: they belong to leat, or are
+The list has the functions and variables that no other compiler or optimisation level leaves out, and
+the functions that create the stages of a pipeline, which programs do not compile for common elements. Of
+the other weak symbols (inline functions, templates) the name alone is checked: they belong to leat, or are
 the state of Asio that a process must have once, see lib/leat.map.
 """
 
@@ -20,6 +21,7 @@ from leat_symbols import demangle, is_of_leat, symbols_of  # noqa: E402
 
 library, version = sys.argv[1:3]
 RECORDED = pathlib.Path(__file__).resolve().with_name('symbols.txt')
+STAGE = re.compile(r'\bleat::detail::make_\w+_stage<')
 STATE_OF_ASIO = re.compile(r'_Z(GV)?ZN4asio|_ZN4asio6detail\S*(value_|top_)E$')
 
 
@@ -43,7 +45,9 @@ def foreign(symbols):
 symbols = symbols_of(library, '--dynamic')
 strong = [name for name, kind in symbols if kind in 'TDBR']
 # A table of virtual functions is weak or not, depending on the compiler.
-names = sorted({name for name in demangle(strong) if not re.match(r'vtable|VTT|typeinfo|construction vtable', name)})
+names = {name for name in demangle(strong) if not re.match(r'vtable|VTT|typeinfo|construction vtable', name)}
+weak = demangle([name for name, kind in symbols if kind == 'W'])
+names = sorted(names | {name for name in weak if STAGE.search(name)})
 problems = [*wrong_soname(), *foreign(symbols)]
 if '--record' in sys.argv:
     RECORDED.write_text('\n'.join(names) + '\n')

@@ -166,7 +166,7 @@ class pipeline : private detail::pipeline_core {
         "elements are views of records or lines: call batch() or map() before next()");
     const detail::exclusive_use::guard guard(in_use_);
     while (in_.left() == 0 || context_->should_yield()) {
-      const bool more = co_await read();
+      const bool more = co_await read(&add_prefetch);
       if (!more) co_return std::nullopt;
     }
     co_return detail::counted(context_->consumer(), in_.take());
@@ -265,8 +265,10 @@ class pipeline : private detail::pipeline_core {
 
   detail::any_stage* last() const noexcept override { return last_.get(); }
   void remove_last() noexcept override { last_.reset(); }
-  void add_prefetch(stage_metrics& metrics) override {
-    last_ = detail::make_prefetch_stage(std::move(last_), metrics, 1, false);
+  // Not virtual: only a pipeline that is consumed compiles it.
+  static void add_prefetch(detail::pipeline_core& core, stage_metrics& metrics) {
+    auto& self = static_cast<pipeline&>(core);
+    self.last_ = detail::make_prefetch_stage(std::move(self.last_), metrics, 1, false);
   }
   detail::block_position position() const noexcept override { return in_.next(); }
   bool has_elements() const noexcept override { return in_.left() > 0; }

@@ -82,12 +82,12 @@ task<void> parallel_map_tasks::work(lane& l) {
   const stage_work_timer here(metrics_, *scheduler::current());
   try {
     for (bool more = true; more;) {
+      work_result m;
+      m.block = stage_.make_output_block();  // before it has elements that would be lost
       std::optional<block_ptr> in = co_await pop(l);
       if (!in) break;
       const std::size_t counted = (*in)->counted;
       const std::size_t input = throttle_.limited() ? (*in)->memory() : 0;
-      work_result m;
-      m.block = stage_.make_output_block();
       m.error = stage_.apply(**in, *m.block, m.counts);
       recycler_.give_back(std::move(*in));
       more = !m.error;

@@ -11,14 +11,14 @@ namespace leat::detail {
 pipeline_core::pipeline_core(pimpl<pipeline_context> context) noexcept
     : context_(std::move(context)) {}
 
-void pipeline_core::start() {
+void pipeline_core::start(prefetch_adder add_prefetch) {
   // Input that cannot arrive can then be left waiting.
-  if (context_->options().patience) add_prefetch(context_->watched());
+  if (context_->options().patience) add_prefetch(*this, context_->watched());
   context_->start();
   last()->start(*context_);
 }
 
-task<bool> pipeline_core::read() {
+task<bool> pipeline_core::read(prefetch_adder add_prefetch) {
   if (ended_) co_return false;
   std::exception_ptr error;
   const bool has_some = has_elements();  // then it is only the turn of others
@@ -26,7 +26,8 @@ task<bool> pipeline_core::read() {
   try {
     if (!has_some) clear_block();
     last()->forget(position().block);
-    if (!context_->has_started()) start();  // what of it has begun is ended when the rest fails
+    // What of it has begun is ended when the rest fails.
+    if (!context_->has_started()) start(add_prefetch);
     const stage_wait_timer w(context_->consumer(), *scheduler::current(),
                              stage_wait_timer::for_input);
     if (context_->is_turn_over()) co_await yield_if_due();

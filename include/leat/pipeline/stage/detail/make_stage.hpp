@@ -28,6 +28,8 @@ namespace leat::detail {
 
 // The functions that create stages are not inline: the library compiles them, and so whole stages,
 // for the elements that most pipelines have. A program compiles those of its own elements.
+//
+// If memory for the stage is exhausted, `input` is unchanged.
 
 template <class Block>
 using stage_ptr = std::unique_ptr<stage<Block>>;
@@ -35,7 +37,7 @@ template <class In, class Out>
 using block_function_ptr = std::unique_ptr<const block_function<In, Out>>;
 
 template <class In>
-[[nodiscard]] stage_ptr<owned_block<In>> make_shuffle_stage(stage_ptr<In> input,
+[[nodiscard]] stage_ptr<owned_block<In>> make_shuffle_stage(stage_ptr<In>&& input,
                                                             stage_metrics& metrics,
                                                             memory_use& memory,
                                                             std::size_t capacity,
@@ -44,14 +46,13 @@ template <class In>
 }
 
 template <class In>
-[[nodiscard]] stage_ptr<std::vector<owned_block<In>>> make_batch_stage(stage_ptr<In> input,
+[[nodiscard]] stage_ptr<std::vector<owned_block<In>>> make_batch_stage(stage_ptr<In>&& input,
                                                                        stage_metrics& metrics,
                                                                        std::size_t size,
                                                                        batch_remainder last) {
   return std::make_unique<batch_stage<In>>(std::move(input), metrics, size, last);
 }
 
-/// If memory for the stage is exhausted, `input` is unchanged.
 template <class Block>
 [[nodiscard]] stage_ptr<Block> make_prefetch_stage(stage_ptr<Block>&& input, stage_metrics& metrics,
                                                    std::size_t blocks, bool on_worker) {
@@ -59,14 +60,14 @@ template <class Block>
 }
 
 template <arity How, class In, class Out>
-[[nodiscard]] stage_ptr<std::vector<Out>> make_map_stage(stage_ptr<In> input,
+[[nodiscard]] stage_ptr<std::vector<Out>> make_map_stage(stage_ptr<In>&& input,
                                                          stage_metrics& metrics,
                                                          block_function_ptr<In, Out> f) {
   return std::make_unique<map_stage<How, In, Out>>(std::move(input), metrics, std::move(f));
 }
 
 template <arity How, class In, class Out>
-[[nodiscard]] stage_ptr<std::vector<Out>> make_parallel_map_stage(stage_ptr<In> input,
+[[nodiscard]] stage_ptr<std::vector<Out>> make_parallel_map_stage(stage_ptr<In>&& input,
                                                                   stage_metrics& metrics,
                                                                   block_function_ptr<In, Out> f,
                                                                   std::size_t workers,
@@ -77,26 +78,24 @@ template <arity How, class In, class Out>
 
 // ---- Records
 
-extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<record_batch>,
+extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<record_batch>&&,
                                                                  stage_metrics&, memory_use&,
                                                                  std::size_t,
                                                                  std::optional<std::uint64_t>);
-extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<record_selection>,
+extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<record_selection>&&,
                                                                  stage_metrics&, memory_use&,
                                                                  std::size_t,
                                                                  std::optional<std::uint64_t>);
-extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<owned_record_batch>,
+extern template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<owned_record_batch>&&,
                                                                  stage_metrics&, memory_use&,
                                                                  std::size_t,
                                                                  std::optional<std::uint64_t>);
-extern template stage_ptr<std::vector<owned_record_batch>> make_batch_stage(stage_ptr<record_batch>,
-                                                                            stage_metrics&,
-                                                                            std::size_t,
-                                                                            batch_remainder);
 extern template stage_ptr<std::vector<owned_record_batch>> make_batch_stage(
-    stage_ptr<record_selection>, stage_metrics&, std::size_t, batch_remainder);
+    stage_ptr<record_batch>&&, stage_metrics&, std::size_t, batch_remainder);
 extern template stage_ptr<std::vector<owned_record_batch>> make_batch_stage(
-    stage_ptr<owned_record_batch>, stage_metrics&, std::size_t, batch_remainder);
+    stage_ptr<record_selection>&&, stage_metrics&, std::size_t, batch_remainder);
+extern template stage_ptr<std::vector<owned_record_batch>> make_batch_stage(
+    stage_ptr<owned_record_batch>&&, stage_metrics&, std::size_t, batch_remainder);
 extern template stage_ptr<record_batch> make_prefetch_stage(stage_ptr<record_batch>&&,
                                                             stage_metrics&, std::size_t, bool);
 extern template stage_ptr<record_selection> make_prefetch_stage(stage_ptr<record_selection>&&,
@@ -107,35 +106,35 @@ extern template stage_ptr<owned_record_batch> make_prefetch_stage(stage_ptr<owne
 extern template stage_ptr<std::vector<owned_record_batch>> make_prefetch_stage(
     stage_ptr<std::vector<owned_record_batch>>&&, stage_metrics&, std::size_t, bool);
 extern template stage_ptr<std::vector<owned_record_batch>> make_shuffle_stage(
-    stage_ptr<std::vector<owned_record_batch>>, stage_metrics&, memory_use&, std::size_t,
+    stage_ptr<std::vector<owned_record_batch>>&&, stage_metrics&, memory_use&, std::size_t,
     std::optional<std::uint64_t>);
 extern template stage_ptr<std::vector<tensor_tuple>>
 make_map_stage<arity::one, std::vector<owned_record_batch>, tensor_tuple>(
-    stage_ptr<std::vector<owned_record_batch>>, stage_metrics&,
+    stage_ptr<std::vector<owned_record_batch>>&&, stage_metrics&,
     block_function_ptr<std::vector<owned_record_batch>, tensor_tuple>);
 extern template stage_ptr<std::vector<tensor_tuple>>
 make_parallel_map_stage<arity::one, std::vector<owned_record_batch>, tensor_tuple>(
-    stage_ptr<std::vector<owned_record_batch>>, stage_metrics&,
+    stage_ptr<std::vector<owned_record_batch>>&&, stage_metrics&,
     block_function_ptr<std::vector<owned_record_batch>, tensor_tuple>, std::size_t, ordering);
 extern template stage_ptr<std::vector<tensor_tuple>> make_prefetch_stage(
     stage_ptr<std::vector<tensor_tuple>>&&, stage_metrics&, std::size_t, bool);
 
 // ---- Lines
 
-extern template stage_ptr<owned_line_batch> make_shuffle_stage(stage_ptr<line_batch>,
+extern template stage_ptr<owned_line_batch> make_shuffle_stage(stage_ptr<line_batch>&&,
                                                                stage_metrics&, memory_use&,
                                                                std::size_t,
                                                                std::optional<std::uint64_t>);
-extern template stage_ptr<owned_line_batch> make_shuffle_stage(stage_ptr<owned_line_batch>,
+extern template stage_ptr<owned_line_batch> make_shuffle_stage(stage_ptr<owned_line_batch>&&,
                                                                stage_metrics&, memory_use&,
                                                                std::size_t,
                                                                std::optional<std::uint64_t>);
-extern template stage_ptr<std::vector<owned_line_batch>> make_batch_stage(stage_ptr<line_batch>,
+extern template stage_ptr<std::vector<owned_line_batch>> make_batch_stage(stage_ptr<line_batch>&&,
                                                                           stage_metrics&,
                                                                           std::size_t,
                                                                           batch_remainder);
 extern template stage_ptr<std::vector<owned_line_batch>> make_batch_stage(
-    stage_ptr<owned_line_batch>, stage_metrics&, std::size_t, batch_remainder);
+    stage_ptr<owned_line_batch>&&, stage_metrics&, std::size_t, batch_remainder);
 extern template stage_ptr<line_batch> make_prefetch_stage(stage_ptr<line_batch>&&, stage_metrics&,
                                                           std::size_t, bool);
 extern template stage_ptr<owned_line_batch> make_prefetch_stage(stage_ptr<owned_line_batch>&&,
@@ -143,37 +142,37 @@ extern template stage_ptr<owned_line_batch> make_prefetch_stage(stage_ptr<owned_
 extern template stage_ptr<std::vector<owned_line_batch>> make_prefetch_stage(
     stage_ptr<std::vector<owned_line_batch>>&&, stage_metrics&, std::size_t, bool);
 extern template stage_ptr<std::vector<owned_line_batch>> make_shuffle_stage(
-    stage_ptr<std::vector<owned_line_batch>>, stage_metrics&, memory_use&, std::size_t,
+    stage_ptr<std::vector<owned_line_batch>>&&, stage_metrics&, memory_use&, std::size_t,
     std::optional<std::uint64_t>);
 
 // ---- Text made of records or lines
 
 extern template stage_ptr<std::vector<std::string>>
 make_map_stage<arity::one, record_batch, std::string>(
-    stage_ptr<record_batch>, stage_metrics&, block_function_ptr<record_batch, std::string>);
+    stage_ptr<record_batch>&&, stage_metrics&, block_function_ptr<record_batch, std::string>);
 extern template stage_ptr<std::vector<std::string>>
 make_parallel_map_stage<arity::one, record_batch, std::string>(
-    stage_ptr<record_batch>, stage_metrics&, block_function_ptr<record_batch, std::string>,
+    stage_ptr<record_batch>&&, stage_metrics&, block_function_ptr<record_batch, std::string>,
     std::size_t, ordering);
 extern template stage_ptr<std::vector<std::string>>
-make_map_stage<arity::one, line_batch, std::string>(stage_ptr<line_batch>, stage_metrics&,
+make_map_stage<arity::one, line_batch, std::string>(stage_ptr<line_batch>&&, stage_metrics&,
                                                     block_function_ptr<line_batch, std::string>);
 extern template stage_ptr<std::vector<std::string>>
 make_parallel_map_stage<arity::one, line_batch, std::string>(
-    stage_ptr<line_batch>, stage_metrics&, block_function_ptr<line_batch, std::string>, std::size_t,
-    ordering);
+    stage_ptr<line_batch>&&, stage_metrics&, block_function_ptr<line_batch, std::string>,
+    std::size_t, ordering);
 extern template stage_ptr<std::vector<std::string>>
-make_map_stage<arity::many, line_batch, std::string>(stage_ptr<line_batch>, stage_metrics&,
+make_map_stage<arity::many, line_batch, std::string>(stage_ptr<line_batch>&&, stage_metrics&,
                                                      block_function_ptr<line_batch, std::string>);
 extern template stage_ptr<std::vector<std::string>>
 make_parallel_map_stage<arity::many, line_batch, std::string>(
-    stage_ptr<line_batch>, stage_metrics&, block_function_ptr<line_batch, std::string>, std::size_t,
-    ordering);
+    stage_ptr<line_batch>&&, stage_metrics&, block_function_ptr<line_batch, std::string>,
+    std::size_t, ordering);
 extern template stage_ptr<std::vector<std::string>> make_shuffle_stage(
-    stage_ptr<std::vector<std::string>>, stage_metrics&, memory_use&, std::size_t,
+    stage_ptr<std::vector<std::string>>&&, stage_metrics&, memory_use&, std::size_t,
     std::optional<std::uint64_t>);
 extern template stage_ptr<std::vector<std::vector<std::string>>> make_batch_stage(
-    stage_ptr<std::vector<std::string>>, stage_metrics&, std::size_t, batch_remainder);
+    stage_ptr<std::vector<std::string>>&&, stage_metrics&, std::size_t, batch_remainder);
 extern template stage_ptr<std::vector<std::string>> make_prefetch_stage(
     stage_ptr<std::vector<std::string>>&&, stage_metrics&, std::size_t, bool);
 extern template stage_ptr<std::vector<std::vector<std::string>>> make_prefetch_stage(

@@ -25,9 +25,12 @@ class pipeline_core {
 
   [[nodiscard]] pipeline_context& context() const { return checked_context(context_); }
 
+  /// Adds a prefetch stage of one block.
+  using prefetch_adder = void (*)(pipeline_core&, stage_metrics&);
+
   /// Reads the next block if no element is left. Returns false at the end of the input.
   /// Precondition: the pipeline is in use.
-  [[nodiscard]] task<bool> read();
+  [[nodiscard]] task<bool> read(prefetch_adder add_prefetch);
   // The implementations of functions of pipeline.
   [[nodiscard]] task<void> stop_core();
   [[nodiscard]] std::string save_core() const;
@@ -41,8 +44,6 @@ class pipeline_core {
   /// The last stage; null once the pipeline has ended.
   [[nodiscard]] virtual any_stage* last() const noexcept = 0;
   virtual void remove_last() noexcept = 0;
-  /// Adds a prefetch stage of one block.
-  virtual void add_prefetch(stage_metrics& metrics) = 0;
 
   /// The position of the next element in the last stage.
   [[nodiscard]] virtual block_position position() const noexcept = 0;
@@ -54,7 +55,7 @@ class pipeline_core {
   /// Returns to the beginning.
   virtual void restart_block() noexcept = 0;
 
-  void start();
+  void start(prefetch_adder add_prefetch);
   [[nodiscard]] task<void> end();
   [[nodiscard]] std::string state() const;
 
