@@ -1,5 +1,6 @@
 #include "sim/world/simulated_turn.hpp"
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -12,18 +13,27 @@ namespace {
 using leat::detail::preemption_hook;
 
 // Stacks are expensive to create, and every world needs some.
-std::vector<std::unique_ptr<fiber>>& idle_fibers() {
-  static thread_local std::vector<std::unique_ptr<fiber>> all;
-  return all;
+struct fiber_pool {
+  std::vector<std::unique_ptr<fiber>> idle;
+  std::size_t created = 0;
+};
+
+fiber_pool& this_pool() {
+  static thread_local fiber_pool pool;
+  return pool;
 }
 
 std::unique_ptr<fiber> take_fiber() {
   const allocation_faults::without_faults own;
-  auto& idle = idle_fibers();
-  idle.reserve(idle.size() + 1);  // returning it must not fail
-  if (idle.empty()) return std::make_unique<fiber>();
-  auto taken = std::move(idle.back());
-  idle.pop_back();
+  fiber_pool& pool = this_pool();
+  if (pool.idle.empty()) {
+    pool.idle.reserve(pool.created + 1);  // returning them must not allocate
+    auto fresh = std::make_unique<fiber>();
+    ++pool.created;
+    return fresh;
+  }
+  auto taken = std::move(pool.idle.back());
+  pool.idle.pop_back();
   return taken;
 }
 
@@ -72,7 +82,7 @@ void simulated_turn::preempt_if_due(handler& l) noexcept {
 // Runs on the stack of the caller of the turn: the item is finished or suspended.
 void simulated_turn::finish() noexcept {
   preemption_hook::install(outer_);
-  if (!fiber_->busy()) idle_fibers().push_back(std::move(fiber_));
+  if (!fiber_->busy()) this_pool().idle.push_back(std::move(fiber_));
 }
 
 }  // namespace leat::sim
