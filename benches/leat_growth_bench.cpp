@@ -27,6 +27,7 @@
 
 #include "support/asio_operations.hpp"
 #include "support/bench.hpp"
+#include "support/pin_threads.hpp"
 
 namespace {
 
@@ -53,11 +54,6 @@ leat::task<> consume(leat::fifo_queue<long>& q) {
   while (const auto item = co_await q.pop()) sum += *item;
 }
 
-leat::task<> pin(std::size_t cpu) {
-  bench::pin(cpu);
-  co_return;
-}
-
 leat::task<std::size_t> memory_of_queues(long count) {
   const std::size_t before = bench::heap_bytes();
   std::deque<leat::fifo_queue<long>> queues;
@@ -74,9 +70,7 @@ cost queues(long count) {
   const long each = 4'000'000 / count;
   leat::runtime rt({.threads = 2});
   std::deque<leat::fifo_queue<long>> queues;
-  leat::task_group g;
-  for (std::size_t i = 0; i < 2; ++i) g.spawn_on(rt.get_scheduler(i), pin(i));
-  g.wait_join();
+  bench::pin_threads(rt);
   const bench::stopwatch watch;
   leat::task_group pairs;
   for (long i = 0; i < count; ++i) {
@@ -143,8 +137,8 @@ leat::task<> repeat(const workload& run, long times, double& seconds) {
   for (long i = 0; i < times; ++i) co_await run(seconds);
 }
 
-// Runs a workload once for its memory, which it allocates anew, then repeatedly for its time. The
-// whole time counts, unless the workload adds a part of it.
+// Runs a workload once without the cache of frames, to measure its memory. Then runs it repeatedly
+// to measure its time. The whole time counts, unless the workload adds a part of it.
 cost repeated(long count, const workload& run) {
   double seconds = 0;
   std::size_t bytes = 0;

@@ -11,20 +11,9 @@
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
+#include "support/pin_threads.hpp"
 
 namespace {
-
-leat::task<> pin(std::size_t cpu) {
-  bench::pin(cpu);
-  co_return;
-}
-
-// Keeps each thread of the runtime on a processor of its own.
-void pin_threads(leat::runtime& rt) {
-  leat::task_group g;
-  for (std::size_t i = 0; i < 2; ++i) g.spawn_on(rt.get_scheduler(i), pin(i));
-  g.wait_join();
-}
 
 leat::task<> produce_at_pace(leat::fifo_queue<long>& q, std::size_t count) {
   bench::pace items;
@@ -38,7 +27,7 @@ leat::task<> arrive(leat::fifo_queue<long>& q, bench::latencies& delays) {
 
 void arrivals(bench::latencies& delays) {
   leat::runtime rt({.threads = 2});
-  pin_threads(rt);
+  bench::pin_threads(rt);
   leat::fifo_queue<long> q(64);
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(1), arrive(q, delays));
@@ -70,7 +59,7 @@ leat::task<> wait_for_stop(leat::fifo_queue<long>& q, const long& begin, bench::
 // A task that waits is stopped by another thread, again and again.
 void stops(bench::latencies& delays) {
   leat::runtime rt({.threads = 2});
-  pin_threads(rt);
+  bench::pin_threads(rt);
   bench::pin(0);
   leat::fifo_queue<long> q(1);
   long begin = 0;

@@ -23,6 +23,7 @@
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
+#include "support/pin_threads.hpp"
 
 namespace {
 
@@ -73,21 +74,9 @@ leat::task<> many_producers(long count, long& sum) {
   co_await g.join();
 }
 
-leat::task<> pin(std::size_t cpu) {
-  bench::pin(cpu);
-  co_return;
-}
-
-// Keeps each thread of the runtime on a processor of its own.
-void pin_threads(leat::runtime& rt) {
-  leat::task_group g;
-  for (std::size_t i = 0; i < 2; ++i) g.spawn_on(rt.get_scheduler(i), pin(i));
-  g.wait_join();
-}
-
 void on_two_threads(std::size_t capacity, long count, long& sum) {
   leat::runtime rt({.threads = 2});
-  pin_threads(rt);
+  bench::pin_threads(rt);
   leat::fifo_queue<long> q(capacity);
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce(q, count));
@@ -101,7 +90,7 @@ leat::task<> consume_all(leat::fifo_queue<long>& q, long& sum) {
 
 void pairs_on_two_threads(std::size_t capacity, long count, long& sum) {
   leat::runtime rt({.threads = 2});
-  pin_threads(rt);
+  bench::pin_threads(rt);
   leat::fifo_queue<long> q(capacity);
   leat::task_group producers;
   leat::task_group consumers;
@@ -118,7 +107,7 @@ void pairs_on_two_threads(std::size_t capacity, long count, long& sum) {
 
 void batches_on_two_threads(long count, long& sum) {
   leat::runtime rt({.threads = 2});
-  pin_threads(rt);
+  bench::pin_threads(rt);
   leat::fifo_queue<long> q(1024);
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce_batches(q, count));

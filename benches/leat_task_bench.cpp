@@ -25,6 +25,7 @@
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
+#include "support/pin_threads.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -92,17 +93,10 @@ leat::task<> ask(leat::fifo_queue<long>& there, leat::fifo_queue<long>& back,
   there.close();
 }
 
-leat::task<> pin(std::size_t cpu) {
-  bench::pin(cpu);
-  co_return;
-}
-
 // On `cpus` processors.
 void ping_pong(bench::latencies& trips, std::size_t cpus) {
   leat::runtime rt({.threads = 2});
-  leat::task_group pins;
-  for (std::size_t i = 0; i < 2; ++i) pins.spawn_on(rt.get_scheduler(i), pin(i % cpus));
-  pins.wait_join();
+  bench::pin_threads(rt, cpus);
   leat::fifo_queue<long> there(1);
   leat::fifo_queue<long> back(1);
   leat::task_group g;

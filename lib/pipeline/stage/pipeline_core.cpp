@@ -26,7 +26,7 @@ task<bool> pipeline_core::read(prefetch_adder add_prefetch) {
   try {
     if (!has_some) clear_block();
     last()->forget(position().block);
-    // What of it has begun is ended when the rest fails.
+    // If it fails halfway, the code below ends the tasks that it has started.
     if (!context_->has_started()) start(add_prefetch);
     const stage_wait_timer w(context_->consumer(), *scheduler::current(),
                              stage_wait_timer::for_input);
