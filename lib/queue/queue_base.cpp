@@ -54,7 +54,7 @@ queue_base::~queue_base() {
     while (detail::queue_waiter* const w = provisional_pops_.first()) leave_provisional(*w);
     if (budget_) leave_budget(woken);
   }
-  wake_all(woken);
+  wake_all(woken.front());
 }
 
 // -------------------------------------------------------------------------------- the wait queues
@@ -218,7 +218,7 @@ task_id running_task() noexcept {
 void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
   pushing_.remember(running_task());
   mutex_.pass();
-  poppers_.remove(pop);
+  poppers_.remove_first();
   if (poppers_.empty()) update_fast_path();
   pop.set_done();
 }
@@ -227,20 +227,20 @@ void queue_base::complete_push(detail::queue_waiter& push) noexcept {
   popping_.remember(running_task());
   mutex_.add(1);
   --entering_;
-  pushers_.remove(push);
+  pushers_.remove_first();
   push.set_done();
   if (push.scheduler_ && push.scheduler_ != scheduler::current()) held_back_ = true;
   if (pushers_.empty()) update_fast_path();
 }
 
-work_list queue_base::match_after_push() noexcept {
+work_item* queue_base::match_after_push() noexcept {
   pushing_.remember(running_task());
-  return match_waiters();
+  return match_waiters().front();
 }
 
-work_list queue_base::match_after_pop() noexcept {
+work_item* queue_base::match_after_pop() noexcept {
   popping_.remember(running_task());
-  return match_waiters();
+  return match_waiters().front();
 }
 
 // ---------------------------------------------------------------------------- beginning and ending
@@ -266,17 +266,18 @@ void queue_base::expect(detail::queue_waiter& w) noexcept {
 
 void queue_base::throw_if_impossible(const detail::queue_waiter& w) const {
   if (w.is_push() || w.count_ <= 1) return;
-  const auto what = "queue '" + name_ + "': pop of " + std::to_string(w.count_) + " items";
+  const auto reject = [&](const std::string& why) {
+    throw failure(errc::invalid_argument,
+                  "queue '" + name_ + "': pop of " + std::to_string(w.count_) + " items " + why);
+  };
   if (w.count_ > capacity_) {
-    throw failure(errc::invalid_argument, what + " exceeds the capacity of " +
-                                              std::to_string(capacity_) +
-                                              ": pop fewer items or raise the capacity");
+    reject("exceeds the capacity of " + std::to_string(capacity_) +
+           ": pop fewer items or raise the capacity");
   }
   if (budget_) {
-    throw failure(errc::invalid_argument,
-                  what +
-                      " could deadlock on its memory budget, which the first items occupy while "
-                      "they wait for the others: pop single items or use a try_ operation");
+    reject(
+        "could deadlock on its memory budget, which the first items occupy while they wait for the "
+        "others: pop single items or use a try_ operation");
   }
 }
 
@@ -336,7 +337,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
       if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
     }
   }
-  wake_all(woken);
+  wake_all(woken.front());
   return !waits;
 }
 
@@ -368,7 +369,7 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       woken = match_waiters();
     }
   }
-  wake_all(woken);
+  wake_all(woken.front());
   return true;
 }
 
@@ -399,7 +400,7 @@ bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
       woken.append(others);
     }
   }
-  wake_all(woken);
+  wake_all(woken.front());
   return true;
 }
 
@@ -418,7 +419,7 @@ bool queue_base::close() noexcept {
     pushers_.push_back(close_marker_);
     woken = match_waiters();
   }
-  wake_all(woken);
+  wake_all(woken.front());
   return true;
 }
 
@@ -436,7 +437,7 @@ void queue_base::close_and_cancel() noexcept {
     const change_lock lock(*this);
     woken = close_and_match(detail::queue_outcome::cancelled);
   }
-  wake_all(woken);
+  wake_all(woken.front());
 }
 
 void queue_base::fail(std::exception_ptr cause) noexcept {
@@ -449,7 +450,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
     cause_ = std::move(cause);
     woken = close_and_match(detail::queue_outcome::failed);
   }
-  wake_all(woken);
+  wake_all(woken.front());
 }
 
 // ------------------------------------------------------------------------------------- wake-ups
@@ -467,8 +468,12 @@ void queue_base::wake_one(detail::queue_waiter& w) noexcept {
   }
 }
 
-void queue_base::wake_all(work_list& woken) noexcept {
-  while (work_item* item = woken.pop_front()) wake_one(*static_cast<detail::queue_waiter*>(item));
+void queue_base::wake_all(work_item* first) noexcept {
+  for (work_item* item = first; item;) {
+    auto& w = *static_cast<detail::queue_waiter*>(item);
+    item = item->next_;
+    wake_one(w);
+  }
 }
 
 void queue_base::flush_held_back() noexcept {

@@ -62,7 +62,7 @@ void queue_base::commit(detail::queue_waiter& w) noexcept {
     leave_provisional(w);
     woken = match_waiters();  // pops of a closed queue
   }
-  wake_all(woken);
+  wake_all(woken.front());
 }
 
 // ------------------------------------------------------------------------------------------- undo
@@ -83,7 +83,7 @@ void queue_base::undo_pop(detail::queue_waiter& w) {
     restore_items(w);
     woken = match_waiters();
   }
-  wake_all(woken);
+  wake_all(woken.front());
 }
 
 void queue_base::undo(detail::queue_waiter& w) noexcept {

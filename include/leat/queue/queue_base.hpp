@@ -176,7 +176,7 @@ class queue_base {
     const bool alone = w && size + 1 == capacity_ && w->is_single_push() && !close_pending_;
     return alone ? w : nullptr;
   }
-  // Complete an operation whose item has been moved. The caller wakes it.
+  // Complete the first operation that waits, whose item has been moved. The caller wakes it.
   void complete_pop(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
   void complete_push(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
 
@@ -190,10 +190,10 @@ class queue_base {
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
     return budget_ ? match_with_budget() : match_wait_queues();
   }
-  // Like match_waiters(), after a push or a pop, and remembers which task it was.
-  [[nodiscard]] work_list match_after_push() noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] work_list match_after_pop() noexcept LEAT_REQUIRES(mutex_);
-  static void wake_all(work_list& woken) noexcept;
+  // Like match_waiters(), and remember the running task. Return the first operation to wake.
+  [[nodiscard]] work_item* match_after_push() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_item* match_after_pop() noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(work_item* first) noexcept;
   static void wake_one(detail::queue_waiter& w) noexcept;
   static void flush_held_back() noexcept;
 
@@ -276,11 +276,11 @@ class queue_base {
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
   void throw_if_impossible(const detail::queue_waiter& w) const;
-  // Returns true if there is memory for all items that the queue may store, and `held` more. `size`
-  // is the present number of items.
+  // Returns true if there is memory for `size` items, all that may be added, and `held` more.
   [[nodiscard]] bool has_memory_for(std::size_t size, std::size_t held) const noexcept
       LEAT_REQUIRES(mutex_) {
-    return held <= reserved_ && std::max({size, min_after_dequeue_, capacity_}) <= reserved_ - held;
+    size = std::max(std::max(size, min_after_dequeue_), capacity_);
+    return held <= reserved_ && size <= reserved_ - held;
   }
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool enqueue_waiter_fast(detail::queue_waiter& w) noexcept;

@@ -86,7 +86,12 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
     publish_added(count);
     if (n + count > back_.peak) back_.peak = n + count;
   }
-  void add(std::size_t count) noexcept { add(size(), count); }
+  void add(std::size_t count) noexcept {
+    const std::size_t entered = back_.entered.load(std::memory_order_relaxed) + count;
+    back_.entered.store(entered, std::memory_order_release);  // see publish_added()
+    const std::size_t n = entered - front_.left.load(std::memory_order_relaxed);
+    if (n > back_.peak) back_.peak = n;
+  }
   // release: pairs with may_add_at_back().
   void remove(std::size_t count) noexcept {
     front_.left.store(front_.left.load(std::memory_order_relaxed) + count,

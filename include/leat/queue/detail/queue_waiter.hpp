@@ -185,6 +185,14 @@ class waiter_list {
     w.linked_ = false;
     --size_;
   }
+  /// Precondition: the list is not empty.
+  void remove_first() noexcept {
+    queue_waiter& w = *first_;
+    first_ = w.following_;
+    (first_ ? first_->previous_ : last_) = nullptr;
+    w.linked_ = false;
+    --size_;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "leat/async/task_id.hpp"
@@ -18,8 +19,7 @@ class recent_tasks {
 
   /// A call outside a task is recorded as task_id().
   [[gnu::always_inline]] void remember(const task_id& task) noexcept {
-    if (noted_ > 0 && tasks_[newest_] == task) return;
-    if (noted_ > 1 && tasks_[(newest_ - 1) % limit] == task) return;
+    if (tasks_[newest_] == task || tasks_[(newest_ - 1) % limit] == task) return;
     newest_ = noted_++ % limit;
     tasks_[newest_] = task;
   }
@@ -35,7 +35,8 @@ class recent_tasks {
   }
 
  private:
-  std::array<task_id, limit> tasks_{};
+  static constexpr task_id none{~std::uint64_t{0}, ~std::uint64_t{0}};  // no call has this id
+  std::array<task_id, limit> tasks_{none, none, none, none, none, none, none, none};
   std::size_t noted_ = 0;
   std::size_t newest_ = 0;  // the slot of the last one
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/work_item.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_storage.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -80,6 +81,7 @@ class typed_queue_base : public queue_base {
     const bool is_owned = mutex_.try_lock_as_owner();
     if (is_owned) {
       const std::size_t n = size_now();
+      const bool is_full = n >= capacity_;
       if (mutex_.may_add(n, 1) && (!weighs || can_add_fast(weight))) [[likely]] {
         storage_.store(value, weight);
         mutex_.add(n, 1);
@@ -87,8 +89,8 @@ class typed_queue_base : public queue_base {
         mutex_.unlock(true);
         return true;
       }
-      if (weighs || n >= capacity_) mutex_.unlock(true);
-      if (n >= capacity_) return false;
+      if (weighs || is_full) mutex_.unlock(true);
+      if (is_full) return false;
     } else if constexpr (storage::has_sides) {
       if (store_at_back(value)) return true;
     }
@@ -191,7 +193,7 @@ class typed_queue_base : public queue_base {
   // `is_owned`: the thread has the lock, as its owner.
   [[gnu::noinline]] bool store_and_match(T& value, [[maybe_unused]] std::size_t weight,
                                          bool is_owned) {
-    work_list woken;
+    work_item* woken = nullptr;
     queue_waiter* waiting_pop = nullptr;
     {
       const change_lock lock(*this, weighs, is_owned);
@@ -220,15 +222,16 @@ class typed_queue_base : public queue_base {
 
   [[gnu::noinline]] bool take_and_match(item_type* to, bool is_owned) noexcept {
     bool flush = false;
-    work_list woken;
+    work_item* woken = nullptr;
     queue_waiter* waiting_push = nullptr;
     {
       const change_lock lock(*this, weighs, is_owned);
       if (!can_take()) return false;
+      const std::size_t n = size_now();
       [[maybe_unused]] const std::size_t weight = storage_.take(to);
       if constexpr (weighs) count_weight_taken(weight);
       flush = count_taken();
-      if constexpr (!weighs) waiting_push = find_direct_push(size_now());
+      if constexpr (!weighs) waiting_push = find_direct_push(n - 1);
       if (waiting_push) {
         storage_.store(*static_cast<T*>(waiting_push->items_), 0);
         complete_push(*waiting_push);
