@@ -17,6 +17,7 @@
 #include <exception>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,9 +44,11 @@ leat::task<> produce_batches(leat::fifo_queue<long>& q, long count) {
 }
 
 leat::task<> consume_batches(leat::fifo_queue<long>& q, long count, long& sum) {
+  std::vector<long> memory;
   for (long i = 0; i < count; i += batch) {
-    const auto items = co_await q.pop_many(batch);
+    auto items = co_await q.pop_many(batch, std::move(memory));
     sum += items->front();
+    memory = std::move(*items);
   }
 }
 

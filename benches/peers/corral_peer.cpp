@@ -34,7 +34,7 @@ task<void> produce_batches(channel& c, long count) {
   }
 }
 
-// Into the same memory each time, whereas a pop_many() of leat returns a vector.
+// Into the same memory each time.
 task<void> consume_batches(channel& c, long count, long& sum) {
   std::vector<long> items(64);
   for (long i = 0; i < count;) {

@@ -66,8 +66,8 @@ namespace leat {
 /// Thread safety: thread-safe. A suspended operation resumes on its own scheduler, never inside the
 /// call that woke it. Waking a producer on another scheduler may be delayed until the queue has
 /// drained to half of its capacity or the consumer's scheduler ends its loop iteration.
-/// Cost: O(1) per item. Allocates only to grow the storage up to the capacity, and for the items
-/// that a waiting pop_many() or pop_up_to() may hold.
+/// Cost: O(1) per item. Allocates only to grow the storage up to the capacity, for the items of a
+/// batch, and for the items that a waiting pop_many() or pop_up_to() may hold.
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::typed_queue_base<T, Order, Weigh>,
@@ -221,6 +221,22 @@ class basic_queue
     return awaiter<pop_many_operation>(*this, where, count);
   }
 
+  /// Overload that reuses the memory of `reused`, such as the previous batch. The call moves from
+  /// `reused` and destroys its items. If its capacity suffices, the operation allocates no memory
+  /// for the items.
+  ///
+  ///     std::vector<T> memory;
+  ///     while (auto batch = co_await q.pop_many(64, std::move(memory))) {
+  ///       use(*batch);
+  ///       memory = std::move(*batch);
+  ///     }
+  ///
+  /// An operation that returns an empty optional or throws frees this memory.
+  [[nodiscard]] auto pop_many(std::size_t count, std::vector<T>&& reused,
+                              std::source_location where = std::source_location::current()) {
+    return awaiter<pop_many_operation>(*this, where, count, emptied(std::move(reused)));
+  }
+
   /// Removes `count` items like pop_many(), or the remaining items if the queue is closed.
   ///
   /// Returns the items, or an empty optional once the queue is closed and all items have been
@@ -233,6 +249,12 @@ class basic_queue
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
     return awaiter<pop_up_to_operation>(*this, where, count);
+  }
+
+  /// Overload that reuses the memory of `reused`: see pop_many().
+  [[nodiscard]] auto pop_up_to(std::size_t count, std::vector<T>&& reused,
+                               std::source_location where = std::source_location::current()) {
+    return awaiter<pop_up_to_operation>(*this, where, count, emptied(std::move(reused)));
   }
 
   /// Adds as many items as possible without waiting, from the first on, as one contiguous sequence.
@@ -320,6 +342,12 @@ class basic_queue
   template <class Queue>
   friend class tensor_queue;
 
+  // Destroys the items and keeps the memory.
+  static std::vector<T>&& emptied(std::vector<T>&& reused) noexcept {
+    reused.clear();
+    return std::move(reused);
+  }
+
   // The implementation of the blocking operations.
   friend blocking_operations<basic_queue, T, std::span<T>, std::vector<T>>;
   template <class Operation>
@@ -337,11 +365,15 @@ class basic_queue
   auto block_push_many(std::span<T> items, const wait_limit* limit, const location& where) {
     return blocking<push_many_operation>::run(*this, limit, where, items);
   }
-  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where) {
-    return blocking<pop_many_operation>::run(*this, limit, where, count);
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where,
+                      std::vector<T>&& reused = {}) {
+    return blocking<pop_many_operation>::run(*this, limit, where, count,
+                                             emptied(std::move(reused)));
   }
-  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where) {
-    return blocking<pop_up_to_operation>::run(*this, limit, where, count);
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where,
+                       std::vector<T>&& reused = {}) {
+    return blocking<pop_up_to_operation>::run(*this, limit, where, count,
+                                              emptied(std::move(reused)));
   }
 };
 

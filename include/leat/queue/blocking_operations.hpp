@@ -5,6 +5,7 @@
 #include <optional>
 #include <source_location>
 #include <utility>
+#include <vector>
 
 #include "leat/async/wait_limit.hpp"
 
@@ -89,6 +90,20 @@ class blocking_operations {
                                      std::source_location where = std::source_location::current()) {
     return self().block_pop_many(count, &limit, where);
   }
+  /// Overloads that reuse the memory of `reused`: see basic_queue::pop_many(). A tensor_queue has
+  /// none.
+  std::optional<Batch> wait_pop_many(std::size_t count, Batch&& reused,
+                                     std::source_location where = std::source_location::current())
+    requires std::same_as<Batch, std::vector<Item>>
+  {
+    return self().block_pop_many(count, nullptr, where, std::move(reused));
+  }
+  std::optional<Batch> wait_pop_many(std::size_t count, Batch&& reused, const wait_limit& limit,
+                                     std::source_location where = std::source_location::current())
+    requires std::same_as<Batch, std::vector<Item>>
+  {
+    return self().block_pop_many(count, &limit, where, std::move(reused));
+  }
 
   /// Removes `count` items like wait_pop_many(), or the remaining items if the queue is closed.
   /// Returns the items, or an empty optional once the queue is closed and all items have been
@@ -101,6 +116,18 @@ class blocking_operations {
       std::size_t count, const wait_limit& limit,
       std::source_location where = std::source_location::current()) {
     return self().block_pop_up_to(count, &limit, where);
+  }
+  std::optional<Batch> wait_pop_up_to(std::size_t count, Batch&& reused,
+                                      std::source_location where = std::source_location::current())
+    requires std::same_as<Batch, std::vector<Item>>
+  {
+    return self().block_pop_up_to(count, nullptr, where, std::move(reused));
+  }
+  std::optional<Batch> wait_pop_up_to(std::size_t count, Batch&& reused, const wait_limit& limit,
+                                      std::source_location where = std::source_location::current())
+    requires std::same_as<Batch, std::vector<Item>>
+  {
+    return self().block_pop_up_to(count, &limit, where, std::move(reused));
   }
 
  private:

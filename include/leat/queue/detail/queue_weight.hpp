@@ -73,6 +73,9 @@ struct unweighed_push {
 /// The items of a batch with their weights, since it may have to return them.
 template <class T>
 struct weighed_batch : std::vector<T> {
+  weighed_batch() = default;
+  weighed_batch(std::vector<T>&& items) noexcept : std::vector<T>(std::move(items)) {}
+
   std::vector<std::size_t> weights;
 
   void reserve(std::size_t count) {
