@@ -1,5 +1,6 @@
 #include "leat/queue/detail/queue_mutex.hpp"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <thread>
@@ -112,6 +113,29 @@ TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[qu
   CHECK(m.peak() == 2);
 }
 
+TEST_CASE("queue_mutex: the peak follows the items that are added under the whole lock",
+          "[queue]") {
+  shared_mutex m(8, 0);
+  m.add(2);
+  CHECK(m.peak() == 2);
+  m.add(2, 1);
+  CHECK(m.peak() == 3);
+  m.remove(3);
+  m.pass();
+  m.add(0, 1);
+  CHECK(m.peak() == 3);
+}
+
+TEST_CASE("queue_mutex: a push below the peak needs no new count of the other side", "[queue]") {
+  shared_mutex m(4, 0);
+  CHECK(add_at_back(m, 3));
+  CHECK(remove_at_front(m, 2));
+  CHECK(add_at_back(m, 1));  // reads that 2 have left
+  CHECK(add_at_back(m, 1));
+  CHECK(m.size() == 3);
+  CHECK(m.peak() == 3);
+}
+
 TEST_CASE("queue_mutex: excludes the sides and the whole lock", "[queue]") {
   queue_mutex m(true);
   m.set_bounds(queue_mutex::none, 0);
@@ -138,6 +162,71 @@ TEST_CASE("queue_mutex: excludes the sides and the whole lock", "[queue]") {
   CHECK(at_back >= 2 * rounds);
   CHECK(at_front >= 2 * rounds);
   CHECK(whole <= 6 * rounds);
+}
+
+// A thread that has locked the whole of it, and a visitor that enters in one of three ways.
+bool overlap(bool is_shared, bool from_owner, int way) {
+  queue_mutex m(true);
+  m.set_bounds(4, 0);
+  m.add(1);
+  m.unlock(m.lock());  // this thread owns it
+  if (is_shared) share(m);
+  std::atomic<bool> is_inside = false, is_started = false, overlaps = false;
+  const std::jthread holder([&] {
+    const bool as_owner = m.lock();
+    is_inside = true;
+    // The visitor may run at any time from now on.
+    for (int i = 0; i < 1000 || !is_started; ++i) std::this_thread::yield();
+    is_inside = false;
+    m.unlock(as_owner);
+  });
+  const auto visit = [&] {
+    while (!is_inside) std::this_thread::yield();
+    is_started = true;
+    const auto look = [&]() noexcept { overlaps = is_inside.load(); };
+    if (way == 0 && m.add_at_back(1, look)) return;
+    if (way == 1 && m.remove_at_front(1, look)) return;
+    const bool as_owner = m.lock();
+    look();
+    m.unlock(as_owner);
+  };
+  if (from_owner) {
+    visit();
+  } else {
+    std::jthread(visit).join();
+  }
+  return overlaps;
+}
+
+TEST_CASE("queue_mutex: a thread that holds the whole lock excludes all others", "[queue]") {
+  for (const bool is_shared : {false, true}) {
+    for (const bool from_owner : {false, true}) {
+      for (const int way : {0, 1, 2}) {
+        CAPTURE(is_shared, from_owner, way);
+        CHECK_FALSE(overlap(is_shared, from_owner, way));
+      }
+    }
+  }
+}
+
+TEST_CASE("queue_mutex: all threads that wait for the owner enter after it", "[queue]") {
+  queue_mutex m(true);
+  const bool as_owner = m.lock();
+  std::atomic<int> arrived = 0, entered = 0;
+  const auto enter = [&] {
+    ++arrived;
+    const bool how = m.lock();
+    ++entered;
+    m.unlock(how);
+  };
+  {
+    const std::jthread one(enter), another(enter);
+    // Both end the ownership if they are inside lock() before the owner leaves.
+    for (int i = 0; i < 1000 || arrived < 2; ++i) std::this_thread::yield();
+    CHECK(entered == 0);
+    m.unlock(as_owner);
+  }
+  CHECK(entered == 2);
 }
 
 // ---- Queues that two threads share.
