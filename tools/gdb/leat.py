@@ -374,7 +374,7 @@ class Task:
             if where.line and not where.same_as(told):
                 lines.append(f'awaited at {where}')
                 told = where
-            promise = promise['awaiter_link_']['parent'].address
+            promise = promise['awaiter_link_']['parent']
         self.lines = lines
 
 

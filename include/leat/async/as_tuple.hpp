@@ -119,9 +119,8 @@ inline constexpr bool is_as_tuple<as_tuple_awaiter<Operation>> = true;
 template <class T>
 inline constexpr bool is_as_tuple<as_tuple_task<T>> = true;
 
-template <class T>
 template <class U>
-as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
+as_tuple_awaiter<child_awaiter<U>> awaiting_promise::await_transform(
     as_tuple_task<U>&& child, std::source_location where) noexcept {
   return as_tuple_awaiter<child_awaiter<U>>(std::move(child).release(), *this, where);
 }

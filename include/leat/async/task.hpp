@@ -91,7 +91,7 @@ template <class T>
 class [[nodiscard]] child_awaiter {
  public:
   child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
-      : task_(std::move(t)), awaiter_link_{parent, nullptr, where} {
+      : task_(std::move(t)), awaiter_link_{&parent, nullptr, where} {
     LEAT_ASSERT(task_.valid(),
                 "co_await on an empty task: it was moved from or has already been awaited");
   }
@@ -100,7 +100,7 @@ class [[nodiscard]] child_awaiter {
   void await_suspend(std::coroutine_handle<> h) noexcept {
     awaiter_link_.continuation = h;
     task_.handle_.promise().continue_with(awaiter_link_);
-    awaiter_link_.parent.context().get_scheduler().transfer_to(task_.handle_);
+    awaiter_link_.parent->context().get_scheduler().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
   result_tuple<T> await_tuple() noexcept {
@@ -114,21 +114,14 @@ class [[nodiscard]] child_awaiter {
   awaiter_link awaiter_link_;
 };
 
-template <class T>
-task<T> promise_common<T>::get_return_object() noexcept {
-  return task<T>(handle());
-}
-
-template <class T>
 template <class U>
-child_awaiter<U> promise_common<T>::await_transform(task<U>&& child,
-                                                    std::source_location where) noexcept {
+child_awaiter<U> awaiting_promise::await_transform(task<U>&& child,
+                                                   std::source_location where) noexcept {
   return child_awaiter<U>(std::move(child), *this, where);
 }
 
-template <class T>
 template <class U>
-child_awaiter<U> promise_common<T>::await_transform(untraced<U>&& internal) noexcept {
+child_awaiter<U> awaiting_promise::await_transform(untraced<U>&& internal) noexcept {
   return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
 }
 

@@ -27,7 +27,7 @@ class promise_base;
 /// The task that awaits another one, and its source location. It is stored in the frame of the
 /// awaiting task, since most tasks are spawned and have no awaiting task.
 struct awaiter_link {
-  promise_base& parent;
+  promise_base* parent;
   std::coroutine_handle<> continuation;
   std::source_location where;
 };
@@ -54,15 +54,15 @@ class promise_base {
 
   /// The task that awaits this one, null for the outermost.
   [[nodiscard]] promise_base* parent() const noexcept {
-    return awaiter_link_ ? &awaiter_link_->parent : nullptr;
+    return awaiter_link_ ? awaiter_link_->parent : nullptr;
   }
   /// The source location of that co_await. Precondition: parent() is not null.
   [[nodiscard]] const std::source_location& where() const noexcept { return awaiter_link_->where; }
 
   /// Makes this the task that `link`, which lives until this one has ended, waits for.
-  void continue_with(const awaiter_link& link) noexcept {
+  void continue_with(awaiter_link& link) noexcept {
     awaiter_link_ = &link;
-    context_ = link.parent.context_;
+    context_ = link.parent->context_;
     context_->innermost_ = this;
   }
 
@@ -86,6 +86,25 @@ class promise_base {
   static void* operator new(std::size_t size) { return allocate_frame(size); }
   static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
 
+ protected:
+  /// The link to the awaiting task; null for the outermost task, and after detach().
+  [[nodiscard]] awaiter_link* link() const noexcept { return awaiter_link_; }
+  /// Forgets the awaiting task.
+  void detach() noexcept { awaiter_link_ = nullptr; }
+
+  /// Makes the awaiting task the innermost one of its context, which it returns.
+  task_context& leave_context() noexcept {
+    context_->innermost_ = awaiter_link_->parent;
+    return *context_;
+  }
+  /// For a task that waited in a frame which is destroyed.
+  static void end_wait(task_context& c) noexcept { c.set_waiting(nullptr); }
+
+  /// Resumes the awaiting task when this one has suspended.
+  void transfer_to_parent() noexcept {
+    leave_context().get_scheduler().transfer_to(awaiter_link_->continuation);
+  }
+
  private:
   // Cold, and so is the rethrow: docs/decisions/0006-cold-throws.md.
   [[gnu::cold]] std::exception_ptr take_error_to_throw() noexcept;
@@ -102,8 +121,7 @@ class promise_base {
   // destroyed. Returns true if the frame is not needed any more.
   bool finish() noexcept {
     if (!awaiter_link_) return finish_root();
-    context_->innermost_ = &awaiter_link_->parent;
-    context_->get_scheduler().transfer_to(awaiter_link_->continuation);
+    transfer_to_parent();
     return false;
   }
   // Makes no call, for which each coroutine would need a stack frame.
@@ -116,7 +134,7 @@ class promise_base {
   }
 
   task_context* context_ = nullptr;
-  const awaiter_link* awaiter_link_ = nullptr;  // null: this is the outermost
+  awaiter_link* awaiter_link_ = nullptr;  // null: this is the outermost
 };
 
 }  // namespace detail
@@ -169,11 +187,9 @@ struct untraced {
 template <class T>
 class promise;
 
-template <class T>
-class promise_common : public promise_base {
+/// What a coroutine of leat, a task or a generator, can await.
+class awaiting_promise : public promise_base {
  public:
-  task<T> get_return_object() noexcept;
-
   template <class U>
   child_awaiter<U> await_transform(
       task<U>&& child, std::source_location where = std::source_location::current()) noexcept;
@@ -190,14 +206,14 @@ class promise_common : public promise_base {
     requires location_aware<std::remove_reference_t<A>>
   bound_awaiter<std::remove_reference_t<A>> await_transform(
       A&& awaitable, const std::source_location& where = std::source_location::current()) noexcept {
-    awaitable.bind(*this, handle(), where);
+    awaitable.bind(*this, coroutine(), where);
     return {awaitable};
   }
 
   template <class A>
     requires task_aware<std::remove_reference_t<A>>
   bound_awaiter<std::remove_reference_t<A>> await_transform(A&& awaitable) noexcept {
-    awaitable.bind(*this, handle());
+    awaitable.bind(*this, coroutine());
     return {awaitable};
   }
 
@@ -205,12 +221,16 @@ class promise_common : public promise_base {
     requires(!task_aware<std::remove_reference_t<A>> && !location_aware<std::remove_reference_t<A>>)
   foreign_wait<A> await_transform(
       A&& awaitable, const std::source_location& where = std::source_location::current()) {
-    return foreign_wait<A>(static_cast<A&&>(awaitable), *this, handle(), where);
+    return foreign_wait<A>(static_cast<A&&>(awaitable), *this, coroutine(), where);
   }
+};
 
- private:
-  std::coroutine_handle<promise<T>> handle() noexcept {
-    return std::coroutine_handle<promise<T>>::from_promise(static_cast<promise<T>&>(*this));
+template <class T>
+class promise_common : public awaiting_promise {
+ public:
+  task<T> get_return_object() noexcept {
+    return task<T>(
+        std::coroutine_handle<promise<T>>::from_promise(static_cast<promise<T>&>(*this)));
   }
 };
 
