@@ -4,6 +4,7 @@
 // the dump of all tasks.
 
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/async_generator.hpp"
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/dump/dump_on_request.hpp"

@@ -15,6 +15,7 @@
 #include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/stack_use.hpp"
 #include "support/tracked.hpp"
 
 namespace task_test {
@@ -207,28 +208,13 @@ LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with
 
 // ------------------------------------------------------------------------------------ stack
 
-/// Records the distance between the lowest and the highest frame address.
-class stack_use {
- public:
-  void look() noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    low_ = std::min(low_, at);
-    high_ = std::max(high_, at);
-  }
-  [[nodiscard]] std::size_t bytes() const noexcept { return high_ - low_; }
-
- private:
-  std::uintptr_t low_ = UINTPTR_MAX;
-  std::uintptr_t high_ = 0;
-};
-
 LEAT_TEST("task: a million awaits that complete at once need no more stack than one", "[async]") {
   std::int64_t sum = 0;
   for (int i = 0; i < 1'000'000; ++i) sum += co_await give(1);
   CHECK(sum == 1'000'000);
 }
 
-task<int> descend(int depth, stack_use& stack) {
+task<int> descend(int depth, leat_test::stack_use& stack) {
   stack.look();
   if (depth == 0) co_return 0;
   const int below = co_await descend(depth - 1, stack);
@@ -237,7 +223,7 @@ task<int> descend(int depth, stack_use& stack) {
 }
 
 LEAT_TEST("task: 100,000 tasks that await one another need no more stack than one", "[async]") {
-  stack_use stack;
+  leat_test::stack_use stack;
   CHECK(co_await descend(100'000, stack) == 100'000);
   CHECK(stack.bytes() < 4096);
 }

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/async/async_generator.hpp"
 #include "leat/async/for_each_concurrent.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/task_group.hpp"
@@ -55,6 +56,21 @@ TEST_CASE("task_group: spawning and joining a task allocates nothing but frames"
 TEST_CASE("when_all: joining two tasks allocates nothing but frames", "[faults]") {
   CHECK(leat::sync_wait(allocations_of(join_two)) == 0);
   CHECK(leat::sync_wait(allocations_of(join_any)) == 0);
+}
+
+leat::async_generator<int> count_forever() {
+  for (int i = 0;; ++i) co_yield i;
+}
+task<> read_three() {
+  auto all = count_forever();
+  for (int i = 0; i < 3; ++i) static_cast<void>(co_await all.next());
+}
+
+TEST_CASE("async_generator: a generator and its values allocate nothing but frames", "[faults]") {
+  CHECK(leat::sync_wait(allocations_of(read_three)) == 0);
+  auto all = count_forever();
+  const auto read_one = [&]() -> task<> { static_cast<void>(co_await all.next()); };
+  CHECK(leat::sync_wait(allocations_of(read_one)) == 0);
 }
 
 #endif

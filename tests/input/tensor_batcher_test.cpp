@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/async_generator.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
@@ -53,6 +54,26 @@ LEAT_TEST("tensor_batcher: elements of several tasks enter in the order of their
   const batches all = co_await batches_of(free);
   CHECK_FALSE(values_of(all) == from_to(0, 50));
   CHECK(counted(values_of(all)) == counted(from_to(0, 50)));
+}
+
+leat::async_generator<leat::tensor_tuple> numbers_below(std::int64_t limit) {
+  for (std::int64_t i = 0; i < limit; ++i) {
+    if (i % 5 == 0) co_await leat::sleep_for(1ms);
+    co_yield one(i);
+  }
+}
+
+LEAT_TEST("tensor_batcher: a generator is a source of elements", "[input]") {
+  tensor_batcher b(number_spec(), {.batch_size = 7});
+  auto outside = numbers_below(20);
+  b.add([&outside] { return outside.next(); });
+  const batches all = co_await batches_of(b);
+  CHECK(values_of(all) == from_to(0, 20));
+  tensor_batcher owner(number_spec(), {.batch_size = 7});
+  auto source = [inside = numbers_below(20)]() mutable { return inside.next(); };
+  owner.add(std::move(source));
+  const batches same = co_await batches_of(owner);
+  CHECK(values_of(same) == from_to(0, 20));
 }
 
 LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[input]") {

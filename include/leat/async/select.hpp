@@ -62,8 +62,8 @@ template <class Operation, class End>
 /// Accepts
 /// - pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
 ///   wait_for_stop() and task_group::join();
-/// - one irrevocable operation: a task, or an Asio operation with use_task. With it, select()
-///   accepts no push.
+/// - one irrevocable operation: a task, the next() of a generator, or an Asio operation with
+///   use_task. With it, select() accepts no push.
 ///
 /// It does not accept push_many(), which may have added some of its items when another operation
 /// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().

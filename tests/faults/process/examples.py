@@ -86,6 +86,7 @@ def commands(folder):
     yield 'damaged_files', []
     yield 'lossless_timeout', ['300']
     yield 'concurrency', []
+    yield 'sequences', []
     yield 'partial_read', []
     yield 'batch_server', ['100']
     yield 'gateway', ['500', '500']

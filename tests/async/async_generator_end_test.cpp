@@ -1,0 +1,378 @@
+// Generators that end early: by a stop, a limit, their destruction, or that of their scheduler.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/async_generator.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/when_all.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+#include "support/outcome_of.hpp"
+
+namespace async_generator_end_test {
+
+using namespace std::chrono_literals;
+using leat::async_generator;
+using leat::task;
+using leat::task_group;
+using leat_test::asio_loop;
+using leat_test::embedded_loop;
+
+// Counts the bodies that are alive.
+struct counted {
+  explicit counted(int& n) noexcept : count(n) { ++count; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --count; }
+  int& count;
+};
+
+async_generator<int> slow_count(int& bodies, leat::duration pause = 1s) {
+  const counted c(bodies);
+  for (int i = 1;; ++i) {
+    co_yield i;
+    co_await leat::sleep_for(pause);
+  }
+}
+
+async_generator<int> forward(int& bodies) {
+  const counted c(bodies);
+  auto inner = slow_count(bodies, 1h);
+  while (const auto v = co_await inner.next()) co_yield *v;
+}
+
+/// Yields one value after it was stopped.
+async_generator<int> yield_after_stop(int& bodies) {
+  const counted c(bodies);
+  const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
+  co_yield ec == leat::errc::cancelled ? 100 : 0;
+  co_yield 101;
+}
+
+task<> read_all(async_generator<int>& all, std::vector<int>& values) {
+  while (const auto v = co_await all.next()) values.push_back(*v);
+}
+
+task<> read_one(async_generator<int>& all) { static_cast<void>(co_await all.next()); }
+
+task<leat_test::outcome> outcome_of_next(async_generator<int>& all) {
+  co_return co_await leat_test::outcome_of(read_one(all));
+}
+
+// --------------------------------------------------------------------------------- destroyed
+
+LEAT_TEST("async_generator: destroyed before its start, it destroys its arguments", "[async]") {
+  const auto argument = std::make_shared<int>(1);
+  {
+    const auto body = [](std::shared_ptr<int> p) -> async_generator<int> { co_yield *p; };
+    const auto all = body(argument);
+    CHECK(argument.use_count() == 2);
+  }
+  CHECK(argument.use_count() == 1);
+  co_return;
+}
+
+LEAT_TEST("async_generator: destroyed at a co_yield, it destroys the locals of its body",
+          "[async]") {
+  int bodies = 0;
+  {
+    auto all = forward(bodies);
+    CHECK(co_await all.next() == 1);
+    CHECK(bodies == 2);
+  }
+  CHECK(bodies == 0);
+}
+
+LEAT_TEST("async_generator: an assignment destroys the generator that it replaces", "[async]") {
+  int bodies = 0;
+  auto all = slow_count(bodies);
+  CHECK(co_await all.next() == 1);
+  all = async_generator<int>();
+  CHECK(bodies == 0);
+}
+
+LEAT_TEST("async_generator: locals of the body are destroyed before next() reports the end",
+          "[async]") {
+  int bodies = 0;
+  const auto body = [](int& n) -> async_generator<int> {
+    const counted c(n);
+    co_yield 1;
+  };
+  auto all = body(bodies);
+  CHECK(co_await all.next() == 1);
+  CHECK(bodies == 1);
+  CHECK(co_await all.next() == std::nullopt);
+  CHECK(bodies == 0);
+}
+
+// ------------------------------------------------------------------------------------- stop
+
+LEAT_TEST("async_generator: a stop ends the wait in the body, and each later next()", "[async]") {
+  int bodies = 0;
+  auto all = slow_count(bodies, 1h);
+  std::vector<int> values;
+  task_group group;
+  group.spawn(read_all(all, values));
+  co_await leat::sleep_for(1s);
+  CHECK(values == std::vector<int>{1});
+  group.request_stop();
+  co_await group.join();
+  CHECK(bodies == 0);
+  const leat_test::outcome later = co_await outcome_of_next(all);
+  CHECK(later.code == leat::errc::cancelled);
+}
+
+LEAT_TEST("async_generator: a body that catches a stop can yield another value", "[async]") {
+  int bodies = 0;
+  auto all = yield_after_stop(bodies);
+  std::vector<int> values;
+  task_group group;
+  group.spawn(read_all(all, values));
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(values == std::vector<int>{100, 101});
+}
+
+// ----------------------------------------------------------------------------------- limits
+
+LEAT_TEST("async_generator: with_timeout() returns a value that arrives in time", "[async]") {
+  int bodies = 0;
+  auto all = slow_count(bodies);
+  for (int i = 1; i <= 3; ++i) {
+    const auto value = co_await leat::with_timeout(all.next(), 2s);
+    CHECK(value == i);
+  }
+}
+
+task<> read_with_timeout(async_generator<int>& all) {
+  static_cast<void>(co_await leat::with_timeout(all.next(), 2s));
+}
+
+LEAT_TEST("async_generator: a limit that expires ends the generator", "[async]") {
+  int bodies = 0;
+  auto all = slow_count(bodies, 1h);
+  CHECK(co_await all.next() == 1);
+  const leat_test::outcome expired = co_await leat_test::outcome_of(read_with_timeout(all));
+  CHECK(expired.code == leat::errc::deadline_exceeded);
+  CHECK(expired.text.find("sleep") != std::string::npos);
+  CHECK(bodies == 0);
+  const leat_test::outcome later = co_await outcome_of_next(all);
+  CHECK(later.code == leat::errc::cancelled);
+}
+
+LEAT_TEST("async_generator: a value that is yielded despite an expired limit is returned",
+          "[async]") {
+  int bodies = 0;
+  auto all = yield_after_stop(bodies);
+  const auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(all.next(), 1s));
+  CHECK_FALSE(ec);
+  CHECK(value == 100);
+  CHECK(co_await all.next() == 101);
+}
+
+LEAT_TEST("async_generator: select() accepts next() next to other operations", "[async]") {
+  int bodies = 0;
+  auto all = slow_count(bodies);
+  auto first = co_await leat::select(leat::sleep_for(10s), all.next());
+  CHECK(std::get<1>(first) == 1);
+  auto second = co_await leat::select(all.next(), leat::sleep_for(10s));
+  CHECK(std::get<0>(second) == 2);
+  auto third = co_await leat::select(all.next(), leat::sleep_for(1ms));
+  CHECK(third.index() == 1);
+  CHECK(bodies == 0);
+  const leat_test::outcome later = co_await outcome_of_next(all);
+  CHECK(later.code == leat::errc::cancelled);
+}
+
+// ---------------------------------------------------------------------------------- misuse
+
+TEST_CASE("async_generator: next() of an empty generator ends the process with a message",
+          "[async]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sync_wait([]() -> task<> {
+      async_generator<int> empty;
+      co_await empty.next();
+    }());
+  });
+  CHECK(said.find("next() of an empty async_generator") != std::string::npos);
+}
+
+TEST_CASE("async_generator: two calls of next() at a time end the process with a message",
+          "[async]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sync_wait([]() -> task<> {
+      int bodies = 0;
+      auto all = slow_count(bodies);
+      co_await all.next();
+      co_await leat::when_all(read_one(all), read_one(all));
+    }());
+  });
+  CHECK(said.find("whose previous next() is still in progress") != std::string::npos);
+}
+
+TEST_CASE("async_generator: a generator that awaits itself ends the process with a message",
+          "[async]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sync_wait([]() -> task<> {
+      async_generator<int> all;
+      all = [](async_generator<int>& self) -> async_generator<int> {
+        co_yield *co_await self.next();
+      }(all);
+      co_await all.next();
+    }());
+  });
+  CHECK(said.find("never in the generator itself") != std::string::npos);
+}
+
+// Calls `f` while a task waits in next().
+template <class F>
+std::string abort_message_during_next(F f) {
+  return leat_test::abort_message([&f] {
+    leat::sync_wait([](F& g) -> task<> {
+      int bodies = 0;
+      std::optional all(slow_count(bodies, 1ms));
+      co_await all->next();
+      task_group group;
+      group.spawn(read_one(*all));
+      co_await leat::this_task::yield();
+      g(all);
+      co_await group.join();
+    }(f));
+  });
+}
+
+TEST_CASE("async_generator: destroyed during next(), it ends the process with a message",
+          "[async]") {
+  const std::string said =
+      abort_message_during_next([](std::optional<async_generator<int>>& all) { all.reset(); });
+  CHECK(said.find("destroyed while its next() is in progress") != std::string::npos);
+}
+
+TEST_CASE("async_generator: moved during next(), it ends the process with a message", "[async]") {
+  const std::string said = abort_message_during_next([](std::optional<async_generator<int>>& all) {
+    const async_generator<int> other = std::move(*all);
+  });
+  CHECK(said.find("moved while its next() is in progress") != std::string::npos);
+}
+
+// ----------------------------------------------------------------------------- scheduler end
+
+task<> own_and_read(int& bodies) {
+  auto all = slow_count(bodies, 1h);
+  while (co_await all.next()) {
+  }
+}
+task<> own_and_stay(int& bodies) {
+  auto all = slow_count(bodies, 1h);
+  co_await all.next();
+  co_await leat::sleep_for(1h);
+}
+task<> nested(int& bodies) {
+  auto all = forward(bodies);
+  while (co_await all.next()) {
+  }
+}
+task<> in_child(int& bodies) {
+  auto all = slow_count(bodies, 1h);
+  std::vector<int> values;
+  co_await read_all(all, values);
+}
+task<> in_group(int& bodies) {
+  auto all = slow_count(bodies, 1h);
+  std::vector<int> values;
+  task_group group;
+  group.spawn(read_all(all, values));
+  co_await group.join();
+}
+// The generator does not outlive its reader, which is an error in a program that continues.
+task<> in_sibling(int& bodies) {
+  static async_generator<int>* shared = nullptr;
+  const auto own = [](int& n) -> task<> {
+    auto all = slow_count(n, 1h);
+    shared = &all;
+    co_await leat::sleep_for(1h);
+  };
+  const auto read = []() -> task<> {
+    co_await leat::this_task::yield();
+    std::vector<int> values;
+    co_await read_all(*shared, values);
+  };
+  task_group group;
+  group.spawn(read());
+  group.spawn(own(bodies));
+  co_await group.join();
+}
+task<> under_timeout(int& bodies) {
+  auto all = slow_count(bodies, 1h);
+  while (co_await leat::with_timeout(all.next(), 10h)) {
+  }
+}
+task<> in_select(int& bodies) {
+  auto all = forward(bodies);
+  for (;;) co_await leat::select(all.next(), leat::sleep_for(10h));
+}
+task<> stopped_by_timeout(int& bodies) {
+  auto all = yield_after_stop(bodies);
+  while (co_await leat::with_timeout(all.next(), 0s)) {
+  }
+}
+
+struct scenario {
+  const char* name;
+  task<> (*run)(int& bodies);
+};
+const scenario scenarios[] = {
+    {"generator in the task that awaits next()", own_and_read},
+    {"generator at a co_yield", own_and_stay},
+    {"generator in a generator", nested},
+    {"next() in a child task", in_child},
+    {"next() in a task group", in_group},
+    {"next() in a sibling of the task that owns it", in_sibling},
+    {"with_timeout", under_timeout},
+    {"select", in_select},
+    {"with_timeout, expired", stopped_by_timeout},
+};
+
+// The loop has run `turns` times when it is destroyed.
+TEMPLATE_TEST_CASE("scheduler end: generators are destroyed", "[async]", asio_loop, embedded_loop) {
+  for (const scenario& s : scenarios) {
+    for (int turns = 0; turns < 6; ++turns) {
+      for (const bool stop : {false, true}) {
+        INFO(s.name << ", " << turns << " turns, stop " << stop);
+        int bodies = 0;
+        task_group group;
+        {
+          TestType loop;
+          group.spawn_on(loop.get_scheduler(), s.run(bodies), "caller");
+          for (int i = 0; i < turns; ++i) loop.run_one_turn();
+          if (stop) group.request_stop();
+          loop.end();
+        }
+        CHECK(bodies == 0);
+        CHECK(group.live_tasks() == 0);
+        try {
+          group.wait_join();
+        } catch (const leat::failure& e) {
+          CHECK(e.code() == leat::errc::cancelled);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace async_generator_end_test
