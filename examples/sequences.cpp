@@ -1,4 +1,6 @@
-/// Produces sequences of values in coroutines. Sleeps stand for requests to other services.
+/// Produces sequences of values, and uses a second thread. Sleeps stand for requests to other
+/// services.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -33,6 +35,22 @@ leat::task<std::size_t> count_letters(int pages) {
 }
 //! [/generator]
 
-leat::task<> show_all() { std::printf("%zu letters\n", co_await count_letters(4)); }
+//! [run_on]
+leat::task<std::size_t> count_words(std::string text) {
+  co_return static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1;
+}
 
-int main() { return leat::run(show_all()); }
+leat::task<std::size_t> count_on_another_thread(leat::runtime& rt, std::string text) {
+  co_return co_await leat::run_on(rt.next_scheduler(), count_words(std::move(text)));
+}
+//! [/run_on]
+
+leat::task<> show_all(leat::runtime& rt) {
+  std::printf("%zu letters\n", co_await count_letters(4));
+  std::printf("%zu words\n", co_await count_on_another_thread(rt, "counted on another thread"));
+}
+
+int main() {
+  leat::runtime rt({.threads = 2});
+  return leat::run(show_all(rt));
+}

@@ -21,6 +21,7 @@
 #include "leat/async/loop/use_task.hpp"
 #include "leat/async/resume_on.hpp"
 #include "leat/async/retry.hpp"
+#include "leat/async/run_on.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"

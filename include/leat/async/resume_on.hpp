@@ -27,7 +27,7 @@ class [[nodiscard]] resume_on_awaiter final : private work_item {
   void bind(Promise&, std::coroutine_handle<>) {
     static_assert(!std::same_as<Promise, Promise>,
                   "resume_on() is for coroutines of other libraries: a leat task stays on its "
-                  "scheduler, so write group.spawn_on(scheduler, task) for the other part");
+                  "scheduler, so write leat::run_on(scheduler, task) for the other part");
   }
 
   bool await_ready() const noexcept { return scheduler::current() == &scheduler_; }
@@ -49,8 +49,8 @@ class [[nodiscard]] resume_on_awaiter final : private work_item {
 /// iteration of `s`. It resumes on `s` after each later wait for leat. If `s` is destroyed first,
 /// the coroutine does not continue, and its owner may destroy it.
 ///
-/// A leat task cannot use resume_on(), because a task stays on its scheduler. Use spawn_on() to
-/// start another task.
+/// A leat task cannot use resume_on(), because a task stays on its scheduler. Use run_on() to run
+/// another task.
 ///
 /// Errors:        none.
 /// Cancellation:  none.

@@ -128,11 +128,16 @@ child_awaiter<U> awaiting_promise::await_transform(untraced<U>&& internal) noexc
 }  // namespace detail
 
 template <class T>
-void task_scope::start_here(task<T>&& t, const std::source_location& where) {
+void task_scope::start_task_on(scheduler& s, task<T>&& t, const std::source_location& where) {
   LEAT_ASSERT(t.valid(),
               "co_await on an empty task: it was moved from or has already been awaited");
-  start_on(*scheduler::current(), t.handle_.promise(), where);
+  start_on(s, t.handle_.promise(), where);
   static_cast<void>(t.release());
+}
+
+template <class T>
+void task_scope::start_here(task<T>&& t, const std::source_location& where) {
+  start_task_on(*scheduler::current(), std::move(t), where);
 }
 
 inline void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,

@@ -133,6 +133,9 @@ class task_scope {
   /// Starts a task of the current scheduler, as start_on() does, and owns it.
   template <class T>
   void start_here(task<T>&& t, const std::source_location& where);  // in task.hpp
+  /// Like start_here(), but for a task of the scheduler `s`.
+  template <class T>
+  void start_task_on(scheduler& s, task<T>&& t, const std::source_location& where);  // in task.hpp
 
   /// Sets the stop flag and ends the wait of every task with `cancelled`, on the scheduler of that
   /// task. Returns false if a stop was requested before.

@@ -75,4 +75,9 @@ scheduler& runtime::get_scheduler(std::size_t index) const noexcept {
   return *workers_[index].sched;
 }
 
+scheduler& runtime::next_scheduler() noexcept {
+  // relaxed: only the distribution depends on it.
+  return get_scheduler(next_.fetch_add(1, std::memory_order_relaxed) % size_);
+}
+
 }  // namespace leat

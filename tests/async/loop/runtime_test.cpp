@@ -51,6 +51,32 @@ TEST_CASE("runtime: starts exactly the requested number of threads", "[async]") 
   CHECK(threads_of_process() == before);
 }
 
+TEST_CASE("runtime: next_scheduler() returns the schedulers in turn", "[async]") {
+  runtime rt({.threads = 3});
+  for (std::size_t i = 0; i < 7; ++i) CHECK(&rt.next_scheduler() == &rt.get_scheduler(i % 3));
+}
+
+TEST_CASE("runtime: next_scheduler() returns each scheduler equally often to many threads",
+          "[async]") {
+  constexpr std::size_t threads = 4;
+  constexpr std::size_t calls = 3000;
+  runtime rt({.threads = 3});
+  std::vector<std::vector<leat::scheduler*>> returned(threads);
+  {
+    std::vector<std::jthread> callers;
+    for (auto& mine : returned) {
+      callers.emplace_back([&] {
+        for (std::size_t i = 0; i < calls; ++i) mine.push_back(&rt.next_scheduler());
+      });
+    }
+  }
+  std::multiset<leat::scheduler*> all;
+  for (const auto& mine : returned) all.insert(mine.begin(), mine.end());
+  for (std::size_t i = 0; i < rt.size(); ++i) {
+    CHECK(all.count(&rt.get_scheduler(i)) == threads * calls / rt.size());
+  }
+}
+
 TEST_CASE("runtime: rejects 0 threads", "[async]") {
   try {
     runtime rt({.threads = 0});

@@ -36,6 +36,11 @@ class joint_scope : public task_scope {
   void start(task<T>&& t, const std::source_location& where) {
     start_here(std::move(t), where);
   }
+  /// Starts a task on `s`. It must be the only task of the scope, which is not thread-safe.
+  template <class T>
+  void start_on(scheduler& s, task<T>&& t, const std::source_location& where) {
+    start_task_on(s, std::move(t), where);
+  }
 
   using task_scope::idle;
   using task_scope::when_idle;

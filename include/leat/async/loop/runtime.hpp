@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <source_location>
@@ -46,6 +47,11 @@ class runtime {
   /// Returns the scheduler of thread `index`, which counts from 0.
   [[nodiscard]] scheduler& get_scheduler(std::size_t index = 0) const noexcept;
 
+  /// Returns the schedulers in turn, the first one first: spreads tasks over the threads.
+  ///
+  ///     group.spawn_on(rt.next_scheduler(), serve(std::move(connection)));
+  [[nodiscard]] scheduler& next_scheduler() noexcept;
+
   /// Runs a task on the first scheduler and blocks this OS thread until the task finishes. Returns
   /// the result of the task or throws its error. Precondition: the thread runs no scheduler.
   template <class T>
@@ -62,6 +68,7 @@ class runtime {
   struct worker;
   detail::pimpl<worker[]> workers_;
   std::size_t size_;
+  std::atomic<std::size_t> next_{0};  // of next_scheduler(), modulo the size
 };
 
 }  // namespace leat

@@ -1,0 +1,206 @@
+#include "leat/async/run_on.hpp"
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+#include "support/outcome_of.hpp"
+
+namespace run_on_test {
+
+using namespace std::chrono_literals;
+using leat::run_on;
+using leat::task;
+using leat_test::asio_loop;
+
+task<std::thread::id> thread_id() { co_return std::this_thread::get_id(); }
+task<int> give(int n) { co_return n; }
+task<int&> give_reference(int& n) { co_return n; }
+task<std::unique_ptr<int>> give_pointer(int n) {
+  co_await leat::sleep_for(10us);
+  co_return std::make_unique<int>(n);
+}
+task<> set(int& n) {
+  n = 7;
+  co_return;
+}
+task<int> fail() {
+  co_await leat::this_task::yield();
+  throw std::runtime_error("failed");
+  co_return 0;
+}
+task<> sleep_long() { co_await leat::sleep_for(1h); }
+
+// ---------------------------------------------------------------------------- several threads
+
+task<bool> changes_thread(leat::scheduler& there) {
+  const std::thread::id before = std::this_thread::get_id();
+  const std::thread::id other = co_await run_on(there, thread_id());
+  const bool is_back = before == std::this_thread::get_id();
+  co_return other != before&& is_back;
+}
+
+TEST_CASE("run_on: runs the task on the other thread and returns to the caller's", "[async]") {
+  leat::runtime rt({.threads = 2});
+  for (int i = 0; i < 20; ++i) CHECK(rt.block_on(changes_thread(rt.get_scheduler(1))));
+}
+
+task<> results_of_all_kinds(leat::scheduler& s) {
+  const int value = co_await run_on(s, give(5));
+  CHECK(value == 5);
+  int n = 0;
+  int& same = co_await run_on(s, give_reference(n));
+  CHECK(&same == &n);
+  const auto pointer = co_await run_on(s, give_pointer(3));
+  CHECK(*pointer == 3);
+  co_await run_on(s, set(n));
+  CHECK(n == 7);
+}
+
+TEST_CASE("run_on: returns a value, a reference, a move-only object or nothing", "[async]") {
+  leat::runtime rt({.threads = 2});
+  rt.block_on(results_of_all_kinds(rt.get_scheduler(0)));
+  rt.block_on(results_of_all_kinds(rt.get_scheduler(1)));
+}
+
+task<std::string> error_of(task<int> t) {
+  std::string text;
+  try {
+    co_await std::move(t);
+  } catch (const std::runtime_error& e) {
+    text = e.what();
+  }
+  co_return text;
+}
+
+TEST_CASE("run_on: throws the exception of the task", "[async]") {
+  leat::runtime rt({.threads = 2});
+  CHECK(rt.block_on(error_of(run_on(rt.get_scheduler(0), fail()))) == "failed");
+  CHECK(rt.block_on(error_of(run_on(rt.get_scheduler(1), fail()))) == "failed");
+}
+
+TEST_CASE("run_on: a stop of the caller stops the task and waits for its end", "[async]") {
+  leat::runtime rt({.threads = 2});
+  for (int i = 0; i < 20; ++i) {
+    int ended = 0;
+    const auto work = [](int& n) -> task<> {
+      try {
+        co_await leat::sleep_for(1h);
+      } catch (const leat::failure&) {
+        n = 1;
+        throw;
+      }
+    };
+    leat::task_group group;
+    group.spawn_on(rt.get_scheduler(0), run_on(rt.get_scheduler(1), work(ended)));
+    if (i % 2 == 0) std::this_thread::sleep_for(1ms);
+    group.request_stop();
+    group.wait_join();
+    CHECK(group.live_tasks() == 0);
+    if (i % 2 == 0) CHECK(ended == 1);
+  }
+}
+
+task<> with_a_limit(leat::scheduler& s) {
+  const leat_test::outcome o = co_await leat_test::outcome_of([](leat::scheduler& there) -> task<> {
+    co_await leat::with_timeout(run_on(there, sleep_long()), 2ms);
+  }(s));
+  CHECK(o.code == leat::errc::deadline_exceeded);
+}
+
+TEST_CASE("run_on: a time limit stops the task on the other scheduler", "[async]") {
+  leat::runtime rt({.threads = 2});
+  rt.block_on(with_a_limit(rt.get_scheduler(1)));
+}
+
+task<int> hop(const std::vector<leat::scheduler*>& all, std::size_t depth) {
+  if (depth == 0) co_return 0;
+  const int below = co_await run_on(*all[depth % all.size()], hop(all, depth - 1));
+  co_return below + 1;
+}
+
+TEST_CASE("run_on: nested calls hop between the schedulers", "[async]") {
+  leat::runtime rt({.threads = 3});
+  const std::vector<leat::scheduler*> all{&rt.get_scheduler(0), &rt.get_scheduler(1),
+                                          &rt.get_scheduler(2)};
+  CHECK(rt.block_on(hop(all, 200)) == 200);
+}
+
+TEST_CASE("run_on: many tasks call it at the same time", "[async]") {
+  leat::runtime rt({.threads = 3});
+  const auto caller = [&](leat::scheduler& there, int& sum) -> task<> {
+    for (int i = 0; i < 100; ++i) {
+      const int one = co_await run_on(there, give(1));
+      sum += one;
+    }
+  };
+  std::vector<int> sums(30);
+  leat::task_group group;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    group.spawn_on(rt.get_scheduler(i % 3), caller(rt.get_scheduler((i / 3) % 3), sums[i]));
+  }
+  group.wait_join();
+  for (const int sum : sums) CHECK(sum == 100);
+}
+
+TEST_CASE("run_on: a dump shows the task below its caller", "[async]") {
+  leat::runtime rt({.threads = 2});
+  leat::task_group group;
+  group.spawn_on(rt.get_scheduler(0), run_on(rt.get_scheduler(1), sleep_long()), "caller");
+  std::string text;
+  do text = leat_test::dump();
+  while (text.find("sleep for another") == std::string::npos);
+  group.request_stop();
+  group.wait_join();
+  const std::size_t caller = text.find("caller");
+  REQUIRE(caller != std::string::npos);
+  const std::size_t scope = text.find("run_on, 1 task", caller);
+  REQUIRE(scope != std::string::npos);
+  CHECK(text.find("sleep for another", scope) != std::string::npos);
+}
+
+// -------------------------------------------------------------------------------- two loops
+
+TEST_CASE("run_on: throws cancelled if the other scheduler is destroyed", "[async]") {
+  for (const bool is_started : {false, true}) {
+    asio_loop here;
+    asio_loop there;
+    leat::task_group group;
+    group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));
+    here.run_ready();
+    if (is_started) there.run_ready();
+    there.end();
+    here.run_ready();
+    CHECK(leat_test::is_cancelled(group));
+  }
+}
+
+TEST_CASE("run_on: the task ends with its own scheduler if both are destroyed", "[async]") {
+  asio_loop here;
+  leat::task_group group;
+  {
+    asio_loop there;
+    group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));
+    here.run_ready();
+    there.run_ready();
+  }
+  here.end();
+  CHECK(leat_test::is_cancelled(group));
+}
+
+}  // namespace run_on_test
