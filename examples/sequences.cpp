@@ -1,5 +1,5 @@
-/// Produces sequences of values, and uses a second thread. Sleeps stand for requests to other
-/// services.
+/// Produces sequences of values, uses a second thread, and works at fixed times. Sleeps stand for
+/// requests to other services.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -45,9 +45,22 @@ leat::task<std::size_t> count_on_another_thread(leat::runtime& rt, std::string t
 }
 //! [/run_on]
 
+//! [interval]
+leat::task<> measure(int samples, std::vector<std::size_t>& measured) {
+  leat::interval every(2ms, leat::missed_tick_policy::skip);
+  for (int i = 0; i < samples; ++i) {
+    co_await every.tick();
+    measured.push_back(co_await count_letters(1));
+  }
+}
+//! [/interval]
+
 leat::task<> show_all(leat::runtime& rt) {
   std::printf("%zu letters\n", co_await count_letters(4));
   std::printf("%zu words\n", co_await count_on_another_thread(rt, "counted on another thread"));
+  std::vector<std::size_t> measured;
+  co_await measure(3, measured);
+  std::printf("%zu samples\n", measured.size());
 }
 
 int main() {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "leat/async/detail/tick_schedule.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -10,38 +11,18 @@
 namespace leat {
 namespace {
 
-// The times at which the body is due.
-class schedule {
- public:
-  schedule(time_point begin, const looper_options& options) noexcept
-      : next_(begin),
-        interval_(options.interval.value_or(duration::zero())),
-        skips_missed_(options.missed_ticks == missed_tick_policy::skip) {}
-
-  [[nodiscard]] time_point next() const noexcept { return next_; }
-
-  void called(time_point now) noexcept {
-    next_ = deadline_after(next_, interval_);
-    if (!skips_missed_ || next_ >= now || interval_ == duration::zero()) return;
-    const duration past = (now - next_) % interval_;
-    next_ = past == duration::zero() ? now : deadline_after(now, interval_ - past);
-  }
-
- private:
-  time_point next_;
-  const duration interval_;
-  const bool skips_missed_;
-};
-
 task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
   scheduler& sched = co_await this_task::get_scheduler();
-  schedule due(sched.now(), options);
+  time_point due = sched.now();
+  detail::tick_schedule schedule(due, options.interval.value_or(duration::zero()),
+                                 options.missed_ticks);
   while (!co_await this_task::stop_requested()) {
     task<void> call = body();
     co_await detail::untraced<void>{std::move(call)};
-    due.called(sched.now());
-    if (due.next() > sched.now()) {
-      co_await sleep_until(due.next());
+    schedule.advance(due);
+    due = schedule.next(sched.now());
+    if (due > sched.now()) {
+      co_await sleep_until(due);
     } else {
       co_await this_task::yield();
     }

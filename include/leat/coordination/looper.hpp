@@ -3,17 +3,12 @@
 #include <functional>
 #include <optional>
 
+#include "leat/async/missed_tick_policy.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 
 namespace leat {
-
-/// The behavior of a looper after its body has taken longer than the interval.
-enum class missed_tick_policy {
-  catch_up,  ///< runs the missed calls back to back, until it is on schedule again
-  skip       ///< skips the missed calls, and continues at the next scheduled time
-};
 
 /// Options of a looper: when it runs its body, and what it does before and after.
 struct looper_options {
