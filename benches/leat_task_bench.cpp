@@ -7,6 +7,7 @@
 // task/spawn-and-join/million  all --items tasks in one group; ns/task
 // task/spawned-memory          memory of each such task before it runs; bytes/task
 // task/child                   awaits a task that returns immediately; ns/task
+// task/generator               a value of a generator that never waits; ns/value
 // task/yield                   a pass through the run queue; ns/task
 // task/fib-25                  fib(25), each call an awaited task; ns/task
 // task/chain-1000              a call that awaits a call, 1,000 deep; ns/task
@@ -63,6 +64,15 @@ leat::task<double> spawned_memory(long count) {
   const std::size_t after = bench::heap_bytes();
   co_await g.join();
   co_return static_cast<double>(after - before) / static_cast<double>(count);
+}
+
+leat::async_generator<long> ones(long count) {
+  for (long i = 0; i < count; ++i) co_yield 1;
+}
+
+leat::task<> values(long count, long& sum) {
+  leat::async_generator<long> all = ones(count);
+  while (const auto value = co_await all.next()) sum += *value;
 }
 
 leat::task<> yields(long count, long& sum) {
@@ -164,6 +174,8 @@ int main(int argc, char** argv) {
       leat::sync_wait(when_all_1000(count, sum));
     } else if (r.workload == "task/spawn-and-join/million") {
       leat::sync_wait(spawn_and_join(count, count, sum));
+    } else if (r.workload == "task/generator") {
+      leat::sync_wait(values(count, sum));
     } else if (r.workload == "task/yield") {
       leat::sync_wait(yields(count, sum));
     } else if (r.workload == "task/timers") {
@@ -176,5 +188,6 @@ int main(int argc, char** argv) {
   if (r.workload == "task/spawn-and-join/million") run(r.items);
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
-  return bench::report(r, "leat", nanoseconds, "ns/task");
+  const bool yields_values = r.workload == "task/generator";
+  return bench::report(r, "leat", nanoseconds, yields_values ? "ns/value" : "ns/task");
 }
