@@ -33,6 +33,7 @@ const std::vector<scenario>& scenarios() {
       {"selecting", {.threads = 3}, selecting},
       {"transferring", {.threads = 2}, transferring},
       {"limiting", {.threads = 2}, limiting},
+      {"generating", {.threads = 3}, generating},
       {"undoing", {.threads = 3}, undoing},
       {"budgets", {.threads = 3}, budgets},
       {"coordination", {.threads = 2}, coordination},

@@ -1,0 +1,171 @@
+// Generators pop items and pass them through a second generator to consumers, which call next()
+// alone, under time limits, in a select and on other threads, and destroy generators early. Every
+// item arrives once, whatever ends a wait.
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "leat/async/async_generator.hpp"
+#include "leat/async/interval.hpp"
+#include "leat/async/run_on.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::async_generator;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using item = std::unique_ptr<int>;
+
+struct supply {
+  explicit supply(std::size_t capacity) : items(capacity, "items"), others(capacity, "others") {}
+  leat::fifo_queue<item> items;
+  leat::fifo_queue<item> others;
+  std::vector<int> pushed{};
+  std::vector<int> popped{};
+
+  void keep(const std::optional<item>& got) {
+    if (got) popped.push_back(**got);
+  }
+};
+
+leat::scheduler& any_thread(world& w) {
+  return w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads())));
+}
+
+task<> pause(world& w, std::uint64_t below) {
+  co_await leat::sleep_for(1us * w.random().uniform_below(below));
+}
+
+task<> produce(world& w, leat::fifo_queue<item>& q, std::vector<int>& pushed, int first) {
+  leat::interval every(2us, w.random().uniform_below(2) == 0 ? leat::missed_tick_policy::skip
+                                                             : leat::missed_tick_policy::catch_up);
+  const int count = static_cast<int>(1 + w.random().uniform_below(8));
+  for (int i = first; i < first + count; ++i) {
+    co_await every.tick();
+    const bool in = co_await q.push(std::make_unique<int>(i));
+    if (in) pushed.push_back(i);
+    co_await pause(w, 4);
+  }
+}
+
+// The generators yield an item that they have, even if they are asked to stop meanwhile.
+task<> pause_despite_stop(world& w) {
+  try {
+    co_await pause(w, 3);
+  } catch (const leat::failure&) {
+    // the item goes to the caller
+  }
+}
+
+async_generator<item> pop_items(world& w, leat::fifo_queue<item>& q) {
+  for (;;) {
+    if (w.random().uniform_below(2) == 0) co_await pause(w, 3);
+    std::optional<item> popped = co_await q.pop();
+    if (!popped) co_return;
+    if (w.random().uniform_below(2) == 0) co_await pause_despite_stop(w);
+    co_yield std::move(*popped);
+  }
+}
+
+async_generator<item> forward(world& w, async_generator<item> inner) {
+  while (std::optional<item> got = co_await inner.next()) {
+    if (w.random().uniform_below(2) == 0) co_await pause_despite_stop(w);
+    co_yield std::move(*got);
+  }
+}
+
+async_generator<item> make_generator(world& w, leat::fifo_queue<item>& q) {
+  auto items = pop_items(w, q);
+  return w.random().uniform_below(2) == 0 ? forward(w, std::move(items)) : std::move(items);
+}
+
+task<std::optional<item>> next_in_task(async_generator<item>& all) {
+  co_return co_await all.next();
+}
+
+task<> consume_one(world& w, supply& s, async_generator<item>& all) {
+  const auto limit = 1us * w.random().uniform_below(6);
+  switch (w.random().uniform_below(4)) {
+    case 0: s.keep(co_await all.next()); break;
+    case 1: s.keep(co_await leat::with_timeout(all.next(), limit)); break;
+    case 2: s.keep(co_await leat::run_on(any_thread(w), next_in_task(all))); break;
+    default: {
+      const auto done = co_await leat::select(s.others.pop(), all.next(), leat::sleep_for(limit));
+      if (done.index() == 0) s.keep(std::get<0>(done));
+      if (done.index() == 1) s.keep(std::get<1>(done));
+    }
+  }
+}
+
+task<> consume(world& w, supply& s) {
+  auto all = make_generator(w, s.items);
+  const std::uint64_t count = 1 + w.random().uniform_below(8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    try {
+      co_await consume_one(w, s, all);
+    } catch (const leat::failure& e) {
+      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+      all = make_generator(w, s.items);
+    }
+    if (w.random().uniform_below(8) == 0) all = make_generator(w, s.items);
+  }
+}
+
+}  // namespace
+
+task<> generating(world& w) {
+  supply s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
+  w.add_invariants(s.items);
+  w.add_invariants(s.others);
+  leat::task_group producers("producers");
+  leat::task_group consumers("consumers");
+  producers.spawn_on(any_thread(w), produce(w, s.items, s.pushed, 0), "items");
+  producers.spawn_on(any_thread(w), produce(w, s.others, s.pushed, 100), "others");
+  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(w), consume(w, s), "consumer");
+  if (w.random().uniform_below(2) == 0) {
+    co_await pause(w, 20);
+    s.items.close();
+    s.others.close();
+  } else {
+    co_await pause(w, 30);
+    consumers.request_stop();
+  }
+  std::exception_ptr error;
+  try {
+    co_await consumers.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  s.items.close_and_cancel();
+  s.others.close_and_cancel();
+  try {
+    co_await producers.join();
+  } catch (...) {
+    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
+      error = std::current_exception();
+    }
+  }
+  w.clear_invariants();
+  if (error) std::rethrow_exception(error);
+  while (const std::optional<item> left = s.items.try_pop()) s.keep(left);
+  while (const std::optional<item> left = s.others.try_pop()) s.keep(left);
+  std::sort(s.popped.begin(), s.popped.end());
+  std::sort(s.pushed.begin(), s.pushed.end());
+  require(s.popped == s.pushed, "popped items are not the pushed items");
+}
+
+}  // namespace simulation
