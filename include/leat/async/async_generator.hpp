@@ -41,6 +41,8 @@ class next_awaiter;
 /// A generator can await everything that a task can. It is lazy: it runs only while a task awaits
 /// next(), and as a part of that task. It therefore shares the scheduler, stop request and name of
 /// the task. A generator that never waits needs no more stack for a million values than for one.
+/// As in a loop over child tasks, no other task runs until the loop or the generator waits: call
+/// this_task::yield() in a long loop that never waits.
 ///
 /// If the body exits with an exception, next() throws it, and each later call throws it again. In
 /// particular, a stop request ends a wait in the generator with `cancelled`, which ends the

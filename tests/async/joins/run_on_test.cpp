@@ -116,6 +116,24 @@ TEST_CASE("run_on: a stop of the caller stops the task and waits for its end", "
   }
 }
 
+TEST_CASE("run_on: a stop at any moment leaves no task behind", "[async]") {
+  leat::runtime rt({.threads = 2});
+  const auto work = [](int turns) -> task<> {
+    for (int i = 0; i < turns; ++i) co_await leat::this_task::yield();
+    co_await leat::sleep_for(20us);
+  };
+  for (int i = 0; i < 400; ++i) {
+    leat::task_group group;
+    for (int n = 0; n < 3; ++n) {
+      group.spawn_on(rt.next_scheduler(), run_on(rt.get_scheduler(1), work(i % 7 * 5)));
+    }
+    if (i % 3 != 0) std::this_thread::sleep_for(std::chrono::microseconds(i % 50));
+    group.request_stop();
+    group.wait_join();
+    CHECK(group.live_tasks() == 0);
+  }
+}
+
 task<> with_a_limit(leat::scheduler& s) {
   const leat_test::outcome o = co_await leat_test::outcome_of([](leat::scheduler& there) -> task<> {
     co_await leat::with_timeout(run_on(there, sleep_long()), 2ms);
