@@ -208,6 +208,20 @@ TEST_CASE("run_on: throws cancelled if the other scheduler is destroyed", "[asyn
   }
 }
 
+TEST_CASE("run_on: the scheduler of the caller, destroyed first, ends the process with a message",
+          "[async]") {
+  const std::string said = leat_test::abort_message([] {
+    asio_loop there;
+    asio_loop here;
+    leat::task_group group;
+    group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));
+    here.run_ready();
+    there.run_ready();
+    here.end();
+  });
+  CHECK(said.find("run_on") != std::string::npos);
+}
+
 TEST_CASE("run_on: the task ends with its own scheduler if both are destroyed", "[async]") {
   asio_loop here;
   leat::task_group group;
