@@ -7,6 +7,7 @@
 #include "leat/base.hpp"
 #include "leat/coordination.hpp"
 #include "leat/queue.hpp"
+#include "leat/sync.hpp"
 #include "leat/tensor.hpp"
 #include "leat/version.hpp"
 #if !defined(LEAT_RUNTIME_ONLY)  // the option runtime_only leaves these out

@@ -4,6 +4,7 @@
 
 #include "coordination/queue_runner_state.hpp"
 #include "leat/async/select.hpp"
+#include "leat/sync/event.hpp"
 
 namespace leat {
 namespace {
@@ -12,12 +13,14 @@ using shared_state = std::shared_ptr<detail::queue_runner_state>;
 
 // The state lives as long as the wait.
 task<void> wait_for_first(shared_state state, duration limit, std::source_location where) {
-  if (state) co_await with_timeout(state->first_enqueue_done.pop(where), limit, where);
+  if (!state) co_return;
+  co_await with_timeout(state->first_enqueue_done.wait(where), limit, where);
+  state->rethrow_first_enqueue();
 }
 
 task<void> wait_for_end(shared_state state, std::source_location where) {
   if (!state) co_return;
-  co_await state->ended.pop(where);
+  co_await state->ended.wait(where);
   state->rethrow_first();
 }
 
@@ -43,7 +46,7 @@ task<void> queue_runner_handle::join(std::source_location where) const {
 void queue_runner_handle::wait_join(std::source_location where) const {
   if (!state_) return;
   const shared_state state = state_;
-  state->ended.wait_pop(where);
+  state->ended.wait_blocking(where);
   state->rethrow_first();
 }
 

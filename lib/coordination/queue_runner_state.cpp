@@ -11,11 +11,11 @@ namespace leat::detail {
 
 queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config> config,
                                        const task_owner& owner)
-    : first_enqueue_done(1, "first enqueues of " + config->name()),
-      ended(1, "end of " + config->name()),
+    : first_enqueue_done("first enqueues of " + config->name()),
+      ended("end of " + config->name()),
       config_(std::move(config)),
       owner_(owner),
-      started_(1, "start of " + config_->name()),
+      started_("start of " + config_->name()),
       running_(config_->producers.size()),
       before_first_enqueue_(running_) {
   // One error per producer and a few of closing, so that no error is lost if memory runs out.
@@ -53,7 +53,7 @@ void queue_runner_state::start(const std::shared_ptr<queue_runner_state>& self, 
   if (!config.options.cancel_op.run) {
     self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
   }
-  self->started_.close();
+  self->started_.set();
 }
 
 // The tasks that were spawned end without running an operation.
@@ -66,8 +66,8 @@ void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
     running_ -= unspawned_count;
     is_last = running_ == 0;
   }
-  if (is_last) ended.close();
-  started_.close();
+  if (is_last) ended.set();
+  started_.set();
 }
 
 // -------------------------------------------------------------------------------------- producers
@@ -75,7 +75,7 @@ void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
 // Repeats the operation until it returns false, throws, or a stop is requested. `first`: the
 // operation has not run yet.
 task<void> queue_runner_state::repeat(const producer& p, bool& first) {
-  co_await started_.pop();
+  co_await started_.wait();
   for (bool more = !abandoned_; more;) {
     if (co_await this_task::stop_requested()) {
       if (first)
@@ -98,7 +98,7 @@ task<void> queue_runner_state::produce(std::shared_ptr<queue_runner_state> self,
     co_await untraced<void>{std::move(steps)};
   } catch (...) {
     error = std::current_exception();
-    if (first) self->first_enqueue_done.fail(error);
+    if (first) self->fail_first_enqueue(error);
   }
   const bool stopped = co_await this_task::stop_requested();
   error = self->to_producer_error(std::move(error), stopped);
@@ -181,7 +181,7 @@ void queue_runner_state::cancel_queue::operator()() const noexcept {
 
 task<void> queue_runner_state::run_cancel_op_after_stop(std::shared_ptr<queue_runner_state> self) {
   try {
-    co_await self->ended.pop();
+    co_await self->ended.wait();
   } catch (const failure&) {  // the stop
   } catch (...) {             // no memory to wait for it
     self->config_->queue.close_and_cancel();
@@ -215,7 +215,7 @@ void queue_runner_state::finish_last_producer() noexcept {
     const thread_lock lock(mutex_);
     running_ = 0;
   }
-  ended.close();
+  ended.set();
 }
 
 void queue_runner_state::count_first_enqueue() noexcept {
@@ -223,7 +223,24 @@ void queue_runner_state::count_first_enqueue() noexcept {
     const thread_lock lock(mutex_);
     if (--before_first_enqueue_ != 0) return;
   }
-  first_enqueue_done.close();
+  first_enqueue_done.set();
+}
+
+void queue_runner_state::fail_first_enqueue(std::exception_ptr error) noexcept {
+  {
+    const thread_lock lock(mutex_);
+    if (!first_enqueue_error_) first_enqueue_error_ = std::move(error);
+  }
+  first_enqueue_done.set();
+}
+
+void queue_runner_state::rethrow_first_enqueue() const {
+  std::exception_ptr error;
+  {
+    const thread_lock lock(mutex_);
+    error = first_enqueue_error_;
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 // ----------------------------------------------------------------------------------------- errors

@@ -7,12 +7,11 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "leat/base/detail/thread_mutex.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/sync/event.hpp"
 
 namespace leat::detail {
 
@@ -66,9 +65,10 @@ class queue_runner_state {
   // The queue must not be accessed from now on: the runner is destroyed or starts again.
   void forget_stop() noexcept { on_stop_.reset(); }
 
-  // An event is a queue without items: its pop ends when it is closed.
-  using event = fifo_queue<std::monostate>;
-  event first_enqueue_done;  // all operations have run once; fails with the error of one
+  // Throws the error of the first operation that failed before all had run once.
+  void rethrow_first_enqueue() const;
+
+  event first_enqueue_done;  // all operations have run once, or one has failed before
   event ended;               // no producer is left
 
  private:
@@ -88,6 +88,7 @@ class queue_runner_state {
   void add_secondary(std::exception_ptr error);
   void add_error(std::exception_ptr error) noexcept;
   void count_first_enqueue() noexcept;
+  void fail_first_enqueue(std::exception_ptr error) noexcept;
   [[nodiscard]] bool count_down_unless_last() noexcept;
   void finish_last_producer() noexcept;
   void abandon(std::size_t unspawned_count) noexcept;
@@ -99,6 +100,7 @@ class queue_runner_state {
   mutable thread_mutex mutex_;
   std::size_t running_ LEAT_GUARDED_BY(mutex_);
   std::size_t before_first_enqueue_ LEAT_GUARDED_BY(mutex_);
+  std::exception_ptr first_enqueue_error_ LEAT_GUARDED_BY(mutex_);
   std::vector<std::exception_ptr> errors_ LEAT_GUARDED_BY(mutex_);
   std::atomic<bool> abandoned_{false};           // the start has failed
   std::atomic<bool> ended_without_stop_{false};  // no stop has to cancel the queue any more

@@ -3,8 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/sync/mutex.hpp"
 
 namespace leat {
 namespace {
@@ -14,18 +13,12 @@ using paths = std::vector<std::string>;
 }  // namespace
 
 struct match_filenames_once::state {
-  state(paths p, match_options o) : patterns(std::move(p)), options(o) { put(std::nullopt); }
-
-  void put(std::optional<paths> p) {
-    const bool in = found.try_push(std::move(p));
-    LEAT_ASSERT(in, "match_filenames_once: the list of paths was stored twice");
-  }
+  state(paths p, match_options o) : patterns(std::move(p)), options(o) {}
 
   const paths patterns;
   const match_options options;
-  // One item: the paths, once they are known. The task that has taken it searches, or copies the
-  // paths.
-  fifo_queue<std::optional<paths>> found{1, "match_filenames_once"};
+  mutex lock{"match_filenames_once"};  // held during the search
+  std::optional<paths> found;
 };
 
 match_filenames_once::match_filenames_once(std::string pattern, match_options options)
@@ -37,18 +30,12 @@ match_filenames_once::match_filenames_once(paths patterns, match_options options
 task<paths> match_filenames_once::operator()() const { return look_up(state_); }
 
 task<paths> match_filenames_once::look_up(std::shared_ptr<state> s) {
-  struct cached_paths_guard {
-    state& from;
-    std::optional<paths> found;
-    ~cached_paths_guard() { from.put(std::move(found)); }
-  };
-  std::optional<std::optional<paths>> taken = co_await s->found.pop();
-  cached_paths_guard l{*s, std::move(*taken)};
-  if (!l.found) {
+  const mutex::guard guard = co_await s->lock.lock();
+  if (!s->found) {
     paths now = co_await match_files(s->patterns, s->options);
-    l.found = std::move(now);
+    s->found = std::move(now);
   }
-  co_return *l.found;
+  co_return *s->found;
 }
 
 }  // namespace leat

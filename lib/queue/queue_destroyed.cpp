@@ -23,7 +23,7 @@ void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
     for (const detail::waiter_list* wait_queue : {&pushers_, &poppers_}) {
       for (const detail::queue_waiter* w = wait_queue->first(); w; w = w->following_) {
         if (w == &close_marker_) continue;
-        detail::queue_operation operation = w->operation();
+        detail::waiting_operation operation = w->operation();
         if (const task_context* const task = w->waiting_task())
           operation.name = detail::name_of(*task);
         std::fprintf(stderr, "  %s\n", detail::to_text(operation).c_str());

@@ -128,7 +128,7 @@ void queue_base::append_to(std::string& text) const {
 std::size_t queue_base::waiting_now() const noexcept { return pushers_.size() + poppers_.size(); }
 
 // Does not allocate: state.waiting has capacity for all operations that wait now.
-void queue_base::list_now(detail::queue_state& state) const noexcept {
+void queue_base::list_now(detail::object_state& state) const noexcept {
   state.size = size_now();
   state.closed = closed_;
   state.close_waits = close_pending_;
@@ -140,10 +140,10 @@ void queue_base::list_now(detail::queue_state& state) const noexcept {
   }
 }
 
-bool queue_base::report(const void* queue, detail::live_queue::access how,
-                        detail::queue_state& state) LEAT_NO_ANALYSIS {
+bool queue_base::report(const void* queue, detail::live_object::access how,
+                        detail::object_state& state) LEAT_NO_ANALYSIS {
   const auto& q = *static_cast<const queue_base*>(queue);
-  const bool owner_only = how == detail::live_queue::access::as_owner;
+  const bool owner_only = how == detail::live_object::access::as_owner;
   for (bool listed = q.mutex_.never_locked() && !owner_only; !listed;) {
     if (owner_only && !q.mutex_.try_lock_as_owner()) return false;
     const bool owner = owner_only || q.mutex_.lock();

@@ -70,15 +70,16 @@ selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* it
   };
 }
 
-queue_operation queue_waiter::operation() const noexcept {
-  using waiter = queue_operation::waiter;
-  queue_operation o;
-  o.is_push = is_push();
+waiting_operation queue_waiter::operation() const noexcept {
+  using waiter = waiting_operation::waiter;
+  waiting_operation o;
+  o.verb = is_push() ? "push" : "pop";
   o.selected = is_selected();
   o.wait = static_cast<const leat::wait_operation*>(this);
   o.at = where();
   o.asked = count_;
   o.done = moved_;
+  o.is_batch = count_ > 1;
   if (const task_context* const c = waiting_task()) {
     o.task = c->id();
   } else if (is_selected() || resumes_coroutine()) {

@@ -10,14 +10,15 @@ import sys
 ALLOWED = {
     'base': set(),
     'async': {'base'},
+    'sync': {'base', 'async'},
     'tensor': {'base'},
     'codec': {'base', 'tensor'},
     'io': {'base', 'async', 'codec'},
     'queue': {'base', 'async', 'tensor'},
-    'coordination': {'base', 'async', 'queue'},
-    'input': {'base', 'async', 'tensor', 'codec', 'io', 'queue', 'coordination'},
-    'pipeline': {'base', 'async', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input'},
-    'train': {'base', 'async', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input', 'pipeline'},
+    'coordination': {'base', 'async', 'sync', 'queue'},
+    'input': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination'},
+    'pipeline': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input'},
+    'train': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input', 'pipeline'},
     'sim': {'base', 'async', 'io/backend'},
 }
 # The folders of a layer, lowest first; '.' is the folder of the layer itself.

@@ -17,7 +17,7 @@
 #include "async/dump_query.hpp"
 #include "async/live_tasks_text.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
-#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/dump/detail/live_object.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -153,9 +153,9 @@ void detail::assertion_failed(const char*, const char* sentence, const char* fil
 // No dump queries the schedulers of the model.
 bool detail::is_dump_query(const work_item&) noexcept { return false; }
 
-void detail::live_queue::add() noexcept {}
-void detail::live_queue::remove() noexcept {}
-bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return true; }
+void detail::live_object::add() noexcept {}
+void detail::live_object::remove() noexcept {}
+bool detail::live_object::is_alive(const void*, std::uint32_t) noexcept { return true; }
 
 std::string detail::name_of(const task_context&) { return "task"; }
 

@@ -31,6 +31,7 @@ const std::vector<scenario>& scenarios() {
   static const std::vector<scenario> all{
       {"queues", {.threads = 3}, queues},
       {"selecting", {.threads = 3}, selecting},
+      {"synchronizing", {.threads = 3}, synchronizing},
       {"transferring", {.threads = 2}, transferring},
       {"limiting", {.threads = 2}, limiting},
       {"generating", {.threads = 3}, generating},

@@ -274,6 +274,15 @@ def describe_branch(indexed, now):
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
+def describe_primitive(wait, _now):
+    w = as_type(wait.address, 'leat::detail::sync_waiter')
+    if not boolean(w['linked_']['_M_base']['_M_i']):
+        return '(ended)'
+    o = as_type(w['object_'], 'leat::detail::sync_base')
+    name = std_string(o['name_'])
+    return o['registration_']['type_'].string() + (f" '{name}'" if name else '')
+
+
 DESCRIBERS = [
     (re.compile(r'queue_waiter::(push|pop)_kind'), describe_queue),
     (re.compile(r'condition_wait::join_kind'), describe_join),
@@ -283,6 +292,7 @@ DESCRIBERS = [
     (re.compile(r'read_wait::read_kind'), describe_read),
     (re.compile(r'select_state::select_kind'), describe_select),
     (re.compile(r'asio_operation<'), describe_asio_operation),
+    (re.compile(r'::wait_kind|shared_mutex::|watch_base::|broadcast_base::|oneshot_base::'), describe_primitive),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
     (re.compile(r'yield_kind'), lambda wait, now: ''),
 ]
@@ -486,9 +496,9 @@ class Process:
             thread = Thread(place)
             if thread.id[0] in by_number:
                 by_number[thread.id[0]].threads.insert(0, thread)
-        newest = gdb.parse_and_eval('leat::detail::live_queues::newest_')
-        self.queues = [Queue(as_type(q['queue_'], 'leat::queue_base'))
-                       for q in follow(newest, 'following_')][::-1]
+        newest = gdb.parse_and_eval('leat::detail::live_objects::newest_')
+        self.queues = [Queue(as_type(o['object_'], 'leat::queue_base'))
+                       for o in follow(newest, 'following_') if o['type_'].string() == 'queue'][::-1]
         clock = Clock(schedulers)
         for who in self.tasks() + self.threads():
             who.look(clock)

@@ -60,10 +60,10 @@ template <class Operation, class End>
 /// several operations can complete immediately, the first one in the argument list wins.
 ///
 /// Accepts
-/// - pop(), pop_many(), pop_up_to() and push() of queues, sleep_for(), sleep_until(),
-///   wait_for_stop() and task_group::join();
+/// - pop(), pop_many(), pop_up_to() and push() of queues, the operations of leat/sync.hpp,
+///   sleep_for(), sleep_until(), wait_for_stop() and task_group::join();
 /// - one irrevocable operation: a task, the next() of a generator, or an Asio operation with
-///   use_task. With it, select() accepts no push.
+///   use_task. With it, select() accepts no push to a queue and no send() of a broadcast.
 ///
 /// It does not accept push_many(), which may have added some of its items when another operation
 /// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().

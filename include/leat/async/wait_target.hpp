@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
 #include "leat/async/task_id.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 
@@ -27,6 +29,13 @@ struct wait_target {
   std::uint64_t scope = 0;
   /// True if nothing else, such as a deadline, ends the wait for `scope`.
   bool certain = false;
+  /// The holder of a lock.
+  struct hold {
+    task_id task = {};             ///< none for a caller that is not a task
+    std::source_location at = {};  ///< where it was locked
+    duration lasted{};             ///< since then
+  };
+  std::optional<hold> holder = {};  ///< empty if the object is no lock, or its holder is not known
   /// Tasks each of which could end the wait, as far as known: the tasks that were seen to perform
   /// such an operation. An empty ID represents a caller that is not a task.
   std::vector<task_id> partners = {};

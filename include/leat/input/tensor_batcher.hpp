@@ -20,8 +20,8 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/batcher.hpp"
 #include "leat/input/detail/retained_elements.hpp"
+#include "leat/input/detail/turn_order.hpp"
 #include "leat/input/element_source.hpp"
-#include "leat/queue/detail/ticket_lock.hpp"
 #include "leat/queue/element_byte_size.hpp"
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -242,19 +242,18 @@ class basic_tensor_batcher {
   template <class Source>
   struct feed {
     feed(Source s, source_options h, std::string o)
-        : source(std::move(s)), how(std::move(h)), owner(std::move(o)), turn_lock(how.tasks) {}
+        : source(std::move(s)), how(std::move(h)), owner(std::move(o)) {}
 
     Source source;
     const source_options how;
     const std::string owner;  // for messages
-    detail::ticket_lock turn_lock;
+    detail::turn_order turns;
     bool ended = false;
   };
 
   struct turn_guard {
-    detail::ticket_lock& turn_lock;
-    const std::size_t ticket;
-    ~turn_guard() { turn_lock.unlock(ticket); }
+    detail::turn_order::place& place;
+    ~turn_guard() { place.pass_on(); }
   };
 
   // One step of a source's task: false when there is no more.
@@ -273,7 +272,7 @@ class basic_tensor_batcher {
 
   template <class Source>
   task<bool> run_ordered(feed<Source>& f) {
-    const std::size_t ticket = f.turn_lock.take_ticket();
+    detail::turn_order::place place = f.turns.take_place();
     source_result<Source> got;
     std::exception_ptr error;
     try {
@@ -283,12 +282,13 @@ class basic_tensor_batcher {
     }
     std::exception_ptr stopped;
     try {
-      co_await f.turn_lock.lock(ticket);
+      const auto turn = co_await place.wait();
+      if (!turn) throw failure(errc::cancelled, f.owner + ": stopped before its turn");
     } catch (...) {
       stopped = std::current_exception();
     }
-    if (stopped) std::rethrow_exception(error ? error : stopped);  // nobody's turn comes any more
-    const turn_guard guard{f.turn_lock, ticket};
+    if (stopped) std::rethrow_exception(error ? error : stopped);
+    const turn_guard guard{place};
     if (error) std::rethrow_exception(error);
     co_return co_await enter(f, std::move(got));
   }

@@ -7,12 +7,12 @@
 #include <iosfwd>
 #include <string>
 
-#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/dump/detail/recent_tasks.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/queue/detail/queue_forms.hpp"
 #include "leat/queue/detail/queue_mutex.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
-#include "leat/queue/detail/recent_tasks.hpp"
 #include "leat/queue/queue_options.hpp"
 #include "leat/queue/queue_statistics.hpp"
 
@@ -266,10 +266,10 @@ class queue_base {
   // not take a lock that was never taken, because the first thread to take it becomes its owner.
   [[nodiscard]] queue_statistics counts() const noexcept;
   [[nodiscard]] queue_statistics counts_now() const noexcept LEAT_REQUIRES(mutex_);
-  // A live_queue::reporter.
-  static bool report(const void* queue, detail::live_queue::access how, detail::queue_state& state);
+  // A live_object::reporter.
+  static bool report(const void* queue, detail::live_object::access, detail::object_state& state);
   [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
-  void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
+  void list_now(detail::object_state& state) const noexcept LEAT_REQUIRES(mutex_);
   // Returns the number of items that a waiting operation has moved.
   std::size_t moved_count(const detail::queue_waiter& w) const noexcept;
   // Describes a waiting operation and the tasks that could serve it.
@@ -379,7 +379,7 @@ class queue_base {
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   detail::waiter_list provisional_pops_ LEAT_GUARDED_BY(mutex_);  // completed with items
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
-  detail::live_queue registration_{this, &queue_base::report};  // for dump()
+  detail::live_object registration_{this, "queue", &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the position of a plain close among the pushes
   const std::string name_;
   // The tasks whose operations waited or ended a wait: those that usually fill and empty the queue.

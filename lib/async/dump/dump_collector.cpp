@@ -11,7 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "async/dump/live_queues.hpp"
+#include "async/dump/dump_printers.hpp"
+#include "async/dump/live_objects.hpp"
 #include "async/dump/wait_cycles.hpp"
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
@@ -128,7 +129,7 @@ struct dump_collector::replies {
   bool abandoned = false;  // the caller of the dump has left
   std::vector<const scheduler*> replied;
   std::vector<task_state> tasks;
-  std::vector<queue_state> queues;  // each reported by the thread that owns its lock
+  std::vector<object_state> objects;  // each reported by the thread that owns its lock
 
   [[nodiscard]] bool has_replied(const scheduler& s) const {
     return std::find(replied.begin(), replied.end(), &s) != replied.end();
@@ -178,7 +179,7 @@ class dump_collector::query : public work_item {
     const std::size_t before = to_->tasks.size();
     try {
       for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
-      if (only_ == 0) add_queues();
+      if (only_ == 0) add_objects();
       to_->replied.push_back(&scheduler_.get());
     } catch (const std::bad_alloc&) {  // treated as no reply; the queried thread must not fail
       to_->tasks.resize(before);
@@ -186,11 +187,11 @@ class dump_collector::query : public work_item {
     if (--to_->missing == 0) to_->arrived.notify_one();
   }
 
-  // The owner of a queue's lock can read the queue without losing the ownership.
-  void add_queues() const {
-    std::vector<queue_state> mine = live_queues::owned_by_this_thread();
-    to_->queues.insert(to_->queues.end(), std::make_move_iterator(mine.begin()),
-                       std::make_move_iterator(mine.end()));
+  // The owner of an object's lock can read the object without losing the ownership.
+  void add_objects() const {
+    std::vector<object_state> mine = live_objects::owned_by_this_thread();
+    to_->objects.insert(to_->objects.end(), std::make_move_iterator(mine.begin()),
+                        std::make_move_iterator(mine.end()));
   }
 
   const std::uint64_t only_;
@@ -295,18 +296,51 @@ void dump_collector::add_threads(std::vector<scope_state>& all) {
   }
 }
 
+// Adds the name of the holder to each wait for a lock.
+void dump_collector::name_holders(std::vector<scope_state>& scopes) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> names;
+  std::vector<wait_state*> waits;
+  const auto add = [&](auto& who) {
+    if (!who.waiting || !who.waiting->object.holder) return;
+    waits.push_back(&*who.waiting);
+    const task_id holder = who.waiting->object.holder->task;
+    names.try_emplace({holder.scope, holder.index});
+  };
+  const auto set_name = [&](const auto& who) {
+    if (const auto at = names.find({who.id.scope, who.id.index}); at != names.end())
+      at->second = who.name;
+  };
+  const auto each = [&scopes](auto&& f) {
+    for (scope_state& s : scopes) {
+      for (task_state& t : s.tasks) f(t);
+      for (thread_state& t : s.threads) f(t);
+    }
+  };
+  each(add);
+  if (waits.empty()) return;
+  each(set_name);
+  for (wait_state* const w : waits) {
+    const wait_target::hold& holder = *w->object.holder;
+    w->words = w->object.type;
+    if (!w->object.name.empty()) w->words += " '" + w->object.name + "'";
+    w->words += to_text(holder, names[{holder.task.scope, holder.task.index}]);
+  }
+}
+
 // Names the tasks and threads of waiting operations.
-void dump_collector::add_queues(const std::vector<scope_state>& scopes, process_snapshot& state,
-                                const replies& r) {
-  state.queues = live_queues::all(r.queues);
+void dump_collector::add_objects(const std::vector<scope_state>& scopes, process_snapshot& state,
+                                 const replies& r) {
+  state.objects = live_objects::all(r.objects);
+  std::erase_if(state.objects,
+                [](const object_state& o) { return o.type != "queue" && o.waiting.empty(); });
   std::map<std::pair<std::uint64_t, std::uint64_t>, const task_state*> tasks;
   std::map<const void*, const thread_state*> threads;
   for (const scope_state& s : scopes) {
     for (const task_state& t : s.tasks) tasks.try_emplace({t.id.scope, t.id.index}, &t);
     for (const thread_state& t : s.threads) threads.try_emplace(t.blocked_on, &t);
   }
-  for (queue_state& q : state.queues) {
-    for (queue_operation& w : q.waiting) {
+  for (object_state& o : state.objects) {
+    for (waiting_operation& w : o.waiting) {
       const auto task = tasks.find({w.task.scope, w.task.index});
       if (task != tasks.end()) w.name = task->second->name;
       const auto thread = threads.find(w.wait);
@@ -374,7 +408,8 @@ process_snapshot dump_collector::collect(const task_scope* only, duration patien
   process_snapshot state;
   std::vector<scope_state> all = make_scope_states(number, state, *collected);
   add_threads(all);
-  if (!only) add_queues(all, state, *collected);
+  name_holders(all);
+  if (!only) add_objects(all, state, *collected);
   state.cycles = find_cycles(all, only != nullptr);
   state.scopes = scope_tree(std::move(all)).build();
   const auto selected = find(state.scopes, number);

@@ -41,8 +41,9 @@ class dump_collector {
                                                                   process_snapshot& state,
                                                                   const replies& r);
   static void add_threads(std::vector<scope_state>& all);
-  static void add_queues(const std::vector<scope_state>& scopes, process_snapshot& state,
-                         const replies& r);
+  static void name_holders(std::vector<scope_state>& scopes);
+  static void add_objects(const std::vector<scope_state>& scopes, process_snapshot& state,
+                          const replies& r);
 };
 
 }  // namespace leat::detail

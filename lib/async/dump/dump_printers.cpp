@@ -17,12 +17,15 @@ std::int64_t in_milliseconds(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
 }
 
-std::string to_text(const wait_state& w) {
+std::string seconds_text(duration d) {
   std::ostringstream text;
-  const std::int64_t ms = in_milliseconds(w.lasted);
-  text << wait_text(w.verb, w.words) << ", at " << to_text(w.at) << ", for " << ms / 1000 << '.'
-       << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
+  const std::int64_t ms = in_milliseconds(d);
+  text << ms / 1000 << '.' << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
   return std::move(text).str();
+}
+
+std::string to_text(const wait_state& w) {
+  return wait_text(w.verb, w.words) + ", at " + to_text(w.at) + ", for " + seconds_text(w.lasted);
 }
 
 std::string to_text(const thread_state& t) {
@@ -30,8 +33,8 @@ std::string to_text(const thread_state& t) {
   return t.started_elsewhere ? "not known: it was started elsewhere" : "running";
 }
 
-std::string waiter_of(const queue_operation& w) {
-  using waiter = queue_operation::waiter;
+std::string waiter_of(const waiting_operation& w) {
+  using waiter = waiting_operation::waiter;
   switch (w.who) {
     case waiter::task: return w.name.empty() ? "a task" : w.name;
     case waiter::coroutine: return "a coroutine";
@@ -72,7 +75,7 @@ class text_printer {
     }
   }
 
-  void print(const queue_state& q) {
+  void print(const object_state& q) {
     out_ << q.words;
     if (q.close_waits) out_ << ", a close waits for the pushes";
     if (!q.waiting.empty()) {
@@ -80,7 +83,7 @@ class text_printer {
       out_ << (q.waiting.size() == 1 ? " waits" : " wait");
     }
     out_ << '\n';
-    for (const queue_operation& w : q.waiting) {
+    for (const waiting_operation& w : q.waiting) {
       out_ << indent(1) << to_text(w) << '\n';
     }
   }
@@ -111,7 +114,15 @@ class json_printer {
     json_.member("process", static_cast<std::uint64_t>(::getpid()));
     print_array("scopes", state.scopes);
     print_array("schedulers_not_answering", state.unresponsive);
-    print_array("queues", state.queues);
+    json_.key("queues").begin_array();
+    for (const object_state& o : state.objects) {
+      if (o.type == "queue") print_queue(o);
+    }
+    json_.end_array().key("primitives").begin_array();
+    for (const object_state& o : state.objects) {
+      if (o.type != "queue") print_primitive(o);
+    }
+    json_.end_array();
     print_array("cycles", state.cycles);
     json_.end_object();
   }
@@ -161,7 +172,7 @@ class json_printer {
     json_.member("tasks", std::uint64_t{s.tasks}).end_object();
   }
 
-  void print_element(const queue_state& q) {
+  void print_queue(const object_state& q) {
     json_.begin_object().member("name", q.name).member("words", q.words);
     json_.member("size", std::uint64_t{q.size}).key("capacity");
     q.capacity ? json_.value(std::uint64_t{*q.capacity}) : json_.null();
@@ -170,8 +181,14 @@ class json_printer {
     json_.end_object();
   }
 
-  void print_element(const queue_operation& w) {
-    json_.begin_object().member("verb", w.is_push ? "push" : "pop");
+  void print_primitive(const object_state& o) {
+    json_.begin_object().member("type", o.type).member("name", o.name).member("words", o.words);
+    print_array("waiting", o.waiting);
+    json_.end_object();
+  }
+
+  void print_element(const waiting_operation& w) {
+    json_.begin_object().member("verb", w.verb);
     json_.member("waiter", to_text(w.who)).member("name", w.name).key("id");
     w.task != task_id{} ? json_.value(to_text(w.task)) : json_.null();
     json_.member("select", w.selected).key("at");
@@ -213,11 +230,18 @@ class json_printer {
     }
     if (o.closed) json_.member("closed", *o.closed);
     if (o.scope != 0) json_.member("scope", o.scope);
+    if (o.holder) {
+      json_.key("holder").begin_object().key("id");
+      o.holder->task != task_id{} ? json_.value(to_text(o.holder->task)) : json_.null();
+      json_.key("at");
+      print_element(to_code_location(o.holder->at));
+      json_.key("seconds").milliseconds(in_milliseconds(o.holder->lasted)).end_object();
+    }
     json_.end_object();
   }
 
-  static std::string_view to_text(queue_operation::waiter who) {
-    using waiter = queue_operation::waiter;
+  static std::string_view to_text(waiting_operation::waiter who) {
+    using waiter = waiting_operation::waiter;
     switch (who) {
       case waiter::task: return "task";
       case waiter::coroutine: return "coroutine";
@@ -240,13 +264,24 @@ class json_printer {
 
 }  // namespace
 
-std::string to_text(const queue_operation& w) {
+std::string to_text(const waiting_operation& w) {
   std::ostringstream text;
-  text << (w.is_push ? "push" : "pop") << " of " << waiter_of(w) << ", at "
-       << to_text(to_code_location(w.at));
-  if (w.asked > 1) text << ", " << w.done << " of " << w.asked << " done";
+  text << w.verb << " of " << waiter_of(w) << ", at " << to_text(to_code_location(w.at));
+  if (w.is_batch) {
+    text << ", " << w.done << " of " << w.asked << " done";
+  } else if (w.asked > 1) {
+    text << ", " << w.asked << " permits";
+  }
   if (w.selected) text << ", in a select";
   return std::move(text).str();
+}
+
+std::string to_text(const wait_target::hold& h, std::string_view name) {
+  std::string text = ", held";
+  if (!name.empty()) text += " by '" + std::string(name) + "'";
+  text += " for " + seconds_text(h.lasted);
+  if (h.at.line() != 0) text += " at " + to_text(to_code_location(h.at));
+  return text;
 }
 
 std::string describe_position(const task_state& task) {
@@ -260,7 +295,7 @@ std::string describe_position(const task_state& task) {
 void print_text(const process_snapshot& state, std::ostream& out) {
   text_printer printer(out);
   for (const scope_state& s : state.scopes) printer.print(s, 0);
-  for (const queue_state& q : state.queues) printer.print(q);
+  for (const object_state& o : state.objects) printer.print(o);
   printer.print(state.cycles, 0);
 }
 

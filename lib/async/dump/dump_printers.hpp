@@ -15,8 +15,12 @@ void print_json(const process_snapshot& state, std::ostream& out);
 /// "file.cpp:12 in function".
 [[nodiscard]] std::string to_text(const code_location& p);
 
+/// ", held by 'writer' for 3.100 s at file.cpp:12 in function". `name`: of the task or thread, or
+/// empty if it is not known.
+[[nodiscard]] std::string to_text(const wait_target::hold& holder, std::string_view name);
+
 /// "pop of reader, at file.cpp:12 in function".
-[[nodiscard]] std::string to_text(const queue_operation& operation);
+[[nodiscard]] std::string to_text(const waiting_operation& operation);
 
 /// The text of a wait, "pop from queue 'lines' (0 of 64)"; some waits have only a verb.
 [[nodiscard]] std::string wait_text(std::string_view verb, std::string_view words);

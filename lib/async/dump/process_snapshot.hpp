@@ -5,6 +5,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leat/async/task_context.hpp"
@@ -63,10 +64,10 @@ struct scope_state {
   std::vector<thread_state> threads = {};
 };
 
-/// An operation that waits on a queue.
-struct queue_operation {
+/// An operation that waits on a queue or a primitive.
+struct waiting_operation {
   enum class waiter : std::uint8_t { task, coroutine, handler, thread };
-  bool is_push = false;
+  std::string_view verb = {};
   bool selected = false;      ///< part of a select
   waiter who = waiter::task;  ///< coroutine: outside the tasks of leat
   task_id task = {};          ///< of the task
@@ -74,18 +75,21 @@ struct queue_operation {
   std::source_location at = {};
   std::size_t asked = 1;
   std::size_t done = 0;
+  bool is_batch = false;  ///< it moves items one by one, and `done` counts them
   std::string name = {};  ///< of the task or thread; empty when it is not known
 };
 
-struct queue_state {
+/// A queue, or a primitive on which operations wait.
+struct object_state {
   std::uint64_t number = 0;
+  std::string_view type = {};  ///< "queue", "mutex", ...
   std::string name = {};
-  std::string words = {};  ///< as messages name it: "queue 'lines' (0 of 4)"
-  std::size_t size = 0;
+  std::string words = {};                    ///< as messages name it: "queue 'lines' (0 of 4)"
+  std::size_t size = 0;                      ///< of a queue, and the two lines that follow
   std::optional<std::size_t> capacity = {};  ///< empty without a limit
   bool closed = false;
   bool close_waits = false;  ///< a close takes effect after the pushes that wait
-  std::vector<queue_operation> waiting = {};
+  std::vector<waiting_operation> waiting = {};
 };
 
 /// A scheduler that did not reply in time.
@@ -104,7 +108,8 @@ struct wait_cycle {
 struct process_snapshot {
   std::vector<scope_state> scopes = {};  ///< not created by a live task; they contain the others
   std::vector<unresponsive_scheduler> unresponsive = {};
-  std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
+  std::vector<object_state> objects =
+      {};  ///< the oldest first; none if only one scope was asked for
   std::vector<wait_cycle> cycles = {};
 };
 

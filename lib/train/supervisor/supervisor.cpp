@@ -364,7 +364,7 @@ task<void> supervisor::wait_for_start() {
 
 task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
   task<void> started = wait_for_start();  // now: what follows must not depend on memory
-  static_cast<void>(co_await state_->stop_turn.pop());
+  const mutex::guard stop_guard = co_await state_->stop_mutex.lock();
   const state::stop_in_progress turn(*state_);
   if (state_->preparing) {
     state_->stop_wanted = true;

@@ -12,7 +12,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/pipeline/stage/detail/step_observer.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/sync/event.hpp"
+#include "leat/sync/mutex.hpp"
 #include "leat/train/checkpoint/directory_lock.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/summary/event_writer.hpp"
@@ -26,10 +27,10 @@ namespace detail {
 
 // Waits until `must_wait` returns false. One element in `end` wakes all waiters in turn.
 template <class Condition>
-task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
+task<void> wait_while(Condition must_wait, event& change) {
   while (must_wait()) {
-    static_cast<void>(co_await end.pop());
-    if (!must_wait()) static_cast<void>(end.try_push(0));
+    change.reset();
+    co_await change.wait();
   }
 }
 
@@ -59,9 +60,7 @@ struct supervisor::state {
     remove_elements();
     overdue_steps = 0;
     body_marks_steps = false;
-    for (fifo_queue<int>* q : {&step_ended, &all_steps_ended, &body_step_ended}) {
-      static_cast<void>(q->try_push(0));
-    }
+    for (event* e : {&step_ended, &all_steps_ended, &body_step_ended}) e->set();
   }
   void forget_stop() noexcept {
     body_requested_stop = stop_pending = step_is_limited = step_is_late = false;
@@ -78,14 +77,14 @@ struct supervisor::state {
     start_in_progress& operator=(const start_in_progress&) = delete;
     ~start_in_progress() {
       owner_.preparing = false;
-      static_cast<void>(owner_.start_ended.try_push(0));
+      owner_.start_ended.set();
     }
 
    private:
     state& owner_;
   };
 
-  // Holds the turn to stop during its lifetime.
+  // Registers the task that stops during its lifetime. Precondition: the task holds stop_mutex.
   class stop_in_progress {
    public:
     explicit stop_in_progress(state& owner) noexcept : owner_(owner) {
@@ -93,10 +92,7 @@ struct supervisor::state {
     }
     stop_in_progress(const stop_in_progress&) = delete;
     stop_in_progress& operator=(const stop_in_progress&) = delete;
-    ~stop_in_progress() {
-      owner_.end = nullptr;
-      static_cast<void>(owner_.stop_turn.try_push(0));
-    }
+    ~stop_in_progress() { owner_.end = nullptr; }
 
    private:
     state& owner_;
@@ -124,25 +120,18 @@ struct supervisor::state {
   }
 
   // The next step waits until resume_steps() is called.
-  void hold_steps() noexcept {
-    save_pending = true;
-    static_cast<void>(save_ended.try_pop());
-  }
-  void begin_copy() noexcept {
-    is_copying = true;
-    static_cast<void>(save_ended.try_pop());
-    static_cast<void>(values_copied.try_pop());
-  }
+  void hold_steps() noexcept { save_pending = true; }
+  void begin_copy() noexcept { is_copying = true; }
   // Steps that wait for a save begin, as long as the steps in progress now last.
   void release_steps() noexcept {
     for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
     overdue_steps = steps;
-    static_cast<void>(save_ended.try_push(0));
+    save_ended.set();
   }
   void resume_steps() noexcept {
     save_pending = is_copying = false;
-    static_cast<void>(save_ended.try_push(0));
-    static_cast<void>(values_copied.try_push(0));
+    save_ended.set();
+    values_copied.set();
   }
 
   [[nodiscard]] bool writer_is_open() const noexcept { return writer && !writer_closed; }
@@ -181,15 +170,17 @@ struct supervisor::state {
   bool reported_broken = false;
   bool reported_overdue = false;
   bool is_finishing = false;  // the services have ended, and at_end runs
-  fifo_queue<int> step_ended{1, "end of a step"};
-  fifo_queue<int> all_steps_ended{1, "end of all steps"};
-  fifo_queue<int> body_step_ended{1, "end of the last step"};  // or of the body, or it is late
-  fifo_queue<int> save_ended{1, "end of a save"};              // must_hold_steps() may be false
-  fifo_queue<int> values_copied{1, "end of a copy"};
+  // Set when a condition may have changed. A task that waits for it resets the event first.
+  event step_ended{"end of a step"};
+  event all_steps_ended{"end of all steps"};
+  event body_step_ended{"end of the last step"};  // or of the body, or it is late
+  event save_ended{"end of a save"};              // must_hold_steps() may be false
+  event values_copied{"end of a copy"};
   std::shared_ptr<element_steps> observer;
-  fifo_queue<int> start_ended{1, "end of the start"};
-  fifo_queue<int> save_turn{1, "turn to save"};
-  fifo_queue<int> stop_turn{1, "turn to stop"};
+  event start_ended{"end of the start"};
+  mutex save_mutex{"save"};
+  mutex::guard save_guard;
+  mutex stop_mutex{"stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
   bool stop_wanted = false;      // request_stop_after_step() was called and the run has not ended
   bool was_stopped = false;      // the last body was stopped, and did not finish by itself

@@ -17,10 +17,7 @@
 
 namespace leat {
 
-supervisor::state::state(supervisor& owner) : observer(std::make_shared<element_steps>(owner)) {
-  static_cast<void>(save_turn.try_push(0));
-  static_cast<void>(stop_turn.try_push(0));
-}
+supervisor::state::state(supervisor& owner) : observer(std::make_shared<element_steps>(owner)) {}
 
 // ------------------------------------------------------------- steps that the body marks by step()
 
@@ -57,10 +54,10 @@ void supervisor::end_step(bool broken) noexcept {
 }
 
 void supervisor::notify_step_end() noexcept {
-  static_cast<void>(state_->step_ended.try_push(0));
+  state_->step_ended.set();
   if (state_->in_step()) return;
-  static_cast<void>(state_->all_steps_ended.try_push(0));
-  static_cast<void>(state_->body_step_ended.try_push(0));
+  state_->all_steps_ended.set();
+  state_->body_step_ended.set();
   if (state_->stop_wanted) coord_.request_stop();
   if (state_->stop_pending && state_->running) state_->running->request_stop();
 }
@@ -181,14 +178,14 @@ task<std::string> supervisor::save_between_steps() {
 task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   if (own) {
     own->is_saving = true;
-    static_cast<void>(state_->step_ended.try_push(0));  // another save may wait for this element
+    state_->step_ended.set();  // another save may wait for this element
   }
   std::string path;
   std::exception_ptr error;
   try {
-    // Created before the turn is taken, which must not be lost if memory is exhausted.
+    // Created before the lock is taken, which must not be lost if memory is exhausted.
     task<std::string> saving = save_exclusively(own);
-    static_cast<void>(co_await state_->save_turn.pop());
+    state_->save_guard = co_await state_->save_mutex.lock();
     path = co_await std::move(saving);
   } catch (...) {
     error = std::current_exception();
@@ -199,13 +196,14 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
 }
 
 void supervisor::warn_about_held_steps(duration limit) {
-  const bool holds = state_->save_ended.statistics().waiting_pops > 0;
+  const bool holds = state_->save_ended.waiting_count() > 0;
   if (!holds || std::exchange(state_->reported_overdue, true)) return;
   warn("save waited " + detail::seconds_text(limit) +
        " s for the end of a step while other steps waited for the save: the steps continue, "
        "but a step must not wait for another step");
 }
 
+// Unlocks the mutex when the checkpoint is written.
 task<std::string> supervisor::save_exclusively(const detail::step_in_progress* own) {
   std::string path;
   std::optional<std::int64_t> step;
@@ -215,7 +213,8 @@ task<std::string> supervisor::save_exclusively(const detail::step_in_progress* o
     duration limit = std::max<duration>(options_.step_grace, std::chrono::seconds(1));
     while (state_->must_end_before_save(own)) {
       state_->hold_steps();
-      const auto first = co_await select(state_->step_ended.pop(), sleep_for(limit));
+      state_->step_ended.reset();
+      const auto first = co_await select(state_->step_ended.wait(), sleep_for(limit));
       if (first.index() == 0) continue;
       warn_about_held_steps(limit);
       state_->release_steps();
@@ -241,7 +240,7 @@ task<std::string> supervisor::save_exclusively(const detail::step_in_progress* o
   }
   state_->resume_steps();
   const std::exception_ptr flush_error = std::exchange(state_->flush_error, nullptr);
-  static_cast<void>(state_->save_turn.try_push(0));
+  state_->save_guard.unlock();
   if (error) std::rethrow_exception(error);
   if (path.empty()) co_return path;
   state_->saved_step = step;

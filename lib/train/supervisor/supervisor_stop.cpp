@@ -75,7 +75,7 @@ task<void> supervisor::limit_last_step() {
   state_->step_is_late = true;
   coord_.request_stop();
   if (state_->running) state_->running->request_stop();
-  static_cast<void>(state_->body_step_ended.try_push(0));
+  state_->body_step_ended.set();
   warn("current step did not finish within " + detail::seconds_text(options_.step_grace) +
        " s after the stop request (step_grace) and is cancelled");
 }
@@ -83,7 +83,8 @@ task<void> supervisor::limit_last_step() {
 // A step ends within step_grace, unless it is the one that waits here. One frame: see stop_now().
 task<void> supervisor::wait_for_body_step() {
   while (state_->running && state_->in_step() && !state_->step_is_late) {
-    static_cast<void>(co_await state_->body_step_ended.pop());
+    state_->body_step_ended.reset();
+    co_await state_->body_step_ended.wait();
   }
 }
 
@@ -143,7 +144,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
       error = std::current_exception();
     }
   }
-  static_cast<void>(state_->body_step_ended.try_push(0));
+  state_->body_step_ended.set();
   limit.request_stop();
   try {
     co_await limit.join();

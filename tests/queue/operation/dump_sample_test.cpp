@@ -80,6 +80,7 @@ constexpr std::string_view text_sample = R"sample(
           "asked": 1, "done": 0
         }]
       }],
+      "primitives": [],
       "cycles": []
     }
     //! [/json]

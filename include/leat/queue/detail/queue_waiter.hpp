@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/dump/detail/live_object.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
@@ -20,7 +20,7 @@ class queue_base;
 namespace detail {
 
 class select_state;
-struct queue_operation;
+struct waiting_operation;
 
 /// The state or the outcome of an operation on a queue.
 enum class queue_outcome : std::uint8_t {
@@ -103,7 +103,7 @@ class queue_waiter : public wait_operation {
   /// Returns false after the queue has been destroyed, which is possible once the operation has
   /// ended.
   [[nodiscard]] bool is_queue_alive() const noexcept {
-    return live_queue::is_alive(&queue_, queue_number_);
+    return live_object::is_alive(&queue_, queue_number_);
   }
 
   /// Returns true for a pop that has completed without an error.
@@ -143,7 +143,7 @@ class queue_waiter : public wait_operation {
     return context_ ? context_->id() : find_task_id();
   }
   [[nodiscard]] task_id find_task_id() const noexcept;
-  [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
+  [[nodiscard]] waiting_operation operation() const noexcept;  // for a dump, under the queue's lock
   [[nodiscard]] bool claim_select() noexcept;
   [[nodiscard]] std::error_code outcome_code() const noexcept;
   [[nodiscard]] std::string text() const;

@@ -223,6 +223,16 @@ class world {
     });
   }
 
+  /// Adds the invariant of every primitive, such as a semaphore: no operation waits although it
+  /// could be served, and no permit is lost or duplicated.
+  template <class Primitive>
+    requires requires(const Primitive& p) { p.is_consistent(); }
+  void add_invariants(const Primitive& p) {
+    const allocation_faults::without_faults own;
+    always("primitive '" + p.name() + "' serves each operation that can be served",
+           [&p] { return p.is_consistent(); });
+  }
+
   /// Adds the invariant of every coordinator: raise_requested_exception() always throws the error
   /// that stopped it. To check that join() throws this error as well, test the result of join().
   template <class Coordinator>

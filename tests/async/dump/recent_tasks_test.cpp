@@ -1,4 +1,4 @@
-#include "leat/queue/detail/recent_tasks.hpp"
+#include "leat/async/dump/detail/recent_tasks.hpp"
 
 #include <catch2/catch.hpp>
 

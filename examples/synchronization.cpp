@@ -1,0 +1,182 @@
+/// Tasks that exclude each other, wait for each other and answer each other. Sleeps stand for work.
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+using namespace std::chrono_literals;
+
+leat::task<std::string> fetch(std::string url) {
+  co_await leat::sleep_for(1ms);
+  co_return "page " + url;
+}
+
+//! [semaphore]
+leat::semaphore connections(2, "connections");
+
+leat::task<std::string> download(std::string url) {
+  const auto permit = co_await connections.acquire();  // at most 2 downloads at a time
+  co_return co_await fetch(std::move(url));
+}
+//! [/semaphore]
+
+//! [mutex]
+struct account {
+  leat::mutex lock{"account"};
+  int balance = 100;
+};
+
+leat::task<bool> withdraw(account& from, int amount) {
+  const auto guard = co_await from.lock.lock();
+  if (from.balance < amount) co_return false;
+  co_await leat::sleep_for(1ms);  // asks the bank: nobody else may withdraw meanwhile
+  from.balance -= amount;
+  co_return true;
+}
+//! [/mutex]
+
+//! [shared_mutex]
+struct table {
+  leat::shared_mutex lock{"table"};
+  std::map<std::string, int> rows;
+};
+
+leat::task<int> sum(table& t) {
+  const auto reading = co_await t.lock.lock_shared();  // together with other readers
+  int total = 0;
+  for (const auto& [name, value] : t.rows) {
+    co_await leat::sleep_for(100us);
+    total += value;
+  }
+  co_return total;
+}
+
+leat::task<> insert(table& t, std::string name, int value) {
+  const auto writing = co_await t.lock.lock();  // alone
+  t.rows[std::move(name)] = value;
+}
+//! [/shared_mutex]
+
+//! [event]
+leat::task<> serve(leat::event& ready, std::vector<std::string>& log, std::string name) {
+  co_await ready.wait();  // returns at once if it is set
+  log.push_back(std::move(name));
+}
+
+leat::task<> load_and_serve(std::vector<std::string>& log) {
+  leat::event ready("index loaded");
+  leat::task_group servers("servers");
+  for (const char* name : {"a", "b"}) servers.spawn(serve(ready, log, name));
+  co_await leat::sleep_for(1ms);  // loads the index
+  ready.set();
+  co_await servers.join();
+}
+//! [/event]
+
+//! [watch]
+struct settings {
+  int limit = 1;
+};
+
+leat::task<int> follow(leat::watch<settings>& config) {
+  auto seen = config.current();
+  while (auto next = co_await config.changed(seen.version)) seen = *next;  // until close()
+  co_return seen.value.limit;
+}
+
+leat::task<> wait_for_capacity(leat::watch<settings>& config) {
+  co_await config.wait_until([](const settings& s) { return s.limit >= 8; });
+}
+//! [/watch]
+
+//! [broadcast]
+leat::task<int> read_all(leat::broadcast<std::string>::receiver messages) {
+  int received = 0;
+  while (const auto message = co_await messages.next()) {
+    if (message->missed > 0) std::printf("missed %d\n", static_cast<int>(message->missed));
+    ++received;
+  }
+  co_return received;
+}
+
+leat::task<> chat(leat::broadcast<std::string>& room) {
+  auto ann = read_all(room.subscribe("ann"));
+  for (int i = 0; i < 6; ++i) co_await room.send("hello");  // never waits
+  room.close();
+  std::printf("received %d\n", co_await std::move(ann));
+}
+//! [/broadcast]
+
+//! [oneshot]
+struct request {
+  int number = 0;
+  leat::oneshot<int>::sender reply;
+};
+
+leat::task<> answer(leat::fifo_queue<request>& requests) {
+  while (auto r = co_await requests.pop()) r->reply.send(r->number * 2);
+}
+
+leat::task<std::optional<int>> call(leat::fifo_queue<request>& requests, int number) {
+  auto [sender, receiver] = leat::oneshot<int>("reply");
+  request r{number, std::move(sender)};
+  co_await requests.push(std::move(r));
+  co_return co_await leat::with_timeout(receiver.receive(), 1s);  // empty: the server has gone
+}
+//! [/oneshot]
+
+//! [signal]
+leat::semaphore work_arrived(0, 1, "work arrived");  // stores at most one signal
+
+leat::task<> wait_for_work() { (co_await work_arrived.acquire()).forget(); }
+//! [/signal]
+
+leat::task<> run_all() {
+  std::vector<leat::task<std::string>> downloads;
+  for (const char* url : {"a", "b", "c"}) downloads.push_back(download(url));
+  for (const std::string& page : co_await leat::when_all(std::move(downloads))) {
+    std::printf("%s\n", page.c_str());
+  }
+
+  account a;
+  const auto [first, second] = co_await leat::when_all(withdraw(a, 80), withdraw(a, 80));
+  std::printf("withdrawn %d %d, %d left\n", first, second, a.balance);
+
+  table t;
+  co_await insert(t, "x", 1);
+  const auto [total, same] = co_await leat::when_all(sum(t), sum(t));
+  std::printf("sums %d %d\n", total, same);
+
+  std::vector<std::string> log;
+  co_await load_and_serve(log);
+  std::printf("%zu servers\n", log.size());
+
+  leat::watch<settings> config({}, "config");
+  leat::task_group watchers;
+  watchers.spawn(wait_for_capacity(config));
+  config.set({.limit = 8});
+  co_await watchers.join();
+  config.close();
+  std::printf("limit %d\n", co_await follow(config));
+
+  leat::broadcast<std::string> room(4, "room");
+  co_await chat(room);
+
+  leat::fifo_queue<request> requests(4, "requests");
+  leat::task_group server;
+  server.spawn(answer(requests));
+  const std::optional<int> reply = co_await call(requests, 21);
+  std::printf("reply %d\n", reply.value_or(-1));
+  requests.close();
+  co_await server.join();
+
+  work_arrived.release();
+  co_await wait_for_work();
+}
+
+int main() { return leat::run(run_all()); }

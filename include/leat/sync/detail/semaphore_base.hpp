@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include "leat/sync/detail/sync_base.hpp"
+
+namespace leat::detail {
+
+/// Permits that operations acquire and guards return: the base of semaphore, mutex and
+/// shared_mutex.
+class semaphore_base : public sync_base {
+ public:
+  /// Returns permits to a primitive; the base of its guards. Destroying it returns them.
+  class guard_base {
+   public:
+    guard_base(guard_base&& other) noexcept
+        : owner_(std::exchange(other.owner_, nullptr)), count_(other.count_) {}
+    guard_base& operator=(guard_base&& other) noexcept {
+      guard_base(std::move(other)).swap(*this);
+      return *this;
+    }
+    ~guard_base() { give_back(); }
+
+    /// Returns true if it holds something.
+    [[nodiscard]] explicit operator bool() const& noexcept { return owner_ != nullptr; }
+    /// Rejected: `if (co_await m.lock())` would unlock at once. Write `if (auto guard = ...)`.
+    explicit operator bool() const&& = delete;
+
+   protected:
+    guard_base() = default;
+    guard_base(semaphore_base& owner, std::size_t count) noexcept : owner_(&owner), count_(count) {}
+
+    void give_back() noexcept {
+      if (owner_) std::exchange(owner_, nullptr)->release_held(count_);
+    }
+    [[nodiscard]] std::size_t count() const noexcept { return owner_ ? count_ : 0; }
+    void forget() noexcept {
+      if (owner_) std::exchange(owner_, nullptr)->forget_held(count_);
+    }
+
+   private:
+    void swap(guard_base& other) noexcept {
+      std::swap(owner_, other.owner_);
+      std::swap(count_, other.count_);
+    }
+
+    semaphore_base* owner_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+ protected:
+  semaphore_base(const char* type, std::size_t free, std::size_t maximum, std::string name) noexcept
+      : sync_base(type, order::first_in_first_out, std::move(name)),
+        free_(free),
+        initial_(free),
+        maximum_(maximum) {}
+  /// Ends the process with a message if guards hold permits.
+  ~semaphore_base() override;
+
+  /// Takes permits for a guard if that is possible without a wait and without overtaking.
+  [[nodiscard]] bool try_take(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
+    if (count > free_ || !waiting_.empty() || closed_) return false;
+    free_ -= count;
+    held_ += count;
+    return true;
+  }
+
+  /// Adds permits up to the maximum, and serves the waiting operations. Returns false if the
+  /// maximum was exceeded.
+  bool add_permits(std::size_t count) noexcept;
+  /// Returns the permits of a guard, or of an operation that was granted them and is undone.
+  void release_held(std::size_t count) noexcept {
+    const bool owner = mutex_.lock();
+    if (!waiting_.empty()) [[unlikely]]
+      return release_and_serve(count, owner);
+    take_in(count);
+    mutex_.unlock(owner);
+  }
+  void forget_held(std::size_t count) noexcept;
+
+  [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_) {
+    return w.request_ <= free_;
+  }
+  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
+    free_ -= w.request_;
+    held_ += w.request_;
+  }
+  [[nodiscard]] sync_outcome outcome_if_closed(const sync_waiter&) const noexcept override
+      LEAT_REQUIRES(mutex_) {
+    return closed_ ? sync_outcome::closed : sync_outcome::waiting;
+  }
+
+  [[nodiscard]] bool has_consistent_state() const noexcept override LEAT_REQUIRES(mutex_) {
+    return free_ <= maximum_ && (has_other_sources_ || free_ + held_ == initial_);
+  }
+
+  std::size_t free_ LEAT_GUARDED_BY(mutex_);
+  const std::size_t initial_;
+  const std::size_t maximum_;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // by guards, and granted to operations
+  bool closed_ LEAT_GUARDED_BY(mutex_) = false;
+  bool has_other_sources_ LEAT_GUARDED_BY(mutex_) = false;  // permits do not only come from guards
+
+ private:
+  void take_in(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
+    held_ -= count;
+    free_ += count < maximum_ - free_ ? count : maximum_ - free_;
+  }
+  void release_and_serve(std::size_t count, bool owner) noexcept
+      LEAT_RELEASE(mutex_) LEAT_NO_ANALYSIS;
+};
+
+/// The holder of an exclusive lock.
+struct lock_holder {
+  task_id task = {};  ///< none for a thread without a thread_record, or a handler
+  std::source_location at = {};
+  time_point since = {};
+
+  [[nodiscard]] static lock_holder of(const sync_waiter& w, time_point now) noexcept {
+    return {w.task(), w.where(), now};
+  }
+  /// Appends ", held for 3.100 s at store.cpp:41".
+  void append_to(std::string& text) const;
+  /// Sets what a dump says about the holder, and the task that ends the wait.
+  void inspect(wait_target& target) const;
+};
+
+}  // namespace leat::detail

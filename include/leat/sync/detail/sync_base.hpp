@@ -1,0 +1,143 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <source_location>
+#include <string>
+
+#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/async/work_item.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/sync/detail/sync_waiter.hpp"
+
+namespace leat::detail {
+
+/// Who performs an operation that need not wait: for the holder of a mutex.
+struct sync_caller {
+  const task_context* task = nullptr;  ///< null: a thread, a handler or a coroutine of no task
+  std::source_location where = {};
+};
+
+/// The base of all primitives: their lock, their wait queue and their name.
+///
+/// A primitive defines when an operation can be served, and what it receives. These functions run
+/// under the lock and run no code of the user.
+class sync_base {
+ public:
+  sync_base(const sync_base&) = delete;
+  sync_base& operator=(const sync_base&) = delete;
+
+  /// Returns the name that was passed to the constructor. Thread safety: thread-safe.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// Returns true if no operation waits although it could be served, and if the state is
+  /// consistent. For tests: it is always true. Thread safety: thread-safe. Cost: O(waiting
+  /// operations).
+  [[nodiscard]] bool is_consistent() const noexcept;
+
+  /// Returns the number of operations that wait. Thread safety: thread-safe.
+  [[nodiscard]] std::size_t waiting_count() const noexcept {
+    const biased_lock lock(mutex_);
+    return waiting_.size();
+  }
+
+ protected:
+  /// Whether an operation that is ready is served before earlier ones that are not.
+  enum class order : bool { first_in_first_out, as_ready };
+
+  /// `type`: the word for the primitive in messages, "mutex".
+  sync_base(const char* type, order o, std::string name) noexcept
+      : order_(o), registration_(this, type, &sync_base::report), name_(std::move(name)) {}
+  /// Ends the process with a message if operations wait.
+  virtual ~sync_base();
+  /// Removes the primitive from the list for dumps. The destructor of each primitive begins with
+  /// it, because a dump on another thread calls the functions of the primitive.
+  void unregister() noexcept {
+    if (registered_.exchange(false, std::memory_order_relaxed)) registration_.remove();
+  }
+
+  /// Waits of tasks do not add the primitive to the list for dumps, which shows them at the tasks.
+  /// Call it in the constructor.
+  void omit_waits_of_tasks() noexcept { omits_tasks_ = true; }
+
+  /// Returns true if `w` can be served, apart from the order.
+  [[nodiscard]] virtual bool is_ready(const sync_waiter& w) const noexcept
+      LEAT_REQUIRES(mutex_) = 0;
+  /// Gives `w` what it requested. Precondition: is_ready(w).
+  virtual void grant(sync_waiter& w) noexcept LEAT_REQUIRES(mutex_) = 0;
+  /// Returns the outcome of `w` if the primitive is closed, or `waiting` if it is open.
+  [[nodiscard]] virtual sync_outcome outcome_if_closed(const sync_waiter&) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return sync_outcome::waiting;
+  }
+  /// Returns true if the state of the primitive is consistent.
+  [[nodiscard]] virtual bool has_consistent_state() const noexcept LEAT_REQUIRES(mutex_) {
+    return true;
+  }
+  /// Returns how much `w` requests, for a person.
+  [[nodiscard]] virtual std::size_t requested(const sync_waiter& w) const noexcept {
+    return w.request_;
+  }
+  /// Appends the state in words, such as " (1 of 8 free)".
+  virtual void append_state_to(std::string& text) const LEAT_REQUIRES(mutex_) = 0;
+  /// Sets what only this primitive knows of the object of a wait.
+  virtual void inspect(const sync_waiter& w, wait_target& target) const LEAT_REQUIRES(mutex_) = 0;
+
+  // -- For the primitives.
+
+  /// Serves the waiting operations that are ready, in their order. Wake the result after releasing
+  /// the lock.
+  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
+  /// Ends all waits with `outcome`. Wake the result after the lock is released.
+  [[nodiscard]] work_list end_all(sync_outcome outcome) noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(work_list& woken) noexcept;
+
+  /// Returns the ID of the task or thread that calls.
+  [[nodiscard]] static task_id id_of(const sync_caller& caller) noexcept;
+  /// Returns the time of the current turn, or outside a turn the time of the clock.
+  [[nodiscard]] static time_point about_now() noexcept;
+
+  /// Appends "mutex 'index'".
+  void append_name_to(std::string& text) const;
+
+  mutable biased_mutex mutex_;
+  sync_waiter_list waiting_ LEAT_GUARDED_BY(mutex_);
+
+ private:
+  friend class sync_waiter;
+  friend class blocking_sync_waiter;
+  template <class Operation>
+  friend class sync_awaiter;
+  template <class Operation>
+  friend class select_branch;
+  template <class Operation, class Handler>
+  friend class async_sync_operation;
+
+  // Starts an operation that could not complete immediately: serves it, or adds it to the waiting
+  // ones. Returns true if it ended without a wait.
+  bool begin(sync_waiter& w) noexcept;
+  // Ends a wait with `cancelled` and wakes it. Returns false if it has already ended.
+  bool cancel(sync_waiter& w) noexcept;
+  // Like cancel(), but does not wake it, because its coroutine or thread no longer waits.
+  bool abandon(sync_waiter& w) noexcept;
+
+  [[nodiscard]] bool can_serve_now(const sync_waiter& w) const noexcept LEAT_REQUIRES(mutex_) {
+    return (order_ == order::as_ready || waiting_.empty()) && is_ready(w);
+  }
+  bool remove(sync_waiter& w, work_list& woken) noexcept;
+  void append_to(std::string& text) const;
+  void describe_wait(const sync_waiter& w, wait_target& target) const;
+  [[noreturn, gnu::cold]] void abort_destroyed_in_use() const noexcept;
+  // A live_object::reporter.
+  static bool report(const void* object, live_object::access how, object_state& state);
+
+  const order order_;
+  bool omits_tasks_ = false;
+  live_object registration_;
+  std::atomic<bool> registered_{false};  // from the first wait on
+  const std::string name_;
+};
+
+}  // namespace leat::detail

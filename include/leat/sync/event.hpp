@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/detail/initiate_sync.hpp"
+#include "leat/sync/detail/sync_awaiter.hpp"
+#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/detail/sync_select_branch.hpp"
+
+namespace leat {
+
+/// A flag for which any number of tasks can wait. It stays set until it is reset.
+///
+///     leat::event ready("index loaded");
+///     co_await ready.wait();  // in tasks: returns at once if it is set
+///     ready.set();            // wakes all tasks that wait
+///
+/// set() wakes the operations that wait at this moment. A wait that begins after a later reset()
+/// waits for the next set(). For a signal that wakes one task, use a semaphore.
+///
+/// Lifetime: the event must outlive its operations, until their tasks have resumed. The destructor
+/// ends the process with a message if an operation waits.
+///
+/// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside set().
+/// Cost: set() takes O(1) for each waiting operation, all others O(1). No allocation.
+class event final : public detail::sync_base {
+ public:
+  /// Creates an event that is not set. `name` appears in messages and dumps.
+  explicit event(std::string name = {}) noexcept
+      : sync_base("event", order::as_ready, std::move(name)) {}
+  ~event() override { unregister(); }
+
+  /// Sets the event and wakes all operations that wait.
+  void set() noexcept;
+  /// Resets the event: later waits wait for the next set().
+  void reset() noexcept {
+    const detail::biased_lock lock(mutex_);
+    set_ = false;
+  }
+  /// Returns true if the event is set.
+  [[nodiscard]] bool is_set() const noexcept {
+    const detail::biased_lock lock(mutex_);
+    return set_;
+  }
+
+  /// Waits until the event is set.
+  ///
+  /// Errors:       cancelled.
+  /// Cancellation: total.
+  [[nodiscard]] auto wait(std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<set_operation>(*this, {}, where);
+  }
+
+  /// Waits like wait(), and blocks the OS thread.
+  ///
+  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
+  ///               cancelled.
+  /// Precondition: the thread does not run a scheduler.
+  void wait_blocking(std::source_location where = std::source_location::current()) {
+    detail::block_on(*this, set_operation(), nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  void wait_blocking(const wait_limit& limit,
+                     std::source_location where = std::source_location::current()) {
+    detail::block_on(*this, set_operation(), &limit, where);
+  }
+
+  /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().
+  ///
+  /// Completion:   void(std::error_code)
+  template <asio::completion_token_for<void(std::error_code)> Token>
+  auto async_wait(Token&& token, std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, set_operation(), where, std::forward<Token>(token));
+  }
+
+ private:
+  struct set_operation {
+    using object_type = event;
+    static const wait_operation::kind wait_kind;
+    static constexpr bool undoable = true;
+
+    [[nodiscard]] static std::size_t request() noexcept { return 1; }
+    [[nodiscard]] static bool try_complete(event& e, const detail::sync_caller&) noexcept {
+      return e.is_set();
+    }
+    static void result(event&, detail::sync_outcome) noexcept {}
+    static void undo(event&) noexcept {}
+  };
+
+  [[nodiscard]] bool is_ready(const detail::sync_waiter&) const noexcept override
+      LEAT_REQUIRES(mutex_) {
+    return set_;
+  }
+  void grant(detail::sync_waiter&) noexcept override LEAT_REQUIRES(mutex_) {}
+  void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
+  void inspect(const detail::sync_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
+
+  bool set_ LEAT_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace leat

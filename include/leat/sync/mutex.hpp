@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/detail/initiate_sync.hpp"
+#include "leat/sync/detail/semaphore_base.hpp"
+#include "leat/sync/detail/sync_awaiter.hpp"
+#include "leat/sync/detail/sync_select_branch.hpp"
+
+namespace leat {
+
+/// A lock that a task may hold across a `co_await`.
+///
+///     leat::mutex file_mutex("index file");
+///     auto lock = co_await file_mutex.lock();
+///     co_await file.write(header);
+///     co_await file.write(body);                 // no other task writes in between
+///
+/// Tasks of one scheduler never run at the same time, so code without a `co_await` needs no mutex
+/// among them.
+///
+/// Tasks receive the lock in the order in which they requested it. A task that locks a mutex which
+/// it already holds waits for itself; a dump shows this cycle. For each task that waits, a dump
+/// names the holder of the mutex, with the time and the place at which it locked.
+///
+/// Lifetime: the mutex must outlive its operations and guards. The destructor ends the process with
+/// a message if an operation waits or a guard holds the lock.
+///
+/// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
+/// that unlocked the mutex.
+/// Cost: like semaphore, and the record of the holder. Under contention each lock costs one
+/// resumption, because the mutex is handed over in order.
+class mutex final : public detail::semaphore_base {
+ public:
+  /// The lock of a mutex. Movable; the destructor unlocks, on any thread.
+  class [[nodiscard]] guard : public detail::semaphore_base::guard_base {
+   public:
+    /// Creates a guard that holds nothing.
+    guard() = default;
+    /// Unlocks the mutex now. Has no effect if it does not hold the lock.
+    void unlock() noexcept { give_back(); }
+
+   private:
+    friend class mutex;
+    explicit guard(mutex& m) noexcept : guard_base(m, 1) {}
+  };
+
+  /// Creates an unlocked mutex. `name` appears in messages and dumps.
+  explicit mutex(std::string name = {}) noexcept : semaphore_base("mutex", 1, 1, std::move(name)) {}
+  ~mutex() override { unregister(); }
+
+  /// Locks the mutex, waiting until all who requested it earlier have unlocked it.
+  ///
+  /// Errors:       cancelled.
+  /// Cancellation: total: a cancelled lock() does not lock the mutex.
+  [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<lock_operation>(*this, {}, where);
+  }
+
+  /// Locks the mutex without waiting. Returns a guard that holds nothing if the mutex is locked.
+  [[nodiscard]] guard try_lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    if (!lock_operation::try_complete(*this, {scheduler::current_task(), where})) return {};
+    return guard(*this);
+  }
+
+  /// Locks the mutex like lock(), and blocks the OS thread while it waits.
+  ///
+  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
+  ///               cancelled.
+  /// Precondition: the thread does not run a scheduler.
+  [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, lock_operation(), nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  [[nodiscard]] guard wait_lock(const wait_limit& limit,
+                                std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, lock_operation(), &limit, where);
+  }
+
+  /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
+  ///
+  /// Completion:   void(std::error_code, guard)
+  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, lock_operation(), where, std::forward<Token>(token));
+  }
+
+  /// Returns true while the mutex is locked, or about to be locked by a waiting operation.
+  [[nodiscard]] bool is_locked() const noexcept {
+    const detail::biased_lock lock(mutex_);
+    return free_ == 0;
+  }
+
+ private:
+  struct lock_operation {
+    using object_type = mutex;
+    static const wait_operation::kind wait_kind;
+    static constexpr bool undoable = true;
+
+    [[nodiscard]] static std::size_t request() noexcept { return 1; }
+    [[nodiscard]] static bool try_complete(mutex& m, const detail::sync_caller& caller) noexcept {
+      const detail::biased_lock lock(m.mutex_);
+      if (!m.try_take(1)) return false;
+      m.holder_ = {id_of(caller), caller.where, about_now()};
+      return true;
+    }
+    [[nodiscard]] static guard result(mutex& m, detail::sync_outcome) noexcept { return guard(m); }
+    static void undo(mutex& m) noexcept { m.release_held(1); }
+  };
+
+  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
+  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+      LEAT_REQUIRES(mutex_);
+
+  detail::lock_holder holder_ LEAT_GUARDED_BY(mutex_);  // the last one
+};
+
+}  // namespace leat

@@ -1,0 +1,183 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/dump/detail/recent_tasks.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/detail/initiate_sync.hpp"
+#include "leat/sync/detail/semaphore_base.hpp"
+#include "leat/sync/detail/sync_awaiter.hpp"
+#include "leat/sync/detail/sync_select_branch.hpp"
+
+namespace leat {
+
+/// A number of permits, for limiting how many tasks do something at the same time.
+///
+///     leat::semaphore connections(8, "connections");
+///     auto permit = co_await connections.acquire();  // waits while all 8 are taken
+///     co_await download(url);                        // the guard returns the permit at its end
+///
+/// Operations are served in the order of their arrival. A request for many permits is never
+/// overtaken by smaller ones, so it does not wait forever.
+///
+/// A semaphore with 0 permits and a maximum of 1 is a signal that is stored until one task receives
+/// it:
+///
+///     leat::semaphore ready(0, 1, "ready");
+///     ready.release();                         // stores at most one signal
+///     (co_await ready.acquire()).forget();     // consumes it
+///
+/// Lifetime: the semaphore must outlive its operations and guards. The destructor ends the process
+/// with a message if an operation waits or a guard holds permits.
+///
+/// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
+/// that released the permits.
+/// Cost: O(1), without an allocation. The first wait on a semaphore adds it to the list for dumps.
+/// While one thread uses the semaphore, its operations execute no atomic instruction.
+class semaphore final : public detail::semaphore_base {
+ public:
+  /// Permits that a task holds. Movable; the destructor returns them, on any thread.
+  class [[nodiscard]] guard : public detail::semaphore_base::guard_base {
+   public:
+    /// Creates a guard that holds nothing.
+    guard() = default;
+
+    /// Returns the number of permits that it holds.
+    [[nodiscard]] std::size_t count() const noexcept { return guard_base::count(); }
+    /// Returns the permits now. Has no effect if it holds none.
+    void release() noexcept { give_back(); }
+    /// Discards the permits: the semaphore has fewer permits from now on.
+    void forget() noexcept { guard_base::forget(); }
+
+   private:
+    friend class semaphore;
+    using guard_base::guard_base;
+  };
+
+  /// Creates a semaphore. `permits` is the number of free permits and the most that there can be.
+  /// `name` appears in messages and dumps. Errors: invalid_argument if `permits` is 0.
+  explicit semaphore(std::size_t permits, std::string name = {})
+      : semaphore(permits, permits, std::move(name)) {}
+
+  /// Creates a semaphore with `permits` free permits, of which there can be `maximum`.
+  /// Errors: invalid_argument if `maximum` is 0 or less than `permits`.
+  semaphore(std::size_t permits, std::size_t maximum, std::string name = {});
+  ~semaphore() override { unregister(); }
+
+  /// Acquires `count` permits, waiting until that many are free and all earlier requests have been
+  /// served.
+  ///
+  /// Returns a guard, which converts to false if the semaphore is closed.
+  ///
+  /// Errors:       cancelled; invalid_argument if `count` is 0 or more than maximum().
+  /// Cancellation: total: a cancelled acquire takes no permit. If it was the first to wait, later
+  ///               ones may be served.
+  [[nodiscard]] auto acquire(std::size_t count = 1,
+                             std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<acquire_operation>(*this, acquire_operation(*this, count), where);
+  }
+
+  /// Acquires `count` permits without waiting. Returns a guard that holds nothing if too few are
+  /// free, if other requests wait, or if the semaphore is closed.
+  ///
+  /// Errors: invalid_argument, as in acquire().
+  [[nodiscard]] guard try_acquire(std::size_t count = 1) {
+    acquire_operation operation(*this, count);
+    if (!operation.try_complete(*this, detail::sync_caller{scheduler::current_task()})) return {};
+    return operation.result(*this, detail::sync_outcome::done);
+  }
+
+  /// Acquires `count` permits like acquire(), and blocks the OS thread while it waits.
+  ///
+  /// Errors:       the errors of acquire(); with a limit, cancelled and deadline_exceeded.
+  /// Precondition: the thread does not run a scheduler.
+  [[nodiscard]] guard wait_acquire(std::size_t count = 1,
+                                   std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, acquire_operation(*this, count), nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  [[nodiscard]] guard wait_acquire(std::size_t count, const wait_limit& limit,
+                                   std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, acquire_operation(*this, count), &limit, where);
+  }
+
+  /// Acquires `count` permits like acquire(), with an Asio completion token.
+  ///
+  /// Completion:   void(std::error_code, guard), on the handler's executor, never inside this call
+  ///               or another call on the semaphore.
+  /// Errors:       asio::error::operation_aborted (== errc::cancelled); this call throws
+  ///               invalid_argument.
+  /// Cancellation: total until the handler is called: permits that it has received return to the
+  ///               semaphore.
+  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  auto async_acquire(std::size_t count, Token&& token,
+                     std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, acquire_operation(*this, count), where,
+                                 std::forward<Token>(token));
+  }
+
+  /// Adds `count` permits, up to maximum() free ones, and serves the waiting operations. For
+  /// permits that no guard holds, such as notifications. Returns false if there would be more: the
+  /// semaphore then has maximum() free permits. It discards what a guard returns beyond that.
+  bool release(std::size_t count = 1) noexcept { return add_permits(count); }
+
+  /// Closes the semaphore: all waiting and later operations return a guard that holds nothing.
+  /// Guards that hold permits remain valid. Returns false if it was closed before.
+  bool close() noexcept;
+
+  /// Returns the number of free permits.
+  [[nodiscard]] std::size_t available() const noexcept {
+    const detail::biased_lock lock(mutex_);
+    return free_;
+  }
+  /// Returns the largest number of permits that there can be.
+  [[nodiscard]] std::size_t maximum() const noexcept { return maximum_; }
+  /// Returns true after close().
+  [[nodiscard]] bool is_closed() const noexcept {
+    const detail::biased_lock lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  struct acquire_operation {
+    using object_type = semaphore;
+    static const wait_operation::kind wait_kind;
+    static constexpr bool undoable = true;
+
+    acquire_operation(const semaphore& s, std::size_t n) : permits(n) {
+      if (n == 0 || n > s.maximum_) [[unlikely]]
+        s.throw_impossible(n);
+    }
+    [[nodiscard]] std::size_t request() const noexcept { return permits; }
+    [[nodiscard]] bool try_complete(semaphore& s,
+                                    const detail::sync_caller& caller) const noexcept {
+      const detail::biased_lock lock(s.mutex_);
+      if (!s.try_take(permits)) return false;
+      s.holders_.remember(id_of(caller));
+      return true;
+    }
+    [[nodiscard]] guard result(semaphore& s, detail::sync_outcome o) const noexcept {
+      return o == detail::sync_outcome::done ? guard(s, permits) : guard();
+    }
+    void undo(semaphore& s) const noexcept { s.release_held(permits); }
+
+    std::size_t permits;
+  };
+
+  [[noreturn, gnu::cold]] void throw_impossible(std::size_t count) const;
+  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
+  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+      LEAT_REQUIRES(mutex_);
+
+  detail::recent_tasks holders_ LEAT_GUARDED_BY(mutex_);  // the tasks that acquired permits last
+};
+
+}  // namespace leat

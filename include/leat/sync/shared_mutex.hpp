@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/dump/detail/recent_tasks.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/detail/initiate_sync.hpp"
+#include "leat/sync/detail/semaphore_base.hpp"
+#include "leat/sync/detail/sync_awaiter.hpp"
+#include "leat/sync/detail/sync_select_branch.hpp"
+
+namespace leat {
+
+/// A lock that many readers share or one writer holds, across a `co_await`.
+///
+///     leat::shared_mutex table_mutex("table");
+///     auto reading = co_await table_mutex.lock_shared();  // with other readers
+///     auto writing = co_await table_mutex.lock();         // alone
+///
+/// Requests are served in the order of their arrival, so neither readers nor writers wait forever.
+/// A reader that arrives after a waiting writer waits for that writer. So a task must not call
+/// lock_shared() while it holds a shared lock of the same mutex: if a writer waits in between, the
+/// two wait for each other. A dump shows this cycle.
+///
+/// Lifetime: like mutex.
+///
+/// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
+/// that unlocked the mutex.
+/// Cost: like mutex.
+class shared_mutex final : public detail::semaphore_base {
+ public:
+  /// The exclusive lock. Movable; the destructor unlocks, on any thread.
+  class [[nodiscard]] guard : public detail::semaphore_base::guard_base {
+   public:
+    /// Creates a guard that holds nothing.
+    guard() = default;
+    /// Unlocks the mutex now. Has no effect if it does not hold the lock.
+    void unlock() noexcept { give_back(); }
+
+   private:
+    friend class shared_mutex;
+    explicit guard(shared_mutex& m) noexcept : guard_base(m, everything) {}
+  };
+
+  /// A shared lock. Movable; the destructor unlocks, on any thread.
+  class [[nodiscard]] shared_guard : public detail::semaphore_base::guard_base {
+   public:
+    /// Creates a guard that holds nothing.
+    shared_guard() = default;
+    /// Unlocks the mutex now. Has no effect if it does not hold the lock.
+    void unlock() noexcept { give_back(); }
+
+   private:
+    friend class shared_mutex;
+    explicit shared_guard(shared_mutex& m) noexcept : guard_base(m, 1) {}
+  };
+
+  /// Creates an unlocked mutex. `name` appears in messages and dumps.
+  explicit shared_mutex(std::string name = {}) noexcept
+      : semaphore_base("shared_mutex", everything, everything, std::move(name)) {}
+  ~shared_mutex() override { unregister(); }
+
+  /// Locks the mutex exclusively, waiting until all who requested it earlier have unlocked it.
+  ///
+  /// Errors:       cancelled.
+  /// Cancellation: total: a cancelled lock() does not lock the mutex. Later readers that waited for
+  ///               it are served.
+  [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<operation<everything, guard>>(*this, {}, where);
+  }
+  /// Locks the mutex together with other readers, waiting until all writers who requested it
+  /// earlier have unlocked it. Errors and cancellation: like lock().
+  [[nodiscard]] auto lock_shared(std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<operation<1, shared_guard>>(*this, {}, where);
+  }
+
+  /// Locks the mutex exclusively without waiting. Returns a guard that holds nothing if anyone
+  /// holds the mutex or an earlier request waits.
+  [[nodiscard]] guard try_lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_once<everything, guard>(where);
+  }
+  /// Locks the mutex with other readers without waiting. Returns a guard that holds nothing if a
+  /// writer holds the lock or an earlier request waits.
+  [[nodiscard]] shared_guard try_lock_shared(
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_once<1, shared_guard>(where);
+  }
+
+  /// Locks the mutex like lock(), and blocks the OS thread while it waits; see mutex::wait_lock().
+  [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, operation<everything, guard>(), nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  [[nodiscard]] guard wait_lock(const wait_limit& limit,
+                                std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, operation<everything, guard>(), &limit, where);
+  }
+  /// Locks the mutex like lock_shared(), and blocks the OS thread while it waits.
+  [[nodiscard]] shared_guard wait_lock_shared(
+      std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, operation<1, shared_guard>(), nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  [[nodiscard]] shared_guard wait_lock_shared(
+      const wait_limit& limit, std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, operation<1, shared_guard>(), &limit, where);
+  }
+
+  /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
+  ///
+  /// Completion:   void(std::error_code, guard)
+  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, operation<everything, guard>(), where,
+                                 std::forward<Token>(token));
+  }
+  /// Locks the mutex like lock_shared(), with an Asio completion token.
+  ///
+  /// Completion:   void(std::error_code, shared_guard)
+  template <asio::completion_token_for<void(std::error_code, shared_guard)> Token>
+  auto async_lock_shared(Token&& token,
+                         std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, operation<1, shared_guard>(), where,
+                                 std::forward<Token>(token));
+  }
+
+ private:
+  // A shared lock takes one permit, an exclusive one all.
+  static constexpr std::size_t everything = std::size_t{1} << 30;
+
+  static const wait_operation::kind exclusive_kind;
+  static const wait_operation::kind shared_kind;
+
+  template <std::size_t Count, class Guard>
+  struct operation {
+    using object_type = shared_mutex;
+    static constexpr const wait_operation::kind& wait_kind =
+        Count == 1 ? shared_kind : exclusive_kind;
+    static constexpr bool undoable = true;
+
+    [[nodiscard]] static std::size_t request() noexcept { return Count; }
+    [[nodiscard]] static bool try_complete(shared_mutex& m,
+                                           const detail::sync_caller& caller) noexcept {
+      const detail::biased_lock lock(m.mutex_);
+      if (!m.try_take(Count)) return false;
+      m.note_holder(Count, {id_of(caller), caller.where, about_now()});
+      return true;
+    }
+    [[nodiscard]] static Guard result(shared_mutex& m, detail::sync_outcome) noexcept {
+      return Guard(m);
+    }
+    static void undo(shared_mutex& m) noexcept { m.release_held(Count); }
+  };
+
+  template <std::size_t Count, class Guard>
+  Guard try_once(const std::source_location& where) noexcept {
+    using once = operation<Count, Guard>;
+    if (!once::try_complete(*this, {scheduler::current_task(), where})) return {};
+    return Guard(*this);
+  }
+
+  void note_holder(std::size_t count, const detail::lock_holder& h) noexcept LEAT_REQUIRES(mutex_) {
+    if (count == everything) {
+      writer_ = h;
+    } else {
+      readers_.remember(h.task);
+    }
+  }
+  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t requested(const detail::sync_waiter&) const noexcept override {
+    return 1;
+  }
+  void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
+  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+      LEAT_REQUIRES(mutex_);
+
+  detail::lock_holder writer_ LEAT_GUARDED_BY(mutex_);    // the last one
+  detail::recent_tasks readers_ LEAT_GUARDED_BY(mutex_);  // the last ones
+};
+
+}  // namespace leat

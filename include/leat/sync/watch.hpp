@@ -1,0 +1,211 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <asio/async_result.hpp>
+
+#include "leat/async/task.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/detail/initiate_sync.hpp"
+#include "leat/sync/detail/sync_awaiter.hpp"
+#include "leat/sync/detail/sync_select_branch.hpp"
+#include "leat/sync/detail/watch_base.hpp"
+
+namespace leat {
+
+/// A value of which tasks read the latest state and await changes, such as a configuration.
+///
+///     leat::watch<int> limit(8, "limit");
+///     limit.set(16);                                                         // one task
+///     auto seen = limit.current();                                           // others
+///     while (auto next = co_await limit.changed(seen.version)) {
+///       seen = *next;
+///       apply(seen.value);
+///     }
+///     co_await limit.wait_until([](int n) { return n >= 16; });
+///
+/// A reader sees the latest value, not every value: changes that happen while it works are one
+/// change to it, and none is missed. To receive every value, use broadcast.
+///
+/// T must be copyable, and swapping two values must not throw. Readers copy the value under the
+/// lock of the watch, so the copy constructor of T must not use the watch. For a large T, use
+/// std::shared_ptr<const T>.
+///
+/// Lifetime: the watch must outlive its operations, until their tasks have resumed.
+///
+/// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
+/// that changed the value.
+/// Cost: a change takes O(1) for each waiting operation, all others O(1). No allocation besides
+/// those of T; wait_until() is a task.
+template <std::copyable T>
+class watch final : public detail::watch_base {
+  static_assert(std::is_nothrow_swappable_v<T>,
+                "watch: swapping two values of T must not throw; store a std::shared_ptr<const T>");
+
+ public:
+  using value_type = T;
+  /// A value and its version, which increases by 1 with each change.
+  struct state {
+    T value;                    ///< the value
+    std::uint64_t version = 0;  ///< of the value
+  };
+
+  /// Creates a watch with its first value, which has version 0. `name` appears in messages and
+  /// dumps.
+  explicit watch(T initial = T(), std::string name = {})
+      : watch_base(std::move(name)), value_(std::move(initial)) {}
+  ~watch() override { this->unregister(); }
+
+  /// Replaces the value and wakes all operations that wait. Returns false, without effect, if the
+  /// watch is closed.
+  bool set(T value) noexcept {
+    work_list woken;
+    {
+      const detail::biased_lock lock(mutex_);
+      if (closed_) return false;
+      replace(value);
+      woken = count_change();
+    }
+    wake_all(woken);
+    return true;
+  }
+
+  /// Calls `change` with a copy of the value and sets the result. If another thread sets a value
+  /// meanwhile, it calls `change` again with the new one, so no change is lost. Returns false,
+  /// without effect, if the watch is closed.
+  ///
+  /// Errors: the exceptions of `change` and of the copy, without effect.
+  template <std::invocable<T&> Change>
+  bool modify(Change change) {
+    for (;;) {
+      state next = current();
+      change(next.value);
+      work_list woken;
+      {
+        const detail::biased_lock lock(mutex_);
+        if (closed_) return false;
+        if (version_ != next.version) continue;
+        replace(next.value);
+        woken = count_change();
+      }
+      wake_all(woken);
+      return true;
+    }
+  }
+
+  /// Returns a copy of the value. Errors: the exceptions of the copy.
+  [[nodiscard]] T get() const {
+    const detail::biased_lock lock(mutex_);
+    return value_;
+  }
+  /// Returns a copy of the value with its version. Errors: the exceptions of the copy.
+  [[nodiscard]] state current() const {
+    const detail::biased_lock lock(mutex_);
+    return {value_, version_};
+  }
+
+  /// Waits until the version differs from `seen`, which a state contains.
+  ///
+  /// Returns the latest value, or an empty optional if the watch is closed and has no newer value.
+  ///
+  /// Errors:       cancelled; the exceptions of the copy. The next call then returns the value.
+  /// Cancellation: total.
+  [[nodiscard]] auto changed(std::uint64_t seen,
+                             std::source_location where = std::source_location::current()) {
+    return detail::sync_awaiter<change_operation>(*this, {seen}, where);
+  }
+
+  /// Returns the latest value without waiting, or an empty optional if its version is `seen`.
+  [[nodiscard]] std::optional<state> try_changed(std::uint64_t seen) const {
+    const detail::biased_lock lock(mutex_);
+    if (version_ == seen) return std::nullopt;
+    return state{value_, version_};
+  }
+
+  /// Waits like changed(), and blocks the OS thread.
+  ///
+  /// Errors:       the errors of changed(); with a limit, cancelled and deadline_exceeded.
+  /// Precondition: the thread does not run a scheduler.
+  std::optional<state> wait_changed(std::uint64_t seen,
+                                    std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, change_operation{seen}, nullptr, where);
+  }
+  /// Overload with a limit: a stop token, a time or both.
+  std::optional<state> wait_changed(std::uint64_t seen, const wait_limit& limit,
+                                    std::source_location where = std::source_location::current()) {
+    return detail::block_on(*this, change_operation{seen}, &limit, where);
+  }
+
+  /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire().
+  ///
+  /// Completion:   void(std::error_code, std::optional<state>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<state>)> Token>
+  auto async_changed(std::uint64_t seen, Token&& token,
+                     std::source_location where = std::source_location::current()) {
+    return detail::initiate_sync(*this, change_operation{seen}, where, std::forward<Token>(token));
+  }
+
+  /// Waits until `predicate` returns true for the value.
+  ///
+  /// Returns the value for which it returned true, or an empty optional if the watch is closed
+  /// before. The predicate runs in the waiting task, once at the beginning and once after each
+  /// change. If values change faster than the task runs, it sees the latest.
+  ///
+  /// Errors:       cancelled; the exceptions of the predicate and of the copy.
+  /// Cancellation: total.
+  template <std::predicate<const T&> Predicate>
+  [[nodiscard]] task<std::optional<T>> wait_until(
+      Predicate predicate, std::source_location where = std::source_location::current()) {
+    state seen = current();
+    while (!predicate(std::as_const(seen.value))) {
+      std::optional<state> next = co_await changed(seen.version, where);
+      if (!next) co_return std::nullopt;
+      seen = std::move(*next);
+    }
+    co_return std::move(seen.value);
+  }
+
+ private:
+  struct change_operation {
+    using object_type = watch;
+    static constexpr const wait_operation::kind& wait_kind = watch_base::change_kind;
+    static constexpr bool undoable = true;
+
+    [[nodiscard]] std::size_t request() const noexcept { return seen; }
+    [[nodiscard]] bool try_complete(watch& w, const detail::sync_caller&) const noexcept {
+      const detail::biased_lock lock(w.mutex_);
+      if (w.version_ == seen) return false;
+      w.expect_read();
+      return true;
+    }
+    [[nodiscard]] std::optional<state> result(watch& w, detail::sync_outcome o) const {
+      if (o != detail::sync_outcome::done) return std::nullopt;
+      const detail::biased_lock lock(w.mutex_);
+      w.finish_read();
+      return state{w.value_, w.version_};
+    }
+    void undo(watch& w) const noexcept {
+      const detail::biased_lock lock(w.mutex_);
+      w.finish_read();
+    }
+
+    std::uint64_t seen;
+  };
+
+  void replace(T& value) noexcept LEAT_REQUIRES(mutex_) {
+    using std::swap;
+    swap(value_, value);  // the caller destroys the old value after it has unlocked
+  }
+
+  T value_ LEAT_GUARDED_BY(mutex_);
+};
+
+}  // namespace leat

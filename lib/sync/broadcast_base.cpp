@@ -1,0 +1,186 @@
+#include "leat/sync/detail/broadcast_base.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/append_text.hpp"
+#include "leat/base/detail/assert.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+
+constinit const wait_operation::kind broadcast_base::receive_kind =
+    sync_waiter::kind_of("receive from");
+constinit const wait_operation::kind broadcast_base::send_kind = sync_waiter::kind_of("send to");
+
+broadcast_base::broadcast_base(std::size_t capacity, lag_policy policy, std::string name)
+    : sync_base("broadcast", order::as_ready, std::move(name)), policy_(policy) {
+  if (capacity == 0) {
+    std::string text;
+    append_name_to(text);
+    text += ": a capacity of 0 stores no value: use at least 1";
+    throw failure(errc::invalid_argument, text);
+  }
+  if (capacity > unread_.max_size()) throw std::bad_alloc();
+  unread_.resize(capacity);
+}
+
+broadcast_base::~broadcast_base() LEAT_NO_ANALYSIS {
+  LEAT_ASSERT(receivers_ == 0,
+              "broadcast destroyed before its receivers: destroy the receivers first");
+}
+
+// ----------------------------------------------------------------------------------- the values
+
+// The sender destroys the value that it overwrites, outside the lock.
+void broadcast_base::store(void* value) noexcept {
+  if (receivers_ == 0) return;  // nobody will read it
+  const std::size_t slot = slot_of(end_);
+  if (is_full()) {
+    swap_with(slot, value);
+    ++begin_;
+  } else {
+    move_into(slot, value);
+  }
+  unread_[slot] = receivers_;
+  ++end_;
+}
+
+work_list broadcast_base::remove_oldest() noexcept {
+  destroy_value(slot_of(begin_));
+  ++begin_;
+  return policy_ == lag_policy::wait && !waiting_.empty() ? serve_after_read() : work_list();
+}
+
+void broadcast_base::clear() noexcept LEAT_NO_ANALYSIS {
+  for (; begin_ != end_; ++begin_) destroy_value(slot_of(begin_));
+}
+
+broadcast_base::send_result broadcast_base::try_store(void* value) noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (closed_) return send_result::closed;
+    if (policy_ == lag_policy::wait && is_full()) return send_result::full;
+    store(value);
+    woken = serve();
+  }
+  wake_all(woken);
+  return send_result::sent;
+}
+
+bool broadcast_base::close() noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (closed_) return false;
+    closed_ = true;
+    // The receivers that wait have read everything, and a send that waits has no space.
+    woken = end_all(sync_outcome::closed);
+  }
+  wake_all(woken);
+  return true;
+}
+
+// --------------------------------------------------------------------------------- the receivers
+
+void broadcast_base::join(broadcast_position& r) noexcept {
+  const biased_lock lock(mutex_);
+  r.owner_ = this;
+  r.next_ = end_;
+  r.following_ = first_;
+  if (first_) first_->previous_ = &r;
+  first_ = &r;
+  ++receivers_;
+}
+
+// The values that it has not read are read by one receiver less.
+void broadcast_base::leave(broadcast_position& r) noexcept {
+  LEAT_ASSERT(!r.reading_,
+              "receiver of a broadcast destroyed while a task receives from it: join the task "
+              "first");
+  const biased_lock lock(mutex_);
+  (r.previous_ ? r.previous_->following_ : first_) = r.following_;
+  if (r.following_) r.following_->previous_ = r.previous_;
+  --receivers_;
+  for (std::uint64_t n = std::max(r.next_, begin_); n != end_; ++n) --unread_[slot_of(n)];
+}
+
+void broadcast_base::replace(broadcast_position& old, broadcast_position& by) noexcept {
+  LEAT_ASSERT(!old.reading_,
+              "receiver of a broadcast moved while a task receives from it: join the task first");
+  const biased_lock lock(mutex_);
+  by.owner_ = this;
+  by.next_ = old.next_;
+  by.name_ = std::move(old.name_);
+  by.previous_ = old.previous_;
+  by.following_ = old.following_;
+  (by.previous_ ? by.previous_->following_ : first_) = &by;
+  if (by.following_) by.following_->previous_ = &by;
+}
+
+void broadcast_base::reading::begin(broadcast_position& r) noexcept {
+  LEAT_ASSERT(!r.reading_,
+              "receiver of a broadcast used by two tasks at the same time: subscribe in each task");
+  r.reading_ = true;
+  receiver_ = &r;
+}
+
+work_list broadcast_base::advance(broadcast_position& r) noexcept {
+  const std::size_t slot = slot_for(r);
+  r.next_ += missed(r) + 1;
+  const bool is_read_by_all = --unread_[slot] == 0;
+  return is_read_by_all && slot == slot_of(begin_) ? remove_oldest() : work_list();
+}
+
+// Serves the sends that have space now, and then the receivers that waited before those sends.
+work_list broadcast_base::serve_after_read() noexcept {
+  const std::uint64_t end = end_;
+  work_list woken = serve();
+  if (end_ != end) {
+    work_list receivers = serve();
+    woken.append(receivers);
+  }
+  return woken;
+}
+
+// ---------------------------------------------------------------------------------- the wait queue
+
+bool broadcast_base::is_ready(const sync_waiter& w) const noexcept {
+  if (&w.what() == &send_kind) return !is_full();
+  return has_value_for(*reinterpret_cast<const broadcast_position*>(w.request_));
+}
+
+void broadcast_base::grant(sync_waiter& w) noexcept {
+  if (&w.what() == &send_kind) store(reinterpret_cast<void*>(w.request_));
+}
+
+sync_outcome broadcast_base::outcome_if_closed(const sync_waiter& w) const noexcept {
+  const bool has_value = &w.what() == &receive_kind && is_ready(w);
+  return closed_ && !has_value ? sync_outcome::closed : sync_outcome::waiting;
+}
+
+void broadcast_base::append_state_to(std::string& text) const {
+  append_text(text, " (", end_ - begin_, " of ", unread_.size(), ", ", receivers_,
+              receivers_ == 1 ? " receiver" : " receivers");
+  const broadcast_position* slowest = first_;
+  for (const broadcast_position* r = first_; r; r = r->following_) {
+    if (r->next_ < slowest->next_) slowest = r;
+  }
+  if (slowest && slowest->next_ != end_) {
+    text += ", the slowest";
+    if (!slowest->name_.empty()) append_text(text, ", '", slowest->name_, "',");
+    append_text(text, " is ", end_ - slowest->next_, " behind");
+  }
+  text += closed_ ? ", closed)" : ")";
+}
+
+void broadcast_base::inspect(const sync_waiter&, wait_target& target) const {
+  target.size = static_cast<std::size_t>(end_ - begin_);
+  target.capacity = unread_.size();
+  target.closed = closed_;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,24 @@
+#include "leat/sync/mutex.hpp"
+
+#include <string>
+
+namespace leat {
+
+constinit const wait_operation::kind mutex::lock_operation::wait_kind =
+    detail::sync_waiter::kind_of("lock");
+
+void mutex::grant(detail::sync_waiter& w) noexcept {
+  semaphore_base::grant(w);
+  holder_ = detail::lock_holder::of(w, about_now());
+}
+
+void mutex::append_state_to(std::string& text) const {
+  if (free_ == 0) holder_.append_to(text);
+}
+
+void mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
+  target.certain = !w.limited_;
+  holder_.inspect(target);
+}
+
+}  // namespace leat

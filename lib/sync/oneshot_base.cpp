@@ -1,0 +1,33 @@
+#include "leat/base/detail/assert.hpp"
+#include "leat/sync/detail/oneshot_block.hpp"
+
+namespace leat::detail {
+
+constinit const wait_operation::kind oneshot_base::receive_kind =
+    sync_waiter::kind_of("receive from");
+constinit const wait_operation::kind oneshot_base::closed_kind =
+    sync_waiter::kind_of("wait for the receiver of");
+
+// An end that leaves while its own operation waits would leave the operation without an end.
+void oneshot_base::leave(end which) noexcept {
+  const request own = which == end::sender ? request::receiver_leaves : request::value;
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+      LEAT_ASSERT(w->request_ != own,
+                  "end of a oneshot destroyed while its operation waits: join the waiting "
+                  "task first");
+    }
+    LEAT_ASSERT(which == end::sender || reads_ == 0,
+                "receiver of a oneshot destroyed before the task that receives has resumed: join "
+                "the task first");
+    (which == end::sender ? sender_gone_ : receiver_gone_) = true;
+    woken = serve();
+  }
+  wake_all(woken);
+  // acq_rel: the last end destroys what the other one has done.
+  if (ends_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,62 @@
+#include "leat/sync/semaphore.hpp"
+
+#include <string>
+
+#include "base/append_text.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+constinit const wait_operation::kind semaphore::acquire_operation::wait_kind =
+    detail::sync_waiter::kind_of("acquire");
+
+semaphore::semaphore(std::size_t permits, std::size_t maximum, std::string name)
+    : semaphore_base("semaphore", permits, maximum, std::move(name)) {
+  if (maximum > 0 && permits <= maximum) return;
+  std::string text;
+  append_name_to(text);
+  detail::append_text(text, ": ", permits, " permits of at most ", maximum,
+                      maximum == 0 ? ": it needs a maximum of at least 1"
+                                   : ": raise the maximum or start with fewer permits");
+  throw failure(errc::invalid_argument, text);
+}
+
+void semaphore::throw_impossible(std::size_t count) const {
+  std::string text;
+  append_name_to(text);
+  detail::append_text(text, ": acquire of ", count, " permits, but ",
+                      count == 0 ? "a request needs at least 1" : "there are at most ");
+  if (count != 0) detail::append_text(text, maximum_, ": it would wait forever");
+  throw failure(errc::invalid_argument, text);
+}
+
+bool semaphore::close() noexcept {
+  work_list woken;
+  {
+    const detail::biased_lock lock(mutex_);
+    if (closed_) return false;
+    closed_ = true;
+    woken = end_all(detail::sync_outcome::closed);
+  }
+  wake_all(woken);
+  return true;
+}
+
+void semaphore::grant(detail::sync_waiter& w) noexcept {
+  semaphore_base::grant(w);
+  holders_.remember(w.task());
+}
+
+void semaphore::append_state_to(std::string& text) const {
+  detail::append_text(text, " (", free_, " of ", maximum_, " free", closed_ ? ", closed)" : ")");
+}
+
+void semaphore::inspect(const detail::sync_waiter&, wait_target& target) const {
+  target.size = free_;
+  target.capacity = maximum_;
+  target.closed = closed_;
+  target.partners = holders_.all();
+  if (has_other_sources_) target.partners.emplace_back();  // anyone may release() permits
+}
+
+}  // namespace leat

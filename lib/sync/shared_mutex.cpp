@@ -1,0 +1,43 @@
+#include "leat/sync/shared_mutex.hpp"
+
+#include <string>
+#include <vector>
+
+#include "base/append_text.hpp"
+
+namespace leat {
+
+constinit const wait_operation::kind shared_mutex::exclusive_kind =
+    detail::sync_waiter::kind_of("lock");
+constinit const wait_operation::kind shared_mutex::shared_kind =
+    detail::sync_waiter::kind_of("lock_shared");
+
+void shared_mutex::grant(detail::sync_waiter& w) noexcept {
+  semaphore_base::grant(w);
+  note_holder(w.request_, detail::lock_holder::of(w, about_now()));
+}
+
+void shared_mutex::append_state_to(std::string& text) const {
+  if (free_ == 0) {
+    writer_.append_to(text);
+  } else if (free_ < everything) {
+    detail::append_text(text, " (", everything - free_, " shared)");
+  }
+}
+
+// A reader waits for the writer that holds the lock or, if readers hold it, for a waiting writer.
+// A writer waits for everyone who holds the lock.
+void shared_mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
+  if (free_ == 0) {
+    target.certain = !w.limited_;
+    writer_.inspect(target);
+  } else if (w.request_ == everything) {
+    target.partners = readers_.all();
+  } else if (waiting_.first() != &w) {
+    const detail::sync_waiter& writer = *waiting_.first();
+    target.certain = !w.limited_ && !writer.limited_ && !writer.is_selected();
+    target.partners = {writer.task()};
+  }
+}
+
+}  // namespace leat

@@ -1,0 +1,194 @@
+#include "leat/sync/detail/sync_base.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "async/dump/dump_printers.hpp"
+#include "async/dump/process_snapshot.hpp"
+#include "async/live_tasks_text.hpp"
+#include "base/append_text.hpp"
+#include "base/exception_in_flight.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/base/detail/assert.hpp"
+
+namespace leat::detail {
+
+sync_base::~sync_base() {
+  unregister();
+  if (!waiting_.empty()) abort_destroyed_in_use();
+}
+
+// ---------------------------------------------------------------------------------- the wait queue
+
+bool sync_base::begin(sync_waiter& w) noexcept {
+  if (!registered_.load(std::memory_order_relaxed) && !(omits_tasks_ && w.waiting_task())) {
+    registration_.add();  // not under the lock, because a dump takes the two in the other order
+    registered_.store(true, std::memory_order_relaxed);
+  }
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    const sync_outcome closed = outcome_if_closed(w);
+    if (closed == sync_outcome::waiting && !can_serve_now(w)) {
+      waiting_.push_back(w);
+      return false;
+    }
+    if (!w.claim()) return true;
+    w.outcome_ = closed;
+    if (closed == sync_outcome::waiting) {
+      grant(w);
+      w.outcome_ = sync_outcome::done;
+      // A send makes receivers ready. In the other order nobody waits.
+      if (!waiting_.empty()) woken = serve();
+    }
+  }
+  wake_all(woken);
+  return true;
+}
+
+work_list sync_base::serve() noexcept {
+  work_list woken;
+  sync_waiter* following = nullptr;
+  for (sync_waiter* w = waiting_.first(); w; w = following) {
+    following = w->following_;
+    if (!is_ready(*w)) {
+      if (order_ == order::first_in_first_out) break;
+      continue;
+    }
+    if (w->claim()) {
+      grant(*w);
+      w->outcome_ = sync_outcome::done;
+      woken.push_back(*w);
+    }
+    waiting_.remove(*w);
+  }
+  return woken;
+}
+
+work_list sync_base::end_all(sync_outcome outcome) noexcept {
+  work_list woken;
+  while (sync_waiter* const w = waiting_.first()) {
+    if (w->claim()) {
+      w->outcome_ = outcome;
+      woken.push_back(*w);
+    }
+    waiting_.remove(*w);
+  }
+  return woken;
+}
+
+bool sync_base::is_consistent() const noexcept {
+  const biased_lock lock(mutex_);
+  for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+    if (is_ready(*w) || outcome_if_closed(*w) != sync_outcome::waiting) return false;
+    if (order_ == order::first_in_first_out) break;
+  }
+  return has_consistent_state();
+}
+
+void sync_base::wake_all(work_list& woken) noexcept {
+  while (work_item* const item = woken.pop_front()) static_cast<sync_waiter*>(item)->wake();
+}
+
+// Returns false if the wait has already ended. If it was the first one, later ones may be ready.
+bool sync_base::remove(sync_waiter& w, work_list& woken) noexcept {
+  // acquire: pairs with sync_waiter_list::remove(). After the wait, the object may be gone.
+  if (!w.linked_.load(std::memory_order_acquire)) return false;
+  const biased_lock lock(mutex_);
+  if (!w.linked_.load(std::memory_order_relaxed)) return false;
+  const bool was_first = waiting_.first() == &w;
+  w.outcome_ = sync_outcome::cancelled;
+  waiting_.remove(w);
+  if (was_first && order_ == order::first_in_first_out) woken = serve();
+  return true;
+}
+
+bool sync_base::cancel(sync_waiter& w) noexcept {
+  work_list woken;
+  if (!remove(w, woken)) return false;
+  w.wake();
+  wake_all(woken);
+  return true;
+}
+
+bool sync_base::abandon(sync_waiter& w) noexcept {
+  work_list woken;
+  if (!remove(w, woken)) return false;
+  wake_all(woken);
+  return true;
+}
+
+// -------------------------------------------------------------------------------------- in words
+
+task_id sync_base::id_of(const sync_caller& caller) noexcept {
+  return caller.task ? caller.task->id() : thread_record::current_id();
+}
+
+time_point sync_base::about_now() noexcept {
+  const scheduler* const here = scheduler::current();
+  return here ? here->turn_time() : std::chrono::steady_clock::now();
+}
+
+void sync_base::append_name_to(std::string& text) const {
+  text += registration_.type();
+  if (!name_.empty()) append_text(text, " '", name_, "'");
+}
+
+void sync_base::append_to(std::string& text) const {
+  append_name_to(text);
+  const biased_lock lock(mutex_);
+  append_state_to(text);
+}
+
+void sync_base::describe_wait(const sync_waiter& w, wait_target& target) const {
+  target.type = registration_.type();
+  target.name = name_;
+  target.asked = requested(w);
+  const biased_lock lock(mutex_);
+  if (w.linked_.load(std::memory_order_relaxed)) inspect(w, target);
+}
+
+bool sync_base::report(const void* object, live_object::access how,
+                       object_state& state) LEAT_NO_ANALYSIS {
+  const auto& self = *static_cast<const sync_base*>(object);
+  const bool owner_only = how == live_object::access::as_owner;
+  for (bool listed = false; !listed;) {
+    if (owner_only && !self.mutex_.try_lock_as_owner()) return false;
+    const bool owner = owner_only || self.mutex_.lock();
+    const std::size_t count = self.waiting_.size();
+    listed = count <= state.waiting.capacity();
+    for (const sync_waiter* w = self.waiting_.first(); listed && w; w = w->following_) {
+      state.waiting.push_back(w->operation());
+    }
+    self.mutex_.unlock(owner);
+    if (!listed) state.waiting.reserve(count + count / 2);  // not under the lock
+  }
+  state.name = self.name_;
+  self.append_to(state.words);
+  return true;
+}
+
+// No operation can end, because the object is being destroyed.
+void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
+  std::fprintf(stderr,
+               "leat: %s '%s' destroyed while operations wait on it: join the waiting tasks and "
+               "threads first\n",
+               registration_.type(), name_.c_str());
+  print_exception_in_flight();
+  try {
+    for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+      waiting_operation operation = w->operation();
+      if (const task_context* const task = w->waiting_task()) operation.name = name_of(*task);
+      std::fprintf(stderr, "  %s\n", to_text(operation).c_str());
+    }
+  } catch (...) {
+    std::fputs("  out of memory: operations not listed\n", stderr);
+  }
+  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  std::abort();
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,34 @@
+#include "leat/sync/detail/watch_base.hpp"
+
+#include <string>
+
+#include "base/append_text.hpp"
+#include "leat/base/detail/assert.hpp"
+
+namespace leat::detail {
+
+constinit const wait_operation::kind watch_base::change_kind =
+    sync_waiter::kind_of("wait for a change of");
+
+watch_base::~watch_base() LEAT_NO_ANALYSIS {
+  LEAT_ASSERT(unread_ == 0,
+              "watch destroyed before the tasks that it woke have read it: join the tasks first");
+}
+
+bool watch_base::close() noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (closed_) return false;
+    closed_ = true;
+    woken = end_all(sync_outcome::closed);
+  }
+  wake_all(woken);
+  return true;
+}
+
+void watch_base::append_state_to(std::string& text) const {
+  append_text(text, " (version ", version_, closed_ ? ", closed)" : ")");
+}
+
+}  // namespace leat::detail

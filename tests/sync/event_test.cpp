@@ -1,0 +1,155 @@
+#include "leat/sync/event.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+#include "support/refusal.hpp"
+
+namespace event_test {
+
+using namespace std::chrono_literals;
+using leat::event;
+using leat::task;
+using leat::task_group;
+using leat_test::contains;
+
+task<> count_when_set(event& e, int& count) {
+  co_await e.wait();
+  ++count;
+}
+
+LEAT_TEST("event: stays set until it is reset", "[sync]") {
+  event ready("index loaded");
+  CHECK(ready.name() == "index loaded");
+  CHECK_FALSE(ready.is_set());
+  ready.set();
+  ready.set();
+  CHECK(ready.is_set());
+  co_await ready.wait();
+  co_await ready.wait();
+  ready.reset();
+  CHECK_FALSE(ready.is_set());
+  ready.reset();
+  const auto [late] = co_await leat::as_tuple(leat::with_timeout(ready.wait(), 1ms));
+  CHECK(late == leat::errc::deadline_exceeded);
+}
+
+LEAT_TEST("event: set wakes all operations that wait", "[sync]") {
+  event ready;
+  int count = 0;
+  task_group group;
+  for (int i = 0; i < 5; ++i) group.spawn(count_when_set(ready, count));
+  co_await leat::sleep_for(1ms);
+  CHECK(count == 0);
+  ready.set();
+  CHECK(count == 0);
+  co_await group.join();
+  CHECK(count == 5);
+}
+
+LEAT_TEST("event: a set before a reset wakes the operations that waited, and no later ones",
+          "[sync]") {
+  event ready;
+  int before = 0;
+  int after = 0;
+  task_group earlier;
+  task_group later;
+  earlier.spawn(count_when_set(ready, before));
+  co_await leat::sleep_for(1ms);
+  ready.set();
+  ready.reset();
+  later.spawn(count_when_set(ready, after));
+  co_await earlier.join();
+  CHECK(before == 1);
+  co_await leat::sleep_for(1ms);
+  CHECK(after == 0);
+  ready.set();
+  co_await later.join();
+  CHECK(after == 1);
+}
+
+task<> set_and_destroy(std::optional<event>& e) {
+  co_await leat::sleep_for(1ms);
+  e->set();
+  e.reset();
+}
+LEAT_TEST("event: may be destroyed after set, before the tasks that it woke resume", "[sync]") {
+  std::optional<event> ready(std::in_place, "short-lived");
+  int count = 0;
+  task_group group;
+  for (int i = 0; i < 3; ++i) group.spawn(count_when_set(*ready, count));
+  group.spawn([](event& e, int& n) -> task<> {
+    const auto done = co_await leat::select(e.wait(), leat::sleep_for(1h));
+    n += done.index() == 0 ? 1 : 0;
+  }(*ready, count));
+  co_await set_and_destroy(ready);
+  co_await group.join();
+  CHECK(count == 4);
+}
+
+TEST_CASE("event: a task that is destroyed after set does not access the destroyed event",
+          "[sync]") {
+  auto ready = std::make_unique<event>("short-lived");
+  int count = 0;
+  leat_test::asio_loop loop;
+  task_group group;
+  group.spawn_on(loop.get_scheduler(), count_when_set(*ready, count));
+  loop.run_ready();
+  ready->set();
+  ready.reset();
+  loop.end();
+  CHECK(leat_test::is_cancelled(group));
+  CHECK(count == 0);
+}
+
+TEST_CASE("event: wakes blocked threads and may be destroyed after them", "[sync]") {
+  for (int round = 0; round < 200; ++round) {
+    auto ready = std::make_unique<event>();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) threads.emplace_back([&] { ready->wait_blocking(); });
+    ready->set();
+    for (auto& t : threads) t.join();
+    ready.reset();
+  }
+  SUCCEED();
+}
+
+TEST_CASE("event: destroyed while a task waits, it names the task", "[sync]") {
+  const std::string text = leat_test::abort_message([] {
+    leat_test::embedded_loop loop;
+    task_group group("loaders");
+    int count = 0;
+    auto ready = std::make_unique<event>("index loaded");
+    group.spawn_on(loop.get_scheduler(), count_when_set(*ready, count), "reader");
+    loop.run_ready();
+    ready.reset();
+  });
+  INFO(text);
+  CHECK(contains(text,
+                 "leat: event 'index loaded' destroyed while operations wait on it: join the "
+                 "waiting tasks and threads first\n  wait of reader, at event_test.cpp:"));
+}
+
+TEST_CASE("event: a blocking wait on a scheduler ends the process with a message", "[sync]") {
+  const std::string text = leat_test::abort_message([] {
+    leat::sim::run([]() -> task<> {
+      event ready;
+      ready.wait_blocking();
+      co_return;
+    }());
+  });
+  CHECK(contains(text, "blocking operation on a scheduler thread would deadlock: use co_await"));
+}
+
+}  // namespace event_test

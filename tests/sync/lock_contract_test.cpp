@@ -1,0 +1,441 @@
+// What all exclusive locks promise: semaphore with one permit, mutex, shared_mutex.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sim.hpp"
+#include "support/dump.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+#include "support/outcome_of.hpp"
+#include "sync/lock_kinds.hpp"
+
+namespace lock_contract_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::task_group;
+
+template <class Lock>
+task<> take(Lock& lock, std::string& log, char name, leat::duration hold = 1ms) {
+  const auto guard = co_await lock.lock();
+  log += name;
+  if (hold > 0ms) co_await leat::sleep_for(hold);
+}
+
+template <class Lock>
+task<> serve_in_order() {
+  Lock lock;
+  std::string log;
+  task_group group;
+  for (char name = 'a'; name <= 'e'; ++name) group.spawn(take(lock, log, name));
+  co_await leat::sleep_for(1us);
+  CHECK_FALSE(leat_test::is_free(lock));
+  co_await group.join();
+  // Simulated tasks start in any order, but are served in the order of their requests.
+  CHECK(log.size() == 5);
+  CHECK(leat_test::is_free(lock));
+}
+TEMPLATE_TEST_CASE("lock: one task at a time holds it", "[sync]", LEAT_TEST_LOCKS) {
+  leat::sim::run(serve_in_order<TestType>());
+}
+
+template <class Guard>
+void give_back(Guard& guard) {
+  guard = Guard();
+}
+
+template <class Lock>
+task<> in_order() {
+  Lock lock;
+  std::string log;
+  auto guard = co_await lock.lock();
+  task_group group;
+  for (char name = 'a'; name <= 'e'; ++name) {
+    group.spawn(take(lock, log, name));
+    co_await leat::sleep_for(1ms);
+  }
+  CHECK_FALSE(leat_test::is_free(lock));
+  give_back(guard);
+  CHECK_FALSE(leat_test::is_free(lock));  // it was handed over in this moment
+  co_await group.join();
+  CHECK(log == "abcde");
+}
+TEMPLATE_TEST_CASE("lock: waiting tasks are served in order, and nobody overtakes", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  leat::sim::run(in_order<TestType>());
+}
+
+template <class Lock>
+task<> lock_and_record(Lock& lock, leat_test::outcome& o) {
+  o = co_await leat_test::outcome_of([](Lock& l) -> task<> {
+    const auto guard = co_await l.lock();
+    co_await leat::sleep_for(1ms);
+  }(lock));
+}
+
+template <class Lock>
+task<> cancel_first() {
+  Lock lock;
+  std::string log;
+  leat_test::outcome first;
+  auto guard = co_await lock.lock();
+  task_group stopped;
+  task_group others;
+  stopped.spawn(lock_and_record(lock, first));
+  co_await leat::sleep_for(1ms);
+  others.spawn(take(lock, log, 'b'));
+  co_await leat::sleep_for(1ms);
+  stopped.request_stop();
+  co_await stopped.join();
+  CHECK(first.code == errc::cancelled);
+  CHECK(first.text.find(std::string(Lock::verb) + " " + Lock::type + " 'thing'") == 0);
+  CHECK(log.empty());
+  give_back(guard);
+  co_await others.join();
+  CHECK(log == "b");
+  CHECK(leat_test::is_free(lock));
+}
+TEMPLATE_TEST_CASE("lock: a cancelled wait takes nothing, and the next one is served", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  leat::sim::run(cancel_first<TestType>());
+}
+
+template <class Lock>
+task<> keep_after_grant(Lock& lock, bool& kept) {
+  const auto guard = co_await lock.lock();
+  kept = static_cast<bool>(guard);
+}
+TEMPLATE_TEST_CASE("lock: a wait that was served before the stop keeps the lock", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  TestType lock;
+  leat_test::embedded_loop loop;
+  bool kept = false;
+  auto guard = lock.try_lock();
+  task_group group;
+  group.spawn_on(loop.get_scheduler(), keep_after_grant(lock, kept));
+  loop.run_ready();
+  give_back(guard);
+  group.request_stop();
+  loop.run_ready();
+  group.wait_join();
+  CHECK(kept);
+  CHECK(leat_test::is_free(lock));
+}
+
+template <class Lock>
+task<> stop_before(Lock& lock, leat_test::outcome& o) {
+  co_await lock_and_record(lock, o);
+}
+TEMPLATE_TEST_CASE("lock: after a stop, a free lock is not taken", "[sync]", LEAT_TEST_LOCKS) {
+  TestType lock;
+  leat_test::embedded_loop loop;
+  leat_test::outcome o;
+  task_group group;
+  group.spawn_on(loop.get_scheduler(), stop_before(lock, o));
+  group.request_stop();
+  loop.run_ready();
+  group.wait_join();
+  CHECK(o.code == errc::cancelled);
+  CHECK(leat_test::is_free(lock));
+}
+
+template <class Lock>
+task<> within_limits() {
+  Lock lock;
+  auto guard = co_await lock.lock();
+  auto [late, none] = co_await leat::as_tuple(leat::with_timeout(lock.lock(), 5ms));
+  CHECK(late == errc::deadline_exceeded);
+  CHECK_FALSE(none);
+  std::stop_source stop;
+  stop.request_stop();
+  auto [stopped, nothing] = co_await leat::as_tuple(leat::with_stop(lock.lock(), stop.get_token()));
+  CHECK(stopped == errc::cancelled);
+  CHECK_FALSE(nothing);
+  give_back(guard);
+  auto again = co_await leat::with_timeout(lock.lock(), 0ms);
+  CHECK(again);
+  give_back(again);
+  auto [ec, held] = co_await leat::as_tuple(lock.lock());
+  CHECK_FALSE(ec);
+  CHECK(held);
+}
+TEMPLATE_TEST_CASE("lock: a limit that expires takes nothing", "[sync]", LEAT_TEST_LOCKS) {
+  leat::sim::run(within_limits<TestType>());
+}
+
+template <class Lock>
+task<> selected() {
+  Lock lock;
+  Lock other;
+  auto guard = co_await lock.lock();
+  auto done = co_await leat::select(lock.lock(), other.lock(), leat::sleep_for(1h));
+  REQUIRE(done.index() == 1);
+  CHECK(std::get<1>(done));
+  give_back(guard);
+  CHECK(leat_test::is_free(lock));  // the branch that lost has left the wait queue
+  auto both = co_await leat::select(lock.lock(), other.lock());
+  CHECK(both.index() == 0);
+  CHECK_FALSE(leat_test::is_free(lock));
+}
+TEMPLATE_TEST_CASE("lock: a branch of a select that loses takes nothing", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  leat::sim::run(selected<TestType>());
+}
+
+template <class Lock>
+task<> select_and_hold(Lock& a, Lock& b, int& won) {
+  auto done = co_await leat::select(a.lock(), b.lock());
+  won = static_cast<int>(done.index());
+  co_await leat::sleep_for(1ms);
+}
+template <class Lock>
+task<> both_at_once() {
+  Lock a;
+  Lock b;
+  auto of_a = co_await a.lock();
+  auto of_b = co_await b.lock();
+  int won = -1;
+  task_group group;
+  group.spawn(select_and_hold(a, b, won));
+  co_await leat::sleep_for(1ms);
+  give_back(of_b);
+  give_back(of_a);  // the select has b already
+  CHECK(leat_test::is_free(a));
+  co_await group.join();
+  CHECK(won == 1);
+  CHECK(leat_test::is_free(b));
+}
+TEMPLATE_TEST_CASE("lock: a select that has won one lock passes the other on", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  leat::sim::run(both_at_once<TestType>());
+}
+
+task<int> finish_despite_stop() {
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
+  co_return 7;
+}
+template <class Lock>
+task<> undone() {
+  Lock lock;
+  std::string log;
+  auto guard = co_await lock.lock();
+  task_group group;
+  struct selecting {
+    static task<> run(Lock& l, int& value) {
+      auto done = co_await leat::select(l.lock(), finish_despite_stop());
+      REQUIRE(done.index() == 1);
+      value = std::get<1>(done);
+    }
+  };
+  int value = 0;
+  group.spawn(selecting::run(lock, value));
+  co_await leat::sleep_for(1ms);
+  group.spawn(take(lock, log, 'b'));
+  co_await leat::sleep_for(1ms);
+  give_back(guard);
+  co_await group.join();
+  CHECK(value == 7);
+  CHECK(log == "b");
+  CHECK(leat_test::is_free(lock));
+}
+TEMPLATE_TEST_CASE("lock: is passed on if an irrevocable operation of its select wins", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  leat::sim::run(undone<TestType>());
+}
+
+TEMPLATE_TEST_CASE("lock: a task on another loop receives it there", "[sync]", LEAT_TEST_LOCKS) {
+  TestType lock;
+  std::string log;
+  leat_test::embedded_loop first;
+  leat_test::asio_loop second;
+  task_group group;
+  auto guard = lock.try_lock();
+  group.spawn_on(first.get_scheduler(), take(lock, log, 'a', 0ms));
+  first.run_ready();
+  group.spawn_on(second.get_scheduler(), take(lock, log, 'b', 0ms));
+  second.run_ready();
+  give_back(guard);
+  second.run_ready();
+  CHECK(log.empty());  // it was handed to the first one
+  first.run_ready();
+  CHECK(log == "a");
+  second.run_ready();
+  CHECK(log == "ab");
+  group.wait_join();
+  CHECK(leat_test::is_free(lock));
+}
+
+TEMPLATE_TEST_CASE("lock: a task that is destroyed while it waits leaves the wait queue", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  TestType lock;
+  std::string log;
+  task_group group;
+  task_group dying;
+  leat_test::embedded_loop stays;
+  leat_test::asio_loop ends;
+  auto guard = lock.try_lock();
+  dying.spawn_on(ends.get_scheduler(), take(lock, log, 'a'));
+  ends.run_ready();
+  group.spawn_on(stays.get_scheduler(), take(lock, log, 'b', 0ms));
+  stays.run_ready();
+  ends.end();
+  CHECK(leat_test::is_cancelled(dying));
+  give_back(guard);
+  stays.run_ready();
+  group.wait_join();
+  CHECK(log == "b");
+  CHECK(leat_test::is_free(lock));
+}
+
+TEMPLATE_TEST_CASE("lock: a task that is destroyed before it resumes passes the lock on", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  TestType lock;
+  std::string log;
+  task_group group;
+  task_group dying;
+  leat_test::embedded_loop stays;
+  leat_test::asio_loop ends;
+  auto guard = lock.try_lock();
+  dying.spawn_on(ends.get_scheduler(), take(lock, log, 'a'));
+  ends.run_ready();
+  group.spawn_on(stays.get_scheduler(), take(lock, log, 'b', 0ms));
+  stays.run_ready();
+  give_back(guard);  // granted to the task on the loop that ends
+  ends.end();
+  CHECK(leat_test::is_cancelled(dying));
+  stays.run_ready();
+  group.wait_join();
+  CHECK(log == "b");
+  CHECK(leat_test::is_free(lock));
+}
+
+TEMPLATE_TEST_CASE("lock: a select that is destroyed before it resumes passes the lock on",
+                   "[sync]", LEAT_TEST_LOCKS) {
+  TestType lock;
+  std::string log;
+  task_group dying;
+  leat_test::asio_loop ends;
+  TestType other;
+  auto guard = lock.try_lock();
+  auto of_other = other.try_lock();
+  int won = -1;
+  dying.spawn_on(ends.get_scheduler(), select_and_hold(lock, other, won));
+  ends.run_ready();
+  give_back(guard);
+  ends.end();
+  CHECK(leat_test::is_cancelled(dying));
+  CHECK(won == -1);
+  CHECK(leat_test::is_free(lock));
+}
+
+TEMPLATE_TEST_CASE("lock: blocking forms wait, time out and stop", "[sync]", LEAT_TEST_LOCKS) {
+  TestType lock;
+  auto guard = lock.wait_lock();
+  CHECK(guard);
+  CHECK(leat_test::outcome_of([&] { static_cast<void>(lock.wait_lock(1ms)); }).code ==
+        errc::deadline_exceeded);
+  std::stop_source stop;
+  std::thread stopper([&] { stop.request_stop(); });
+  CHECK(leat_test::outcome_of([&] { static_cast<void>(lock.wait_lock(stop.get_token())); }).code ==
+        errc::cancelled);
+  stopper.join();
+  std::thread releaser([&] {
+    std::this_thread::sleep_for(5ms);
+    give_back(guard);
+  });
+  auto second = lock.wait_lock();
+  CHECK(second);
+  releaser.join();
+  give_back(second);
+  CHECK(leat_test::is_free(lock));
+}
+
+TEMPLATE_TEST_CASE("lock: a coroutine of another library waits for it", "[sync]", LEAT_TEST_LOCKS) {
+  TestType lock;
+  bool held = false;
+  struct foreign {
+    static leat_test::foreign_coroutine run(TestType& l, bool& h) {
+      const auto guard = co_await l.lock();
+      h = true;
+    }
+  };
+  leat_test::asio_loop loop;
+  auto guard = lock.try_lock();
+  leat_test::foreign_coroutine waiting;
+  asio::post(loop.context(), [&] { waiting = foreign::run(lock, held); });
+  static_cast<void>(loop.get_scheduler());
+  loop.run_ready();
+  CHECK_FALSE(held);
+  give_back(guard);
+  loop.run_ready();
+  CHECK(held);
+  CHECK(leat_test::is_free(lock));
+  waiting.handle.destroy();
+}
+
+TEMPLATE_TEST_CASE("lock: destroyed while an operation waits, it names the task", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  const std::string text = leat_test::abort_message([] {
+    leat_test::embedded_loop loop;
+    task_group group;
+    std::string log;
+    auto lock = std::make_unique<TestType>();
+    auto guard = lock->try_lock();
+    group.spawn_on(loop.get_scheduler(), take(*lock, log, 'a'), "late");
+    loop.run_ready();
+    lock.reset();
+  });
+  CHECK(text.find(std::string(TestType::type) +
+                  " 'thing' destroyed while operations wait on it: join the waiting tasks and "
+                  "threads first\n  " +
+                  TestType::verb + " of late, at lock_contract_test.cpp") != text.npos);
+}
+
+TEMPLATE_TEST_CASE("lock: destroyed while it is held, it says so", "[sync]", LEAT_TEST_LOCKS) {
+  const std::string text = leat_test::abort_message([] {
+    auto lock = std::make_unique<TestType>();
+    const auto guard = lock->try_lock();
+    lock.reset();
+  });
+  CHECK(text.find(std::string(TestType::type) + " 'thing' destroyed while guards hold it") !=
+        text.npos);
+}
+
+template <class Lock>
+task<> in_dump() {
+  Lock lock;
+  auto guard = co_await lock.lock();
+  std::string log;
+  task_group group("readers");
+  group.spawn(take(lock, log, 'a'), "late");
+  co_await leat::sleep_for(1ms);
+  const std::string text = leat_test::dump();
+  CHECK(text.find("late: " + std::string(Lock::verb) + " " + Lock::type + " 'thing'") != text.npos);
+  CHECK(text.find(std::string("  ") + Lock::verb + " of late, at lock_contract_test.cpp") !=
+        text.npos);
+  give_back(guard);
+  co_await group.join();
+  CHECK(leat_test::dump().find("'thing'") == std::string::npos);  // nobody waits any more
+}
+TEMPLATE_TEST_CASE("lock: a dump lists it while operations wait", "[sync]", LEAT_TEST_LOCKS) {
+  leat::sim::run(in_dump<TestType>());
+}
+
+}  // namespace lock_contract_test

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "leat/sync.hpp"
+
+namespace leat_test {
+
+/// Returns true if the guard holds something.
+template <class Guard>
+[[nodiscard]] bool holds(const Guard& guard) {
+  return static_cast<bool>(guard);
+}
+
+// The operations that wait and can be undone, under one interface:
+//
+//     auto wait(where);                // the operation, which has to wait at first
+//     auto wait_blocking(limits...);
+//     auto async_wait(token);
+//     void wake();                     // serves the operation
+//     bool remains();                  // after wake(): another operation can still complete
+
+struct waiting_acquire {
+  static constexpr const char* words = "acquire semaphore 'thing'";
+  using guard = leat::semaphore::guard;
+  leat::semaphore object{1, "thing"};
+  guard held = object.try_acquire();
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.acquire(1, where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return holds(object.wait_acquire(1, std::forward<Limits>(limits)...));
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_acquire(1, std::forward<Token>(token));
+  }
+  void wake() { held = guard(); }
+  bool remains() { return holds(object.try_acquire()); }
+};
+
+template <class Mutex>
+struct waiting_lock {
+  static constexpr const char* words =
+      std::is_same_v<Mutex, leat::mutex> ? "lock mutex 'thing'" : "lock shared_mutex 'thing'";
+  using guard = typename Mutex::guard;
+  Mutex object{"thing"};
+  guard held = object.try_lock();
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.lock(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return holds(object.wait_lock(std::forward<Limits>(limits)...));
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_lock(std::forward<Token>(token));
+  }
+  void wake() { held = guard(); }
+  bool remains() { return holds(object.try_lock()); }
+};
+
+struct waiting_shared_lock {
+  static constexpr const char* words = "lock_shared shared_mutex 'thing'";
+  using guard = leat::shared_mutex::shared_guard;
+  leat::shared_mutex object{"thing"};
+  leat::shared_mutex::guard held = object.try_lock();
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.lock_shared(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return holds(object.wait_lock_shared(std::forward<Limits>(limits)...));
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_lock_shared(std::forward<Token>(token));
+  }
+  void wake() { held = leat::shared_mutex::guard(); }
+  bool remains() { return holds(object.try_lock()); }
+};
+
+struct waiting_for_event {
+  static constexpr const char* words = "wait for event 'thing'";
+  leat::event object{"thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.wait(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    object.wait_blocking(std::forward<Limits>(limits)...);
+    return true;
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_wait(std::forward<Token>(token));
+  }
+  void wake() { object.set(); }
+  bool remains() { return object.is_set(); }
+};
+
+struct waiting_for_change {
+  static constexpr const char* words = "wait for a change of watch 'thing'";
+  leat::watch<int> object{1, "thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.changed(0, where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return object.wait_changed(0, std::forward<Limits>(limits)...).has_value();
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_changed(0, std::forward<Token>(token));
+  }
+  void wake() { object.set(2); }
+  bool remains() { return object.try_changed(0).has_value(); }
+};
+
+struct waiting_receive {
+  static constexpr const char* words = "receive from oneshot 'thing'";
+  leat::oneshot<std::unique_ptr<int>> object{"thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.rx.receive(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return object.rx.wait_receive(std::forward<Limits>(limits)...).has_value();
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.rx.async_receive(std::forward<Token>(token));
+  }
+  void wake() { static_cast<void>(object.tx.send(std::make_unique<int>(1))); }
+  bool remains() { return object.rx.try_receive().has_value(); }
+};
+
+struct waiting_for_receiver {
+  static constexpr const char* words = "wait for the receiver of oneshot 'thing'";
+  leat::oneshot<int> object{"thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.tx.closed(where);
+  }
+  void wake() { object.rx = {}; }
+  bool remains() { return object.tx.is_closed(); }
+};
+
+struct waiting_next {
+  static constexpr const char* words = "receive from broadcast 'thing'";
+  leat::broadcast<int> object{1, "thing"};
+  leat::broadcast<int>::receiver receiver = object.subscribe();
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return receiver.next(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return receiver.wait_next(std::forward<Limits>(limits)...).has_value();
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return receiver.async_next(std::forward<Token>(token));
+  }
+  void wake() { object.try_send(1); }
+  bool remains() { return receiver.try_next().has_value(); }
+};
+
+#define LEAT_TEST_WAITS_OF_ALL_FORMS                                                           \
+  leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,                            \
+      leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_shared_lock,             \
+      leat_test::waiting_for_event, leat_test::waiting_for_change, leat_test::waiting_receive, \
+      leat_test::waiting_next
+#define LEAT_TEST_WAITS LEAT_TEST_WAITS_OF_ALL_FORMS, leat_test::waiting_for_receiver
+
+}  // namespace leat_test

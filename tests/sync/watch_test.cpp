@@ -1,0 +1,369 @@
+#include "leat/sync/watch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sync/completion_tokens.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+#include "support/outcome_of.hpp"
+#include "support/refusal.hpp"
+#include "support/tracked.hpp"
+#include "sync/throwing_copy.hpp"
+
+namespace watch_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::task_group;
+using leat::watch;
+using leat_test::contains;
+using leat_test::throwing_copy;
+
+auto settle() { return leat::sleep_for(1ms); }
+
+LEAT_TEST("watch: has a value and a version that each change increases", "[sync]") {
+  watch<int> limit(8, "limit");
+  CHECK(limit.name() == "limit");
+  CHECK(limit.get() == 8);
+  CHECK(limit.current().version == 0);
+  CHECK(limit.set(16));
+  CHECK(limit.set(16));  // an equal value is a change too
+  CHECK(limit.get() == 16);
+  CHECK(limit.current().value == 16);
+  CHECK(limit.current().version == 2);
+  CHECK_FALSE(limit.try_changed(2));
+  CHECK(limit.try_changed(1)->value == 16);
+  CHECK(limit.try_changed(0)->version == 2);
+  const auto next = co_await limit.changed(0);
+  CHECK(next->version == 2);
+  const watch<std::string> empty;
+  CHECK(empty.get().empty());
+}
+
+struct no_default {
+  explicit no_default(int n) : number(n) {}
+  int number;
+};
+LEAT_TEST("watch: accepts a type without a default constructor", "[sync]") {
+  watch<no_default> w(no_default(1));
+  CHECK(w.set(no_default(2)));
+  const auto next = co_await w.changed(0);
+  CHECK(next->value.number == 2);
+}
+
+task<> follow(watch<int>& w, std::vector<int>& seen, bool& ended, leat::duration work) {
+  auto state = w.current();
+  seen.push_back(state.value);
+  while (auto next = co_await w.changed(state.version)) {
+    state = *next;
+    seen.push_back(state.value);
+    if (work > 0ms) co_await leat::sleep_for(work);
+  }
+  ended = true;
+}
+LEAT_TEST("watch: readers see the latest value, and changes during their work are one change",
+          "[sync]") {
+  watch<int> w(0);
+  std::vector<int> fast;
+  std::vector<int> slow;
+  bool fast_ended = false;
+  bool slow_ended = false;
+  task_group group;
+  group.spawn(follow(w, fast, fast_ended, 0ms));
+  group.spawn(follow(w, slow, slow_ended, 27ms));
+  co_await settle();
+  for (int i = 1; i <= 6; ++i) {
+    w.set(i);
+    co_await leat::sleep_for(10ms);
+  }
+  CHECK(w.close());
+  co_await group.join();
+  CHECK(fast == std::vector{0, 1, 2, 3, 4, 5, 6});
+  CHECK(slow == std::vector{0, 1, 3, 6});
+  CHECK(fast_ended);
+  CHECK(slow_ended);
+}
+
+LEAT_TEST("watch: a reader that was woken gets the value at the time when it resumes", "[sync]") {
+  watch<int> w(0);
+  std::vector<int> seen;
+  bool ended = false;
+  task_group group;
+  group.spawn(follow(w, seen, ended, 0ms));
+  co_await settle();
+  w.set(1);
+  w.set(2);
+  w.set(3);
+  co_await settle();
+  CHECK(seen == std::vector{0, 3});
+  w.close();
+  co_await group.join();
+}
+
+LEAT_TEST("watch: a close ends waits without a newer value, and refuses changes", "[sync]") {
+  watch<int> w(1);
+  w.set(2);
+  bool ended = false;
+  std::vector<int> seen;
+  task_group group;
+  group.spawn(follow(w, seen, ended, 0ms));
+  co_await settle();
+  CHECK_FALSE(w.is_closed());
+  CHECK(w.close());
+  CHECK_FALSE(w.close());
+  CHECK(w.is_closed());
+  co_await group.join();
+  CHECK(ended);
+  CHECK_FALSE(w.set(3));
+  int calls = 0;
+  CHECK_FALSE(w.modify([&](int& n) {
+    ++calls;
+    n = 4;
+  }));
+  CHECK(w.get() == 2);
+  CHECK(w.current().version == 1);
+  const auto newer = co_await w.changed(0);
+  CHECK(newer->value == 2);
+  const auto none = co_await w.changed(1);
+  CHECK_FALSE(none);
+  const auto reached = co_await w.wait_until([](int n) { return n == 2; });
+  CHECK(reached == 2);
+  const auto never = co_await w.wait_until([](int n) { return n == 3; });
+  CHECK_FALSE(never);
+}
+
+TEST_CASE("watch: modify calls the function again if the value changed meanwhile", "[sync]") {
+  watch<int> w(1);
+  int calls = 0;
+  CHECK(w.modify([&](int& n) {
+    if (++calls <= 2) w.set(10 * calls);
+    n += 1;
+  }));
+  CHECK(calls == 3);
+  CHECK(w.get() == 21);
+  CHECK(w.current().version == 3);
+}
+
+TEST_CASE("watch: modify loses no change of another thread", "[sync]") {
+  watch<int> w(0);
+  const auto count = [&w] {
+    for (int i = 0; i < 2000; ++i) w.modify([](int& n) { ++n; });
+  };
+  std::thread one(count), two(count);
+  one.join();
+  two.join();
+  CHECK(w.get() == 4000);
+  CHECK(w.current().version == 4000);
+}
+
+TEST_CASE("watch: a function of modify that throws has no effect", "[sync]") {
+  watch<int> w(1);
+  CHECK_THROWS_AS(w.modify([](int& n) {
+    n = 2;
+    throw std::runtime_error("no");
+  }),
+                  std::runtime_error);
+  CHECK(w.get() == 1);
+  CHECK(w.current().version == 0);
+}
+
+LEAT_TEST("watch: a copy that throws loses nothing", "[sync]") {
+  throwing_copy::failures = 0;
+  watch<throwing_copy> w(throwing_copy(1));
+  CHECK(w.set(throwing_copy(2)));
+  throwing_copy::failures = 5;
+  CHECK_THROWS_AS(w.get(), leat_test::copy_failed);
+  CHECK_THROWS_AS(w.current(), leat_test::copy_failed);
+  CHECK_THROWS_AS(w.try_changed(0), leat_test::copy_failed);
+  CHECK_THROWS_AS(w.modify([](throwing_copy& t) { t.number = 3; }), leat_test::copy_failed);
+  int thrown = 0;
+  try {
+    static_cast<void>(co_await w.changed(0));
+  } catch (const leat_test::copy_failed&) {
+    ++thrown;
+  }
+  CHECK(thrown == 1);
+  CHECK(throwing_copy::failures == 0);
+  const auto next = co_await w.changed(0);
+  CHECK(next->value.number == 2);
+  CHECK(next->version == 1);
+  task_group group;
+  group.spawn([](watch<throwing_copy>& of, int& n) -> task<> {
+    try {
+      static_cast<void>(co_await of.changed(1));
+    } catch (const leat_test::copy_failed&) {
+      ++n;
+    }
+  }(w, thrown));
+  co_await settle();
+  w.set(throwing_copy(4));
+  throwing_copy::failures = 1;
+  co_await group.join();
+  CHECK(thrown == 2);
+  CHECK(w.try_changed(1)->value.number == 4);
+}
+
+TEST_CASE("watch: a copy that throws completes a token with its code", "[sync]") {
+  throwing_copy::failures = 0;
+  watch<throwing_copy> w(throwing_copy(1));
+  w.set(throwing_copy(2));
+  throwing_copy::failures = 1;
+  asio::io_context io;
+  std::error_code code;
+  w.async_changed(0, asio::bind_executor(io, [&](std::error_code ec, const auto& state) {
+                    code = ec;
+                    CHECK_FALSE(state);
+                  }));
+  io.run();
+  CHECK(code);
+  CHECK(throwing_copy::failures == 0);
+}
+
+LEAT_TEST("watch: a replaced value is destroyed, after the lock is released", "[sync]") {
+  leat_test::counts n;
+  {
+    watch<leat_test::tracked> w(leat_test::tracked(n, 1));
+    CHECK(n.live == 1);
+    w.set(leat_test::tracked(n, 2));
+    CHECK(n.live == 1);
+    CHECK(n.copies == 0);
+    CHECK(w.get() == 2);
+    CHECK(n.copies == 1);
+  }
+  CHECK(n.objects == 0);
+  struct asks_watch {
+    watch<std::shared_ptr<asks_watch>>* of = nullptr;
+    ~asks_watch() {
+      if (of) static_cast<void>(of->get());
+    }
+  };
+  watch<std::shared_ptr<asks_watch>> w(std::make_shared<asks_watch>());
+  w.get()->of = &w;
+  w.set(nullptr);  // the destructor of the old value uses the watch
+  CHECK(w.get() == nullptr);
+  co_return;
+}
+
+LEAT_TEST("watch: wait_until calls the predicate once at first and once after each change",
+          "[sync]") {
+  watch<int> w(0);
+  std::vector<int> asked;
+  std::optional<int> result;
+  task_group group;
+  group.spawn([](watch<int>& of, std::vector<int>& seen, std::optional<int>& out) -> task<> {
+    std::vector<int>* const to = &seen;
+    auto waiting = of.wait_until([to](int n) {
+      to->push_back(n);
+      return n >= 3;
+    });
+    out = co_await std::move(waiting);
+  }(w, asked, result));
+  co_await settle();
+  CHECK(asked == std::vector{0});
+  w.set(1);
+  co_await settle();
+  w.set(5);
+  w.set(2);  // the task sees the latest
+  co_await settle();
+  w.set(4);
+  co_await group.join();
+  CHECK(asked == std::vector{0, 1, 2, 4});
+  CHECK(result == 4);
+}
+
+LEAT_TEST("watch: wait_until ends by a stop, a limit, a close and a throwing predicate", "[sync]") {
+  watch<int> w(0);
+  const auto never = [](int) { return false; };
+  const auto [late, none] = co_await leat::as_tuple(leat::with_timeout(w.wait_until(never), 5ms));
+  CHECK(late == errc::deadline_exceeded);
+  leat_test::outcome stopped;
+  bool closed = false;
+  task_group group;
+  group.spawn([](watch<int>& of, leat_test::outcome& o) -> task<> {
+    o = co_await leat_test::outcome_of(
+        [](watch<int>& v) -> task<> { co_await v.wait_until([](int) { return false; }); }(of));
+  }(w, stopped));
+  co_await settle();
+  group.request_stop();
+  co_await group.join();
+  CHECK(stopped.code == errc::cancelled);
+  CHECK(stopped.text.find("wait for a change of watch (version 0)") == 0);
+  int thrown = 0;
+  try {
+    co_await w.wait_until([](int) -> bool { throw std::runtime_error("no"); });
+  } catch (const std::runtime_error&) {
+    ++thrown;
+  }
+  CHECK(thrown == 1);
+  task_group closing;
+  closing.spawn([](watch<int>& of, bool& ended) -> task<> {
+    const auto reached = co_await of.wait_until([](int) { return false; });
+    ended = !reached;
+  }(w, closed));
+  co_await settle();
+  w.close();
+  co_await closing.join();
+  CHECK(closed);
+}
+
+TEST_CASE("watch: blocking waits end by a change and by a close", "[sync]") {
+  watch<int> w(0);
+  std::thread changer([&] {
+    std::this_thread::sleep_for(2ms);
+    w.set(1);
+    std::this_thread::sleep_for(2ms);
+    w.close();
+  });
+  const auto first = w.wait_changed(0);
+  CHECK(first->value == 1);
+  CHECK_FALSE(w.wait_changed(1));
+  changer.join();
+  CHECK(w.wait_changed(0)->value == 1);
+}
+
+task<> wait_for_change(watch<int>& w) { co_await w.changed(0); }
+
+TEST_CASE("watch: destroyed before a woken task has read it, it ends the process with a message",
+          "[sync]") {
+  const std::string woken = leat_test::abort_message([] {
+    leat_test::embedded_loop loop;
+    task_group group;
+    auto w = std::make_unique<watch<int>>(0, "limit");
+    group.spawn_on(loop.get_scheduler(), wait_for_change(*w), "reader");
+    loop.run_ready();
+    w->set(1);
+    w.reset();
+  });
+  CHECK(contains(
+      woken, "watch destroyed before the tasks that it woke have read it: join the tasks first"));
+  const std::string waiting = leat_test::abort_message([] {
+    leat_test::embedded_loop loop;
+    task_group group;
+    auto w = std::make_unique<watch<int>>(0, "limit");
+    group.spawn_on(loop.get_scheduler(), wait_for_change(*w), "reader");
+    loop.run_ready();
+    w.reset();
+  });
+  CHECK(contains(waiting,
+                 "watch 'limit' destroyed while operations wait on it: join the waiting tasks "
+                 "and threads first\n  wait of reader, at watch_test.cpp:"));
+}
+
+}  // namespace watch_test
