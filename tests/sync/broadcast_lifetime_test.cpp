@@ -1,6 +1,7 @@
 // Sends of a broadcast in all forms, the lifetime of its receivers, and their misuse.
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -18,8 +19,10 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/sync/broadcast.hpp"
 #include "leat/sync/completion_tokens.hpp"
+#include "support/effort.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
@@ -195,6 +198,37 @@ TEST_CASE("broadcast: receivers join and leave on other threads while values are
     CHECK(first == 1000);
     CHECK(second == 1000);
     CHECK(c.receiver_count() == 0);
+  }
+}
+
+task<> send_numbers(channel& c, int count) {
+  for (int i = 0; i < count; ++i) co_await c.send(i);
+}
+task<> sum_up(channel::receiver& receiver, int& sum) {
+  while (auto item = co_await receiver.next()) sum += item->value;
+}
+TEST_CASE("broadcast: simulated threads that are pre-empted at its locks lose no wake-up",
+          "[sync]") {
+  for (std::uint64_t seed = 1; seed <= leat_test::random_case_count(300); ++seed) {
+    INFO("seed " << seed);
+    leat::sim::world w(seed, {.threads = 3, .preemption = 0.5});
+    w.run([](leat::sim::world& in) -> task<> {
+      channel c(1, lag_policy::wait);
+      auto first = c.subscribe();
+      auto second = c.subscribe();
+      int sums[2] = {0, 0};
+      task_group receivers;
+      task_group senders;
+      receivers.spawn_on(in.thread(0), sum_up(first, sums[0]));
+      receivers.spawn_on(in.thread(1), sum_up(second, sums[1]));
+      senders.spawn_on(in.thread(2), send_numbers(c, 6));
+      senders.spawn_on(in.thread(1), send_numbers(c, 6));
+      co_await senders.join();
+      c.close();
+      co_await receivers.join();
+      CHECK(sums[0] == 30);
+      CHECK(sums[1] == 30);
+    });
   }
 }
 
