@@ -8,7 +8,7 @@ namespace leat::detail {
 
 struct blocking_sync_waiter::stop {
   blocking_sync_waiter* self;
-  void operator()() const noexcept { self->object_.cancel(*self); }
+  void operator()() const noexcept { sync_base::cancel(*self); }
 };
 
 blocking_sync_waiter::blocking_sync_waiter(sync_base& object, const kind& k, std::size_t request,
@@ -33,7 +33,7 @@ void blocking_sync_waiter::sleep(const wait_limit* limit) {
   const std::stop_callback of_thread(thread_record::stop_token(), stop{this});
   const std::stop_callback of_limit(limit ? limit->stop() : std::stop_token(), stop{this});
   if (parker_.park_until(limit ? limit->deadline() : no_deadline)) return;
-  if (object_.abandon(*this)) {
+  if (sync_base::abandon(*this)) {
     outcome_ = sync_outcome::late;
   } else {
     parker_.park();  // it completed at the deadline: its wake-up will arrive

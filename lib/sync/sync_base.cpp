@@ -97,12 +97,13 @@ void sync_base::wake_all(work_list& woken) noexcept {
 bool sync_base::remove(sync_waiter& w, work_list& woken) noexcept {
   // acquire: pairs with sync_waiter_list::remove(). After the wait, the object may be gone.
   if (!w.linked_.load(std::memory_order_acquire)) return false;
-  const biased_lock lock(mutex_);
+  sync_base& self = w.object_;
+  const biased_lock lock(self.mutex_);
   if (!w.linked_.load(std::memory_order_relaxed)) return false;
-  const bool was_first = waiting_.first() == &w;
+  const bool was_first = self.waiting_.first() == &w;
   w.outcome_ = sync_outcome::cancelled;
-  waiting_.remove(w);
-  if (was_first && order_ == order::first_in_first_out) woken = serve();
+  self.waiting_.remove(w);
+  if (was_first && self.order_ == order::first_in_first_out) woken = self.serve();
   return true;
 }
 

@@ -12,12 +12,11 @@
 namespace leat::detail {
 
 void sync_waiter::cancel(wait_operation& w) noexcept {
-  auto& self = static_cast<sync_waiter&>(w);
-  self.object_.cancel(self);
+  sync_base::cancel(static_cast<sync_waiter&>(w));
 }
 
 bool sync_waiter::abandon() noexcept {
-  if (object_.abandon(*this)) return false;
+  if (sync_base::abandon(*this)) return false;
   withdraw_wakeup();
   return outcome_ == sync_outcome::done;
 }

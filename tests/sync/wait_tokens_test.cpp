@@ -320,6 +320,17 @@ TEMPLATE_TEST_CASE("async: an Asio operator || with a timer loses no lock", "[sy
 
 // -- Particular results.
 
+TEST_CASE("event: may be destroyed after set, before the handler is called", "[sync]") {
+  auto ready = std::make_unique<leat::event>("short-lived");
+  state s;
+  ready->async_wait(s.token());
+  ready->set();
+  ready.reset();
+  s.io.run();
+  CHECK(s.calls == 1);
+  CHECK_FALSE(s.code);
+}
+
 TEST_CASE("semaphore: async_acquire throws for an impossible request", "[sync]") {
   leat::semaphore s(2, "connections");
   asio::io_context io;

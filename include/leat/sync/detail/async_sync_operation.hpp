@@ -67,12 +67,13 @@ class async_sync_operation final : private sync_waiter, private pending_operatio
   using ptr = asio_operation_ptr<async_sync_operation>;
   friend ptr;
 
-  [[nodiscard]] object_type& object() const noexcept {
+  // The vptr sanitizer would read the object, but an event may be gone when its handler is called.
+  [[nodiscard]] __attribute__((no_sanitize("vptr"))) object_type& object() const noexcept {
     return static_cast<object_type&>(this->object_);
   }
   [[nodiscard]] sync_base& base() const noexcept { return this->object_; }
 
-  bool withdraw() noexcept override { return base().abandon(*this); }
+  bool withdraw() noexcept override { return sync_base::abandon(*this); }
 
   // Also after the wait was cancelled: then there is nothing to undo.
   void undo() noexcept override {
@@ -101,7 +102,7 @@ class async_sync_operation final : private sync_waiter, private pending_operatio
       // A completed operation is undone too if its handler has not been called. So a composed
       // operation that drops the losing result, such as `||` of awaitables, loses no permit. A send
       // stays completed, because the receivers may have its value.
-      if (!base().cancel(*this) && Operation::undoable) undo();
+      if (!sync_base::cancel(*this) && Operation::undoable) undo();
     });
   }
 

@@ -118,15 +118,16 @@ class sync_base {
   // Starts an operation that could not complete immediately: serves it, or adds it to the waiting
   // ones. Returns true if it ended without a wait.
   bool begin(sync_waiter& w) noexcept;
-  // Ends a wait with `cancelled` and wakes it. Returns false if it has already ended.
-  bool cancel(sync_waiter& w) noexcept;
+  // Ends a wait with `cancelled` and wakes it. Returns false if it has already ended; then its
+  // object may be gone.
+  static bool cancel(sync_waiter& w) noexcept;
   // Like cancel(), but does not wake it, because its coroutine or thread no longer waits.
-  bool abandon(sync_waiter& w) noexcept;
+  static bool abandon(sync_waiter& w) noexcept;
 
   [[nodiscard]] bool can_serve_now(const sync_waiter& w) const noexcept LEAT_REQUIRES(mutex_) {
     return (order_ == order::as_ready || waiting_.empty()) && is_ready(w);
   }
-  bool remove(sync_waiter& w, work_list& woken) noexcept;
+  static bool remove(sync_waiter& w, work_list& woken) noexcept;
   void append_to(std::string& text) const;
   void describe_wait(const sync_waiter& w, wait_target& target) const;
   [[noreturn, gnu::cold]] void abort_destroyed_in_use() const noexcept;

@@ -44,7 +44,7 @@ class select_branch<sync_awaiter<Operation>> {
   void withdraw() noexcept {
     if (!begun_) return;
     begun_ = false;
-    static_cast<void>(base(object_).abandon(waiter_));
+    static_cast<void>(sync_base::abandon(waiter_));
   }
 
   void undo() noexcept {
