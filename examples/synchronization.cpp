@@ -25,6 +25,15 @@ leat::task<std::string> download(std::string url) {
 }
 //! [/semaphore]
 
+//! [rate_limiter]
+leat::rate_limiter requests_per_second(100, 1s, 10, "requests");  // 100 each second, 10 at once
+
+leat::task<std::string> ask_politely(std::string url) {
+  co_await requests_per_second.acquire();
+  co_return co_await fetch(std::move(url));
+}
+//! [/rate_limiter]
+
 //! [mutex]
 struct account {
   leat::mutex lock{"account"};
@@ -142,6 +151,8 @@ leat::task<> run_all() {
   for (const std::string& page : co_await leat::when_all(std::move(downloads))) {
     std::printf("%s\n", page.c_str());
   }
+
+  std::printf("%s\n", (co_await ask_politely("d")).c_str());
 
   account a;
   const auto [first, second] = co_await leat::when_all(withdraw(a, 80), withdraw(a, 80));

@@ -7,6 +7,7 @@
 #include "leat/sync/event.hpp"
 #include "leat/sync/mutex.hpp"
 #include "leat/sync/oneshot.hpp"
+#include "leat/sync/rate_limiter.hpp"
 #include "leat/sync/semaphore.hpp"
 #include "leat/sync/shared_mutex.hpp"
 #include "leat/sync/watch.hpp"
