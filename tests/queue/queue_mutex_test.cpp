@@ -123,7 +123,9 @@ TEST_CASE("queue_mutex: the peak follows the items that are added under the whol
   m.remove(3);
   m.pass();
   m.add(0, 1);
+  m.add(1);
   CHECK(m.peak() == 3);
+  CHECK(m.size() == 2);
 }
 
 TEST_CASE("queue_mutex: a push below the peak needs no new count of the other side", "[queue]") {
