@@ -41,9 +41,9 @@ struct weighed_numbers {
   static item make_item() { return 7; }
   static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
 };
-using weighed_fifo = weighed_numbers<leat::fifo_queue<int, by_value_or_throws>>;
-using weighed_shuffle = weighed_numbers<leat::random_shuffle_queue<int, by_value_or_throws>>;
-using weighed_priority =
+using weighing_fifo = weighed_numbers<leat::fifo_queue<int, by_value_or_throws>>;
+using weighing_shuffle = weighed_numbers<leat::random_shuffle_queue<int, by_value_or_throws>>;
+using weighing_priority =
     weighed_numbers<leat::priority_queue<int, std::less<int>, by_value_or_throws>>;
 
 // -------------------------------------------------------------------------------------- the pops
@@ -170,13 +170,13 @@ using tensor_priority = queue_kinds::of_tensors<leat::tensor_priority_queue, lea
 
 template <class Way>
 using fifos_of = decltype(std::tuple_cat(with_every_pop<Way, queue_kinds::of_numbers<fifo>>(),
-                                         with_every_pop<Way, weighed_fifo>()));
+                                         with_every_pop<Way, weighing_fifo>()));
 template <class Way>
 using others_of = decltype(std::tuple_cat(
     with_every_pop<Way, queue_kinds::of_numbers<shuffled>>(),
     with_every_pop<Way, queue_kinds::of_numbers<prioritized>>(), with_every_pop<Way, padding>(),
-    with_every_pop<Way, tensor_priority>(), with_every_pop<Way, weighed_shuffle>(),
-    with_every_pop<Way, weighed_priority>()));
+    with_every_pop<Way, tensor_priority>(), with_every_pop<Way, weighing_shuffle>(),
+    with_every_pop<Way, weighing_priority>()));
 template <class Kind>
 void push(typename Kind::queue& q, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) REQUIRE(q.try_push(Kind::make_item()));
