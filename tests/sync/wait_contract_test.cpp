@@ -1,5 +1,6 @@
 // What all operations promise that wait on a primitive and can be undone.
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stop_token>
@@ -15,6 +16,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/sim.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
@@ -313,6 +315,28 @@ TEMPLATE_TEST_CASE("wait: blocking forms wait, time out and stop", "[sync]",
   CHECK(leat_test::outcome_of([&] { ready.wait_blocking(stop.get_token()); }).code ==
         errc::cancelled);
   CHECK(ready.wait_blocking(0ms));
+}
+
+TEMPLATE_TEST_CASE("wait: a stop of its coordinator ends the wait of a thread", "[sync]",
+                   LEAT_TEST_WAITS_OF_ALL_FORMS) {
+  TestType kind;
+  leat_test::outcome waiting;
+  leat_test::outcome later;
+  std::atomic<bool> started{false};
+  leat::coordinator c({.name = "training"});
+  c.start_thread("reader", [&](const std::stop_token&) {
+    started = true;
+    waiting = leat_test::outcome_of([&] { kind.wait_blocking(); });
+    kind.wake();
+    later = leat_test::outcome_of([&] { kind.wait_blocking(); });
+  });
+  while (!started) std::this_thread::yield();
+  c.request_stop();
+  c.wait_join();
+  CHECK(waiting.code == errc::cancelled);
+  CHECK(waiting.text.find(TestType::words) == 0);
+  CHECK(later.code == errc::cancelled);
+  CHECK(kind.remains());
 }
 
 template <class Kind>
