@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "async/dump/dump_printers.hpp"
 #include "async/dump/process_snapshot.hpp"
-#include "leat/async/scheduler.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
 namespace leat::detail {
@@ -12,20 +10,18 @@ namespace leat::detail {
 namespace {
 
 // The holder may have locked in a turn of another scheduler, which began later than this one.
-duration time_since(time_point t) noexcept {
-  const scheduler* const here = scheduler::current();
-  const time_point now = here ? here->now() : std::chrono::steady_clock::now();
-  return std::max(now - t, duration::zero());
+duration time_between(time_point since, time_point now) noexcept {
+  return std::max(now - since, duration::zero());
 }
 
 }  // namespace
 
-void lock_holder::append_to(std::string& text) const {
-  text += to_text(wait_target::hold{task, at, time_since(since)}, {});
+void lock_holder::append_to(std::string& text, time_point now) const {
+  text += to_text(wait_target::hold{task, at, time_between(since, now)}, {});
 }
 
-void lock_holder::inspect(wait_target& target) const {
-  target.holder = {task, at, time_since(since)};
+void lock_holder::inspect(wait_target& target, time_point now) const {
+  target.holder = {task, at, time_between(since, now)};
   target.partners = {task};
 }
 

@@ -13,12 +13,12 @@ void mutex::grant(detail::sync_waiter& w) noexcept {
 }
 
 void mutex::append_state_to(std::string& text) const {
-  if (free_ == 0) holder_.append_to(text);
+  if (free_ == 0) holder_.append_to(text, time_of_waiting());
 }
 
 void mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
   target.certain = !w.limited_;
-  holder_.inspect(target);
+  holder_.inspect(target, time_of_waiting());
 }
 
 }  // namespace leat

@@ -19,7 +19,7 @@ void shared_mutex::grant(detail::sync_waiter& w) noexcept {
 
 void shared_mutex::append_state_to(std::string& text) const {
   if (free_ == 0) {
-    writer_.append_to(text);
+    writer_.append_to(text, time_of_waiting());
   } else if (free_ < everything) {
     detail::append_text(text, " (", everything - free_, " shared)");
   }
@@ -30,7 +30,7 @@ void shared_mutex::append_state_to(std::string& text) const {
 void shared_mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
   if (free_ == 0) {
     target.certain = !w.limited_;
-    writer_.inspect(target);
+    writer_.inspect(target, time_of_waiting());
   } else if (w.request_ == everything) {
     target.partners = readers_.all();
   } else if (waiting_.first() != &w) {

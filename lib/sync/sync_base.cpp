@@ -133,6 +133,14 @@ time_point sync_base::about_now() noexcept {
   return here ? here->turn_time() : std::chrono::steady_clock::now();
 }
 
+time_point sync_base::time_of_waiting() const noexcept {
+  for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+    if (const scheduler* const s = w->waiting_on()) return s->now();
+  }
+  const scheduler* const here = scheduler::current();
+  return here ? here->now() : std::chrono::steady_clock::now();
+}
+
 void sync_base::append_name_to(std::string& text) const {
   text += registration_.type();
   if (!name_.empty()) append_text(text, " '", name_, "'");

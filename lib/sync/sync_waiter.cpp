@@ -46,6 +46,11 @@ const task_context* sync_waiter::waiting_task() const noexcept {
   return static_cast<const selected_sync_waiter&>(*this).select_state_.task();
 }
 
+const scheduler* sync_waiter::waiting_on() const noexcept {
+  if (!selected_) return get_scheduler();
+  return static_cast<const selected_sync_waiter&>(*this).select_state_.get_scheduler();
+}
+
 task_id sync_waiter::task() const noexcept {
   if (const task_context* const c = waiting_task()) return c->id();
   if (run_ != &blocking_sync_waiter::unpark) return {};

@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <optional>
-#include <utility>
+#include <new>
+#include <system_error>
 
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
@@ -198,5 +200,52 @@ TEST_CASE("oneshot: a channel allocates nothing but a block that is recycled lik
 }
 
 #endif
+
+// Starts an operation with the n-th allocation failing, for every n until it makes fewer.
+template <class Start, class IsUnused>
+void start_without_memory(Start start, IsUnused is_unused) {
+  for (int n = 0;; ++n) {
+    INFO("allocation " << n);
+    REQUIRE(n < 100);
+    asio::io_context io;
+    int calls = 0;
+    bool thrown = false;
+    leat_test::until_failure = n;
+    try {
+      start(io, calls);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    const bool reached = leat_test::until_failure.exchange(-1) < 0;
+    REQUIRE(thrown == reached);
+    if (thrown) REQUIRE(is_unused());
+    io.run();
+    REQUIRE(calls == (thrown ? 0 : 1));
+    if (!reached) break;
+  }
+  CHECK(is_unused());
+}
+TEST_CASE("semaphore: async_acquire without memory throws and takes no permit", "[faults]") {
+  leat::semaphore s(1, "permits");
+  start_without_memory(
+      [&s](asio::io_context& io, int& calls) {
+        s.async_acquire(1, asio::bind_executor(
+                               io, [&calls](std::error_code ec, const leat::semaphore::guard& g) {
+                                 calls += !ec && g ? 1 : 1000;
+                               }));
+      },
+      [&s] { return s.available() == 1; });
+}
+TEST_CASE("watch: async_changed without memory throws and reads nothing", "[faults]") {
+  leat::watch<int> w(1, "limit");
+  w.set(2);
+  start_without_memory(
+      [&w](asio::io_context& io, int& calls) {
+        w.async_changed(0, asio::bind_executor(io, [&calls](std::error_code ec, const auto& next) {
+                          calls += !ec && next->value == 2 ? 1 : 1000;
+                        }));
+      },
+      [&w] { return w.try_changed(0).has_value(); });
+}
 
 }  // namespace sync_memory_test

@@ -14,6 +14,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/sync.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
@@ -128,6 +129,26 @@ LEAT_TEST("dump: two tasks that lock two mutexes in different order wait for eac
   CHECK(matches(text,
                 "'two' \\(lock mutex 'a', held by 'one' for 1\\.000 s" + here + "lock_both\\)"));
   CHECK(contains(json, R"("cycles":[{"certain":true,"members":[)"));
+}
+
+TEST_CASE("world: a deadlock names the locks that tasks wait for", "[sync]") {
+  leat::sim::world w(1, {.threads = 2, .preemption = 0});
+  std::string what;
+  try {
+    w.run([](leat::sim::world& here) -> task<> {
+      mutex a("a");
+      mutex b("b");
+      task_group group;
+      group.spawn_on(here.thread(0), lock_both(a, b), "one");
+      group.spawn_on(here.thread(1), lock_both(b, a), "two");
+      co_await group.join();
+    });
+  } catch (const leat::sim::deadlock& e) {
+    what = e.what();
+  }
+  INFO(what);
+  CHECK(contains(what, "these wait for each other: "));
+  CHECK(matches(what, "\\(lock mutex 'b', held by 'two' for 0\\.001 s"));
 }
 
 LEAT_TEST("dump: a task that locks a mutex twice waits for itself", "[sync]") {

@@ -90,6 +90,24 @@ LEAT_TEST("mutex: a guard that a task holds at its stop unlocks", "[sync]") {
   CHECK_FALSE(m.is_locked());
 }
 
+LEAT_TEST("mutex: a select with two locks of the same mutex takes one", "[sync]") {
+  mutex m;
+  auto held = m.try_lock();
+  task_group group;
+  int won = -1;
+  group.spawn([](mutex& of, int& index) -> task<> {
+    const auto done = co_await leat::select(of.lock(), of.lock());
+    index = static_cast<int>(done.index());
+    co_await leat::sleep_for(1ms);
+  }(m, won));
+  co_await leat::sleep_for(1ms);
+  held.unlock();
+  CHECK(m.is_locked());
+  co_await group.join();
+  CHECK(won == 0);
+  CHECK(m.try_lock());
+}
+
 // -- Under simulation.
 
 struct use {

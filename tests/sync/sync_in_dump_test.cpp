@@ -62,7 +62,11 @@ TEST_CASE("dump: lists each kind of primitive with its state and its operations"
   reply.rx.async_receive(asio::bind_executor(context, ignore));
   ann.async_next(asio::bind_executor(context, ignore));
   const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
   INFO(text);
+  INFO(json);
+  CHECK(contains(json, R"j("primitives":[{"type":"semaphore","name":"connections",)j"));
+  CHECK(contains(json, R"j({"verb":"acquire","waiter":"handler",)j"));
   const auto listed = [&](const std::string& object, const std::string& operations) {
     return std::regex_search(
         text, std::regex("(^|\n)" + object + ", \\d operations? waits?\n" + operations));

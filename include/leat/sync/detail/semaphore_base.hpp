@@ -124,9 +124,9 @@ struct lock_holder {
     return {w.task(), w.where(), now};
   }
   /// Appends ", held for 3.100 s at store.cpp:41".
-  void append_to(std::string& text) const;
+  void append_to(std::string& text, time_point now) const;
   /// Sets what a dump says about the holder, and the task that ends the wait.
-  void inspect(wait_target& target) const;
+  void inspect(wait_target& target, time_point now) const;
 };
 
 }  // namespace leat::detail

@@ -99,6 +99,10 @@ class sync_base {
   /// Returns the time of the current turn, or outside a turn the time of the clock.
   [[nodiscard]] static time_point about_now() noexcept;
 
+  /// Returns the time on the clock of the waiting operations: a dump may run outside their turns,
+  /// and their time may be virtual.
+  [[nodiscard]] time_point time_of_waiting() const noexcept LEAT_REQUIRES(mutex_);
+
   /// Appends "mutex 'index'".
   void append_name_to(std::string& text) const;
 

@@ -44,6 +44,8 @@ class sync_waiter : public wait_operation {
 
   /// The task that waits; null for a thread, a handler, or a coroutine of no task.
   [[nodiscard]] const task_context* waiting_task() const noexcept;
+  /// The scheduler on which it waits; null for a thread or a handler.
+  [[nodiscard]] const scheduler* waiting_on() const noexcept;
   /// The ID of the task or thread that waits; none for a handler, or a thread without a
   /// thread_record.
   [[nodiscard]] task_id task() const noexcept;
