@@ -135,12 +135,12 @@ TEST_CASE("world: a deadlock names the locks that tasks wait for", "[sync]") {
   leat::sim::world w(1, {.threads = 2, .preemption = 0});
   std::string what;
   try {
-    w.run([](leat::sim::world& here) -> task<> {
+    w.run([](leat::sim::world& in) -> task<> {
       mutex a("a");
       mutex b("b");
       task_group group;
-      group.spawn_on(here.thread(0), lock_both(a, b), "one");
-      group.spawn_on(here.thread(1), lock_both(b, a), "two");
+      group.spawn_on(in.thread(0), lock_both(a, b), "one");
+      group.spawn_on(in.thread(1), lock_both(b, a), "two");
       co_await group.join();
     });
   } catch (const leat::sim::deadlock& e) {
