@@ -446,6 +446,7 @@ void compare_with_model(std::uint32_t seed, lag_policy policy) {
       r.unread.pop_front();
     }
     REQUIRE(c.receiver_count() == receivers.size());
+    REQUIRE(c.is_consistent());
   }
 }
 TEST_CASE("broadcast: behaves like a list of unread values for each receiver", "[sync]") {

@@ -233,6 +233,8 @@ void compare_with_model(std::uint32_t seed) {
     }
     expected.serve();
     REQUIRE(real.s.available() == expected.free);
+    REQUIRE(real.s.is_consistent());
+    REQUIRE(real.s.waiting_count() == expected.waiting.size());
     real.run();
     REQUIRE(real.cancelled == cancelled);
     REQUIRE(real.held.size() == expected.held.size());
