@@ -1,7 +1,9 @@
 /// Tasks that exclude each other, wait for each other and answer each other. Sleeps stand for work.
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,6 +141,46 @@ leat::task<std::optional<int>> call(leat::fifo_queue<request>& requests, int num
 }
 //! [/oneshot]
 
+//! [load_once]
+struct entry {
+  leat::event loaded{"load of a page"};
+  std::string page;
+  std::exception_ptr error;
+};
+
+class page_cache {
+ public:
+  explicit page_cache(leat::task_group& loads) : loads_(loads) {}
+
+  leat::task<std::string> get(std::string url) {
+    std::shared_ptr<entry>& slot = entries_[url];
+    if (!slot) {
+      slot = std::make_shared<entry>();
+      loads_.spawn(load(slot, url));
+    }
+    const std::shared_ptr<entry> wanted = slot;  // stays if the cache drops it
+    co_await wanted->loaded.wait();
+    if (wanted->error) std::rethrow_exception(wanted->error);
+    co_return wanted->page;
+  }
+
+ private:
+  leat::task<> load(std::shared_ptr<entry> to, std::string url) {
+    try {
+      const auto permit = co_await connections.acquire();
+      to->page = co_await fetch(url);
+    } catch (...) {
+      to->error = std::current_exception();
+      entries_.erase(url);  // the next request tries again
+    }
+    to->loaded.set();
+  }
+
+  leat::task_group& loads_;
+  std::map<std::string, std::shared_ptr<entry>> entries_;
+};
+//! [/load_once]
+
 //! [signal]
 leat::semaphore work_arrived(0, 1, "work arrived");  // stores at most one signal
 
@@ -185,6 +227,12 @@ leat::task<> run_all() {
   std::printf("reply %d\n", reply.value_or(-1));
   requests.close();
   co_await server.join();
+
+  leat::task_group loads("loads");
+  page_cache cache(loads);
+  const auto [one, other] = co_await leat::when_all(cache.get("e"), cache.get("e"));
+  std::printf("%s, %s\n", one.c_str(), other.c_str());
+  co_await loads.join();
 
   work_arrived.release();
   co_await wait_for_work();

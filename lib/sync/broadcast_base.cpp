@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/append_text.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
@@ -28,8 +27,7 @@ broadcast_base::broadcast_base(std::size_t capacity, lag_policy policy, std::str
 }
 
 broadcast_base::~broadcast_base() LEAT_NO_ANALYSIS {
-  LEAT_ASSERT(receivers_ == 0,
-              "broadcast destroyed before its receivers: destroy the receivers first");
+  if (receivers_ != 0) abort_misused("destroyed before its receivers: destroy the receivers first");
 }
 
 // ----------------------------------------------------------------------------------- the values
@@ -98,9 +96,8 @@ void broadcast_base::join(broadcast_position& r) noexcept {
 
 // The values that it has not read are read by one receiver less.
 void broadcast_base::leave(broadcast_position& r) noexcept {
-  LEAT_ASSERT(!r.reading_,
-              "receiver of a broadcast destroyed while a task receives from it: join the task "
-              "first");
+  if (r.reading_)
+    abort_misused("receiver destroyed while a task receives from it: join the task first");
   const biased_lock lock(mutex_);
   (r.previous_ ? r.previous_->following_ : first_) = r.following_;
   if (r.following_) r.following_->previous_ = r.previous_;
@@ -109,8 +106,8 @@ void broadcast_base::leave(broadcast_position& r) noexcept {
 }
 
 void broadcast_base::replace(broadcast_position& old, broadcast_position& by) noexcept {
-  LEAT_ASSERT(!old.reading_,
-              "receiver of a broadcast moved while a task receives from it: join the task first");
+  if (old.reading_)
+    abort_misused("receiver moved while a task receives from it: join the task first");
   const biased_lock lock(mutex_);
   by.owner_ = this;
   by.next_ = old.next_;
@@ -122,8 +119,9 @@ void broadcast_base::replace(broadcast_position& old, broadcast_position& by) no
 }
 
 void broadcast_base::reading::begin(broadcast_position& r) noexcept {
-  LEAT_ASSERT(!r.reading_,
-              "receiver of a broadcast used by two tasks at the same time: subscribe in each task");
+  if (r.reading_) {
+    r.owner_->abort_misused("receiver used by two tasks at the same time: subscribe in each task");
+  }
   r.reading_ = true;
   receiver_ = &r;
 }

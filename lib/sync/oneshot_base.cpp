@@ -1,4 +1,3 @@
-#include "leat/base/detail/assert.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
 
 namespace leat::detail {
@@ -15,13 +14,11 @@ void oneshot_base::leave(end which) noexcept {
   {
     const biased_lock lock(mutex_);
     for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
-      LEAT_ASSERT(w->request_ != own,
-                  "end of a oneshot destroyed while its operation waits: join the waiting "
-                  "task first");
+      if (w->request_ == own)
+        abort_misused("end destroyed while its operation waits: join the waiting task first");
     }
-    LEAT_ASSERT(which == end::sender || reads_ == 0,
-                "receiver of a oneshot destroyed before the task that receives has resumed: join "
-                "the task first");
+    if (which == end::receiver && reads_ != 0)
+      abort_misused("receiver destroyed before the task that receives has resumed: join it first");
     (which == end::sender ? sender_gone_ : receiver_gone_) = true;
     woken = serve();
   }

@@ -180,6 +180,21 @@ bool sync_base::report(const void* object, live_object::access how,
   return true;
 }
 
+namespace {
+
+[[noreturn]] void abort_after_message() noexcept {
+  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  std::abort();
+}
+
+}  // namespace
+
+void sync_base::abort_misused(const char* what) const noexcept {
+  std::fprintf(stderr, "leat: %s '%s': %s\n", registration_.type(), name_.c_str(), what);
+  print_exception_in_flight();
+  abort_after_message();
+}
+
 // No operation can end, because the object is being destroyed.
 void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   std::fprintf(stderr,
@@ -196,8 +211,7 @@ void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   } catch (...) {
     std::fputs("  out of memory: operations not listed\n", stderr);
   }
-  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
-  std::abort();
+  abort_after_message();
 }
 
 }  // namespace leat::detail

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/append_text.hpp"
-#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 
@@ -11,8 +10,8 @@ constinit const wait_operation::kind watch_base::change_kind =
     sync_waiter::kind_of("wait for a change of");
 
 watch_base::~watch_base() LEAT_NO_ANALYSIS {
-  LEAT_ASSERT(unread_ == 0,
-              "watch destroyed before the tasks that it woke have read it: join the tasks first");
+  if (unread_ != 0)
+    abort_misused("destroyed before the tasks that it woke have read it: join the tasks first");
 }
 
 bool watch_base::close() noexcept {

@@ -259,16 +259,16 @@ std::string abort_of(Misuse misuse) {
 }
 TEST_CASE("broadcast: misuse ends the process with a message", "[sync]") {
   CHECK(contains(abort_of([](auto&, auto& receiver) { receiver.reset(); }),
-                 "receiver of a broadcast destroyed while a task receives from it: join the task "
+                 "receiver destroyed while a task receives from it: join the task "
                  "first"));
   CHECK(contains(abort_of([](auto&, auto& receiver) { auto moved = std::move(*receiver); }),
-                 "receiver of a broadcast moved while a task receives from it: join the task "
+                 "receiver moved while a task receives from it: join the task "
                  "first"));
   CHECK(contains(abort_of([](auto&, auto& receiver) { static_cast<void>(receiver->try_next()); }),
-                 "receiver of a broadcast used by two tasks at the same time: subscribe in each "
+                 "receiver used by two tasks at the same time: subscribe in each "
                  "task"));
   CHECK(contains(abort_of([](auto& c, auto&) { c.reset(); }),
-                 "broadcast destroyed before its receivers: destroy the receivers first"));
+                 "destroyed before its receivers: destroy the receivers first"));
   CHECK(contains(leat_test::abort_message([] {
                    channel c(1);
                    auto first = c.subscribe();

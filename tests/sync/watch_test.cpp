@@ -351,8 +351,8 @@ TEST_CASE("watch: destroyed before a woken task has read it, it ends the process
     w->set(1);
     w.reset();
   });
-  CHECK(contains(
-      woken, "watch destroyed before the tasks that it woke have read it: join the tasks first"));
+  CHECK(contains(woken,
+                 "destroyed before the tasks that it woke have read it: join the tasks first"));
   const std::string waiting = leat_test::abort_message([] {
     leat_test::embedded_loop loop;
     task_group group;

@@ -38,6 +38,10 @@ namespace leat {
 /// which a dump names. A value that all receivers have read is destroyed. Without receivers a value
 /// is discarded.
 ///
+/// After close(), receivers get the remaining values and then an empty optional. A send that waits
+/// at that moment returns false, and its value is destroyed. is_closed(), capacity() and
+/// receiver_count() return the state.
+///
 /// T must be copyable and nothrow move-constructible. The last receiver of a value moves it, the
 /// others copy it, under the lock of the broadcast. So the constructors of T must not use the
 /// broadcast. For a large T, use std::shared_ptr<const T>.

@@ -38,6 +38,7 @@ namespace leat {
 /// operations.
 template <class T>
 struct oneshot {
+  static_assert(!std::is_void_v<T>, "oneshot<void>: write oneshot<std::monostate>");
   static_assert(std::is_nothrow_move_constructible_v<T>,
                 "oneshot: T must be nothrow move-constructible; send a std::unique_ptr<T>");
   static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
@@ -87,11 +88,11 @@ struct oneshot {
     /// Creates an end that belongs to no channel.
     sender() = default;
 
-    /// Sends the value and leaves the channel. Returns true, or false if the receiver has left; in
-    /// that case `value` has not been moved from.
-    /// Precondition: the end belongs to a channel and has not sent yet.
+    /// Sends the value and leaves the channel. Returns true, or false if the receiver has left or
+    /// if this end has already sent or belongs to no channel; in that case `value` has not been
+    /// moved from.
     bool send(T&& value) noexcept {
-      const bool sent = checked().store(value);
+      const bool sent = block_ && block_->store(value);
       if (sent) block_.reset();
       return sent;
     }
@@ -110,8 +111,8 @@ struct oneshot {
     [[nodiscard]] auto closed(std::source_location where = std::source_location::current()) {
       return detail::sync_awaiter<closed_operation>(checked(), {}, where);
     }
-    /// Returns true if the receiver has left.
-    [[nodiscard]] bool is_closed() const noexcept { return checked().has_no_receiver(); }
+    /// Returns true if the receiver has left, or if this end has sent or belongs to no channel.
+    [[nodiscard]] bool is_closed() const noexcept { return !block_ || block_->has_no_receiver(); }
     /// Returns true if the end belongs to a channel and has not sent yet.
     [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
 
@@ -134,7 +135,8 @@ struct oneshot {
     /// Waits for the value.
     ///
     /// Returns the value, or an empty optional if the sender left without sending one, or if the
-    /// value has already been received.
+    /// value has already been received. From then on it completes immediately, so do not call it
+    /// again in a loop with select().
     ///
     /// Errors:       cancelled.
     /// Cancellation: total: the value stays in the channel, and the next call returns it.

@@ -35,6 +35,8 @@ namespace leat {
 /// A reader sees the latest value, not every value: changes that happen while it works are one
 /// change to it, and none is missed. To receive every value, use broadcast.
 ///
+/// After close(), the value can still be read, and set() and modify() return false.
+///
 /// T must be copyable, and swapping two values must not throw. Readers copy the value under the
 /// lock of the watch, so the copy constructor of T must not use the watch. For a large T, use
 /// std::shared_ptr<const T>.

@@ -103,6 +103,9 @@ class sync_base {
   /// and their time may be virtual.
   [[nodiscard]] time_point time_of_waiting() const noexcept LEAT_REQUIRES(mutex_);
 
+  /// Ends the process with a message: "mutex 'index': `what`".
+  [[noreturn, gnu::cold]] void abort_misused(const char* what) const noexcept;
+
   /// Appends "mutex 'index'".
   void append_name_to(std::string& text) const;
 
