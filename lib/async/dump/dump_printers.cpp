@@ -17,7 +17,7 @@ std::int64_t in_milliseconds(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
 }
 
-std::string seconds_text(duration d) {
+std::string text_in_seconds(duration d) {
   std::ostringstream text;
   const std::int64_t ms = in_milliseconds(d);
   text << ms / 1000 << '.' << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
@@ -25,7 +25,7 @@ std::string seconds_text(duration d) {
 }
 
 std::string to_text(const wait_state& w) {
-  return wait_text(w.verb, w.words) + ", at " + to_text(w.at) + ", for " + seconds_text(w.lasted);
+  return wait_text(w.verb, w.words) + ", at " + to_text(w.at) + ", for " + text_in_seconds(w.lasted);
 }
 
 std::string to_text(const thread_state& t) {
@@ -279,7 +279,7 @@ std::string to_text(const waiting_operation& w) {
 std::string to_text(const wait_target::hold& h, std::string_view name) {
   std::string text = ", held";
   if (!name.empty()) text += " by '" + std::string(name) + "'";
-  text += " for " + seconds_text(h.lasted);
+  text += " for " + text_in_seconds(h.lasted);
   if (h.at.line() != 0) text += " at " + to_text(to_code_location(h.at));
   return text;
 }
