@@ -25,7 +25,8 @@ std::string text_in_seconds(duration d) {
 }
 
 std::string to_text(const wait_state& w) {
-  return wait_text(w.verb, w.words) + ", at " + to_text(w.at) + ", for " + text_in_seconds(w.lasted);
+  return wait_text(w.verb, w.words) + ", at " + to_text(w.at) + ", for " +
+         text_in_seconds(w.lasted);
 }
 
 std::string to_text(const thread_state& t) {
