@@ -27,15 +27,15 @@ using leat::task;
 using leat::sim::world;
 
 constexpr std::size_t permits = 3;
-constexpr int rounds = 8;
+constexpr int rounds_each = 8;
 
-struct call {
+struct rpc_call {
   std::uint64_t number = 0;
   leat::oneshot<std::uint64_t>::sender reply;
 };
 
-struct shared {
-  explicit shared(world& w)
+struct primitives {
+  explicit primitives(world& w)
       : room(
             1 + static_cast<std::size_t>(w.random().uniform_below(3)),
             w.random().uniform_below(2) == 0 ? leat::lag_policy::overwrite : leat::lag_policy::wait,
@@ -47,7 +47,7 @@ struct shared {
   leat::event event{"event"};
   leat::watch<int> count{0, "count"};
   leat::broadcast<int> room;
-  leat::fifo_queue<call> calls{2, "calls"};
+  leat::fifo_queue<rpc_call> calls{2, "calls"};
   std::size_t held = 0;
   int in_mutex = 0;
   int readers = 0;
@@ -55,54 +55,54 @@ struct shared {
   int sent = 0;
 };
 
-leat::duration moment(world& w) { return 1us * static_cast<int>(w.random().uniform_below(5)); }
+leat::duration some_time(world& w) { return 1us * static_cast<int>(w.random().uniform_below(5)); }
 
-void expect_end(const leat::failure& e) {
+void expect_wait_end(const leat::failure& e) {
   require(e.code() == leat::errc::deadline_exceeded || e.code() == leat::errc::cancelled, e.what());
 }
 
-task<> hold_permits(world& w, shared& s) {
+task<> hold_permits(world& w, primitives& s) {
   const auto wanted = static_cast<std::size_t>(1 + w.random().uniform_below(permits));
-  const auto guard = co_await leat::with_timeout(s.semaphore.acquire(wanted), moment(w));
+  const auto guard = co_await leat::with_timeout(s.semaphore.acquire(wanted), some_time(w));
   s.held += guard.count();
   require(s.held <= permits, "more permits are held than there are");
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(moment(w))));
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(some_time(w))));
   s.held -= guard.count();
 }
 
-task<> hold_mutex(world& w, shared& s) {
-  auto done = co_await leat::select(s.mutex.lock(), s.event.wait(), leat::sleep_for(moment(w)));
+task<> hold_mutex(world& w, primitives& s) {
+  auto done = co_await leat::select(s.mutex.lock(), s.event.wait(), leat::sleep_for(some_time(w)));
   if (done.index() != 0) co_return;
   require(++s.in_mutex == 1, "two tasks hold the mutex");
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(moment(w))));
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(some_time(w))));
   --s.in_mutex;
 }
 
-task<> read_table(world& w, shared& s) {
-  const auto guard = co_await leat::with_timeout(s.table.lock_shared(), moment(w));
+task<> read_table(world& w, primitives& s) {
+  const auto guard = co_await leat::with_timeout(s.table.lock_shared(), some_time(w));
   ++s.readers;
   require(s.writers == 0, "a reader is in the table with a writer");
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(moment(w))));
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(some_time(w))));
   --s.readers;
 }
 
-task<> write_table(world& w, shared& s) {
-  const auto guard = co_await leat::with_timeout(s.table.lock(), moment(w));
+task<> write_table(world& w, primitives& s) {
+  const auto guard = co_await leat::with_timeout(s.table.lock(), some_time(w));
   require(++s.writers == 1 && s.readers == 0, "a writer is not alone in the table");
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(moment(w))));
+  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(some_time(w))));
   --s.writers;
 }
 
-task<> ask(world& w, shared& s, std::uint64_t number) {
+task<> ask_server(world& w, primitives& s, std::uint64_t number) {
   auto [sender, receiver] = leat::oneshot<std::uint64_t>("reply");
-  call c{number, std::move(sender)};
-  const bool asked = co_await leat::with_timeout(s.calls.push(std::move(c)), moment(w));
+  rpc_call c{number, std::move(sender)};
+  const bool asked = co_await leat::with_timeout(s.calls.push(std::move(c)), some_time(w));
   if (!asked) co_return;
-  const auto reply = co_await leat::with_timeout(receiver.receive(), moment(w));
+  const auto reply = co_await leat::with_timeout(receiver.receive(), some_time(w));
   require(!reply || *reply == number + 1, "a reply belongs to another call");
 }
 
-task<> act(world& w, shared& s, std::uint64_t number) {
+task<> use_one_primitive(world& w, primitives& s, std::uint64_t number) {
   switch (w.random().uniform_below(8)) {
     case 0: return hold_permits(w, s);
     case 1: return hold_mutex(w, s);
@@ -111,32 +111,32 @@ task<> act(world& w, shared& s, std::uint64_t number) {
     case 4: s.event.set(); break;
     case 5: s.event.reset(); break;
     case 6: s.count.modify([](int& n) { ++n; }); break;
-    default: return ask(w, s, number);
+    default: return ask_server(w, s, number);
   }
   return []() -> task<> { co_return; }();
 }
 
-task<> work(world& w, shared& s, std::uint64_t self) {
-  for (std::uint64_t i = 0; i < rounds; ++i) {
+task<> use_primitives(world& w, primitives& s, std::uint64_t self) {
+  for (std::uint64_t i = 0; i < rounds_each; ++i) {
     try {
-      co_await act(w, s, self * rounds + i);
+      co_await use_one_primitive(w, s, self * rounds_each + i);
     } catch (const leat::failure& e) {
-      expect_end(e);
+      expect_wait_end(e);
     }
   }
 }
 
-task<> serve(world& w, shared& s) {
+task<> answer_calls(world& w, primitives& s) {
   for (;;) {
     auto next = co_await s.calls.pop();
     if (!next) co_return;
-    co_await leat::sleep_for(moment(w));
+    co_await leat::sleep_for(some_time(w));
     next->reply.send(next->number + 1);
   }
 }
 
 // Receives or misses every value, in order.
-task<> listen(world& w, shared& s, leat::broadcast<int>::receiver receiver) {
+task<> listen(world& w, primitives& s, leat::broadcast<int>::receiver receiver) {
   int expected = 0;
   for (;;) {
     auto [ec, item] = co_await leat::as_tuple(leat::with_timeout(receiver.next(), 1us));
@@ -145,17 +145,17 @@ task<> listen(world& w, shared& s, leat::broadcast<int>::receiver receiver) {
     expected += static_cast<int>(item->missed);
     require(item->value == expected, "a receiver has lost a value or received it twice");
     ++expected;
-    if (w.random().uniform_below(2) == 0) co_await leat::sleep_for(moment(w));
+    if (w.random().uniform_below(2) == 0) co_await leat::sleep_for(some_time(w));
   }
   const bool stopped = co_await leat::this_task::stop_requested();
   require(stopped || expected == s.sent, "a receiver has not received the last value");
 }
 
-task<> speak(world& w, shared& s) {
-  for (int i = 0; i < rounds; ++i) {
+task<> speak(world& w, primitives& s) {
+  for (int i = 0; i < rounds_each; ++i) {
     bool sent = false;
     while (!sent) {
-      auto [ec, in] = co_await leat::as_tuple(leat::with_timeout(s.room.send(i), moment(w)));
+      auto [ec, in] = co_await leat::as_tuple(leat::with_timeout(s.room.send(i), some_time(w)));
       if (ec == leat::errc::cancelled || (!ec && !in)) co_return;  // stopped or closed
       sent = !ec;
     }
@@ -163,7 +163,7 @@ task<> speak(world& w, shared& s) {
   }
 }
 
-task<> wait_for_count(shared& s, int wanted) {
+task<> wait_for_count(primitives& s, int wanted) {
   const auto reached = co_await s.count.wait_until([wanted](int n) { return n >= wanted; });
   require(!reached || *reached >= wanted, "a condition was reported that does not hold");
 }
@@ -171,7 +171,7 @@ task<> wait_for_count(shared& s, int wanted) {
 }  // namespace
 
 task<> synchronizing(world& w) {
-  shared s(w);
+  primitives s(w);
   w.add_invariants(s.semaphore);
   w.add_invariants(s.mutex);
   w.add_invariants(s.table);
@@ -184,12 +184,13 @@ task<> synchronizing(world& w) {
   const auto thread = [&w](std::uint64_t i) -> leat::scheduler& {
     return w.thread(static_cast<std::size_t>(i % 3));
   };
-  for (std::uint64_t i = 0; i < 5; ++i) workers.spawn_on(thread(i), work(w, s, i), "worker");
+  for (std::uint64_t i = 0; i < 5; ++i)
+    workers.spawn_on(thread(i), use_primitives(w, s, i), "worker");
   for (std::uint64_t i = 0; i < 3; ++i) {
     others.spawn_on(thread(i), listen(w, s, s.room.subscribe()), "listener");
     others.spawn_on(thread(i + 1), wait_for_count(s, static_cast<int>(i * 2)), "waiter");
   }
-  others.spawn_on(thread(0), serve(w, s), "server");
+  others.spawn_on(thread(0), answer_calls(w, s), "server");
   workers.spawn_on(thread(1), speak(w, s), "speaker");
   if (w.random().uniform_below(3) == 0) {
     co_await leat::sleep_for(2us * w.random().uniform_below(10));
