@@ -79,13 +79,14 @@ leat::task<> serve(leat::event& ready, std::vector<std::string>& log, std::strin
   log.push_back(std::move(name));
 }
 
+leat::task<> load_index(leat::event& ready) {
+  co_await leat::sleep_for(1ms);
+  ready.set();
+}
+
 leat::task<> load_and_serve(std::vector<std::string>& log) {
   leat::event ready("index loaded");
-  leat::task_group servers("servers");
-  for (const char* name : {"a", "b"}) servers.spawn(serve(ready, log, name));
-  co_await leat::sleep_for(1ms);  // loads the index
-  ready.set();
-  co_await servers.join();
+  co_await leat::when_all(load_index(ready), serve(ready, log, "a"), serve(ready, log, "b"));
 }
 //! [/event]
 
@@ -150,13 +151,12 @@ struct entry {
 
 class page_cache {
  public:
-  explicit page_cache(leat::task_group& loads) : loads_(loads) {}
-
-  leat::task<std::string> get(std::string url) {
+  leat::task<std::string> get(leat::task_group& loads, std::string url) {
     std::shared_ptr<entry>& slot = entries_[url];
     if (!slot) {
-      slot = std::make_shared<entry>();
-      loads_.spawn(load(slot, url));
+      auto missing = std::make_shared<entry>();
+      loads.spawn(load(missing, url));
+      slot = std::move(missing);
     }
     const std::shared_ptr<entry> wanted = slot;  // stays if the cache drops it
     co_await wanted->loaded.wait();
@@ -176,9 +176,16 @@ class page_cache {
     to->loaded.set();
   }
 
-  leat::task_group& loads_;
   std::map<std::string, std::shared_ptr<entry>> entries_;
 };
+
+leat::task<> show_twice(page_cache& cache) {  // the cache outlives the group
+  const auto body = [&](leat::task_group& loads) -> leat::task<> {
+    const auto [one, other] = co_await leat::when_all(cache.get(loads, "e"), cache.get(loads, "e"));
+    std::printf("%s, %s\n", one.c_str(), other.c_str());
+  };
+  co_await leat::with_task_group(body);
+}
 //! [/load_once]
 
 //! [signal]
@@ -186,6 +193,17 @@ leat::semaphore work_arrived(0, 1, "work arrived");  // stores at most one signa
 
 leat::task<> wait_for_work() { (co_await work_arrived.acquire()).forget(); }
 //! [/signal]
+
+leat::task<> raise_limit(leat::watch<settings>& config) {
+  config.set({.limit = 8});
+  co_return;
+}
+
+leat::task<> call_once(leat::fifo_queue<request>& requests) {
+  const std::optional<int> reply = co_await call(requests, 21);
+  std::printf("reply %d\n", reply.value_or(-1));
+  requests.close();
+}
 
 leat::task<> run_all() {
   std::vector<leat::task<std::string>> downloads;
@@ -210,10 +228,7 @@ leat::task<> run_all() {
   std::printf("%zu servers\n", log.size());
 
   leat::watch<settings> config({}, "config");
-  leat::task_group watchers;
-  watchers.spawn(wait_for_capacity(config));
-  config.set({.limit = 8});
-  co_await watchers.join();
+  co_await leat::when_all(wait_for_capacity(config), raise_limit(config));
   config.close();
   std::printf("limit %d\n", co_await follow(config));
 
@@ -221,18 +236,10 @@ leat::task<> run_all() {
   co_await chat(room);
 
   leat::fifo_queue<request> requests(4, "requests");
-  leat::task_group server;
-  server.spawn(answer(requests));
-  const std::optional<int> reply = co_await call(requests, 21);
-  std::printf("reply %d\n", reply.value_or(-1));
-  requests.close();
-  co_await server.join();
+  co_await leat::when_all(answer(requests), call_once(requests));
 
-  leat::task_group loads("loads");
-  page_cache cache(loads);
-  const auto [one, other] = co_await leat::when_all(cache.get("e"), cache.get("e"));
-  std::printf("%s, %s\n", one.c_str(), other.c_str());
-  co_await loads.join();
+  page_cache cache;
+  co_await show_twice(cache);
 
   work_arrived.release();
   co_await wait_for_work();

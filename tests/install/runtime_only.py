@@ -14,7 +14,7 @@ import tempfile
 
 project, *compiler = sys.argv[1:]
 here = pathlib.Path(__file__).resolve().parent
-LAYERS = {'base', 'async', 'tensor', 'queue', 'coordination'}
+LAYERS = {'base', 'async', 'sync', 'tensor', 'queue', 'coordination'}
 FACADES = {f'{layer}.hpp' for layer in LAYERS} | {'leat.hpp', 'version.hpp'}
 ABSENT = {'coordination/queue_runner_def.hpp', 'coordination/queue_runner_resolver.hpp'}
 OF_OTHERS = re.compile(r'/(zlib\.h|zconf\.h|isa-l|liburing|protozero|nlohmann)')

@@ -87,6 +87,7 @@ def commands(folder):
     yield 'lossless_timeout', ['300']
     yield 'concurrency', []
     yield 'sequences', []
+    yield 'synchronization', []
     yield 'partial_read', []
     yield 'batch_server', ['100']
     yield 'gateway', ['500', '500']
