@@ -1,5 +1,5 @@
 // expect: resume_on() is for coroutines of other libraries: a leat task stays on its scheduler, so
-// expect: write group.spawn_on(scheduler, task) for the other part
+// expect: write leat::run_on(scheduler, task) for the other part
 #include "leat/async/resume_on.hpp"
 #include "leat/async/task.hpp"
 
