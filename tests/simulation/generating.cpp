@@ -2,8 +2,6 @@
 // alone, under time limits, in a select and on other threads, and destroy generators early. Every
 // item arrives once, whatever ends a wait.
 
-#include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,7 +16,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/supply.hpp"
 
 namespace simulation {
 namespace {
@@ -30,27 +28,6 @@ using leat::task;
 using leat::sim::world;
 using item = std::unique_ptr<int>;
 
-struct generator_supply {
-  explicit generator_supply(std::size_t capacity)
-      : items(capacity, "items"), others(capacity, "others") {}
-  leat::fifo_queue<item> items;
-  leat::fifo_queue<item> others;
-  std::vector<int> pushed{};
-  std::vector<int> popped{};
-
-  void keep(const std::optional<item>& got) {
-    if (got) popped.push_back(**got);
-  }
-};
-
-leat::scheduler& any_thread(world& w) {
-  return w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads())));
-}
-
-task<> generator_pause(world& w, std::uint64_t below) {
-  co_await leat::sleep_for(1us * w.random().uniform_below(below));
-}
-
 task<> produce(world& w, leat::fifo_queue<item>& q, std::vector<int>& pushed, int first) {
   leat::interval every(2us, w.random().uniform_below(2) == 0 ? leat::missed_tick_policy::skip
                                                              : leat::missed_tick_policy::catch_up);
@@ -59,14 +36,14 @@ task<> produce(world& w, leat::fifo_queue<item>& q, std::vector<int>& pushed, in
     co_await every.tick();
     const bool in = co_await q.push(std::make_unique<int>(i));
     if (in) pushed.push_back(i);
-    co_await generator_pause(w, 4);
+    co_await pause(w, 4);
   }
 }
 
 // The generators yield an item that they have, even if they are asked to stop meanwhile.
 task<> pause_despite_stop(world& w) {
   try {
-    co_await generator_pause(w, 3);
+    co_await pause(w, 3);
   } catch (const leat::failure&) {
     // the item goes to the caller
   }
@@ -74,7 +51,7 @@ task<> pause_despite_stop(world& w) {
 
 async_generator<item> pop_items(world& w, leat::fifo_queue<item>& q) {
   for (;;) {
-    if (w.random().uniform_below(2) == 0) co_await generator_pause(w, 3);
+    if (w.random().uniform_below(2) == 0) co_await pause(w, 3);
     std::optional<item> popped = co_await q.pop();
     if (!popped) co_return;
     if (w.random().uniform_below(2) == 0) co_await pause_despite_stop(w);
@@ -98,7 +75,7 @@ task<std::optional<item>> next_in_task(async_generator<item>& all) {
   co_return co_await all.next();
 }
 
-task<> consume_one(world& w, generator_supply& s, async_generator<item>& all) {
+task<> consume_one(world& w, supply<item>& s, async_generator<item>& all) {
   const auto limit = 1us * w.random().uniform_below(6);
   switch (w.random().uniform_below(4)) {
     case 0: s.keep(co_await all.next()); break;
@@ -112,7 +89,7 @@ task<> consume_one(world& w, generator_supply& s, async_generator<item>& all) {
   }
 }
 
-task<> consume(world& w, generator_supply& s) {
+task<> consume(world& w, supply<item>& s) {
   auto all = make_generator(w, s.items);
   const std::uint64_t count = 1 + w.random().uniform_below(8);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -129,7 +106,7 @@ task<> consume(world& w, generator_supply& s) {
 }  // namespace
 
 task<> generating(world& w) {
-  generator_supply s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
+  supply<item> s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
   w.add_invariants(s.items);
   w.add_invariants(s.others);
   leat::task_group producers("producers");
@@ -138,35 +115,14 @@ task<> generating(world& w) {
   producers.spawn_on(any_thread(w), produce(w, s.others, s.pushed, 100), "others");
   for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(w), consume(w, s), "consumer");
   if (w.random().uniform_below(2) == 0) {
-    co_await generator_pause(w, 20);
+    co_await pause(w, 20);
     s.items.close();
     s.others.close();
   } else {
-    co_await generator_pause(w, 30);
+    co_await pause(w, 30);
     consumers.request_stop();
   }
-  std::exception_ptr error;
-  try {
-    co_await consumers.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  s.items.close_and_cancel();
-  s.others.close_and_cancel();
-  try {
-    co_await producers.join();
-  } catch (...) {
-    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
-      error = std::current_exception();
-    }
-  }
-  w.clear_invariants();
-  if (error) std::rethrow_exception(error);
-  while (const std::optional<item> left = s.items.try_pop()) s.keep(left);
-  while (const std::optional<item> left = s.others.try_pop()) s.keep(left);
-  std::sort(s.popped.begin(), s.popped.end());
-  std::sort(s.pushed.begin(), s.pushed.end());
-  require(s.popped == s.pushed, "popped items are not the pushed items");
+  co_await end_supply(w, s, producers, consumers);
 }
 
 }  // namespace simulation

@@ -2,7 +2,6 @@
 // when_any(). A task that has popped an item returns it, even if it is asked to stop. Every item
 // arrives once.
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <stop_token>
@@ -16,7 +15,7 @@
 #include "leat/async/when_any.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/supply.hpp"
 
 namespace simulation {
 namespace {
@@ -26,22 +25,6 @@ using leat::errc;
 using leat::task;
 using leat::sim::world;
 using item_queue = leat::fifo_queue<int>;
-
-struct supply {
-  explicit supply(std::size_t capacity) : items(capacity, "items"), others(capacity, "others") {}
-  item_queue items;
-  item_queue others;
-  std::vector<int> pushed{};
-  std::vector<int> popped{};
-
-  void keep(const std::optional<int>& item) {
-    if (item) popped.push_back(*item);
-  }
-};
-
-task<> pause(world& w, std::uint64_t below) {
-  co_await leat::sleep_for(1us * w.random().uniform_below(below));
-}
 
 task<> produce(world& w, item_queue& q, std::vector<int>& pushed, int first) {
   const int count = static_cast<int>(1 + w.random().uniform_below(8));
@@ -80,7 +63,7 @@ task<> stop_later(world& w, std::stop_source source) {
   source.request_stop();
 }
 
-task<> consume_with_stop(world& w, supply& s) {
+task<> consume_with_stop(world& w, supply<int>& s) {
   std::stop_source source;
   leat::task_group stopper(leat::shielded, "stopper");
   stopper.spawn(stop_later(w, source));
@@ -94,7 +77,7 @@ task<> consume_with_stop(world& w, supply& s) {
   if (error) std::rethrow_exception(error);
 }
 
-task<> consume_selected(world& w, supply& s) {
+task<> consume_selected(world& w, supply<int>& s) {
   const auto limit = 1us * w.random().uniform_below(8);
   if (w.random().uniform_below(2) == 0) {
     const auto done =
@@ -110,7 +93,7 @@ task<> consume_selected(world& w, supply& s) {
   }
 }
 
-task<> consume(world& w, supply& s) {
+task<> consume(world& w, supply<int>& s) {
   const std::uint64_t count = 1 + w.random().uniform_below(8);
   for (std::uint64_t i = 0; i < count; ++i) {
     try {
@@ -138,17 +121,14 @@ task<> consume(world& w, supply& s) {
 }  // namespace
 
 task<> limiting(world& w) {
-  supply s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
+  supply<int> s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
   w.add_invariants(s.items);
   w.add_invariants(s.others);
   leat::task_group producers("producers");
   leat::task_group consumers("consumers");
-  const auto any_thread = [&w]() -> leat::scheduler& {
-    return w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads())));
-  };
-  producers.spawn_on(any_thread(), produce(w, s.items, s.pushed, 0), "items");
-  producers.spawn_on(any_thread(), produce(w, s.others, s.pushed, 100), "others");
-  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(), consume(w, s), "consumer");
+  producers.spawn_on(any_thread(w), produce(w, s.items, s.pushed, 0), "items");
+  producers.spawn_on(any_thread(w), produce(w, s.others, s.pushed, 100), "others");
+  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(w), consume(w, s), "consumer");
   if (w.random().uniform_below(3) == 0) {
     co_await pause(w, 12);
     if (w.random().uniform_below(2) == 0) consumers.request_stop();
@@ -161,28 +141,7 @@ task<> limiting(world& w) {
     co_await pause(w, 40);
     consumers.request_stop();
   }
-  std::exception_ptr error;
-  try {
-    co_await consumers.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  s.items.close_and_cancel();
-  s.others.close_and_cancel();
-  try {
-    co_await producers.join();
-  } catch (...) {
-    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
-      error = std::current_exception();
-    }
-  }
-  w.clear_invariants();
-  if (error) std::rethrow_exception(error);
-  while (const std::optional<int> item = s.items.try_pop()) s.keep(item);
-  while (const std::optional<int> item = s.others.try_pop()) s.keep(item);
-  std::sort(s.popped.begin(), s.popped.end());
-  std::sort(s.pushed.begin(), s.pushed.end());
-  require(s.popped == s.pushed, "popped items are not the pushed items");
+  co_await end_supply(w, s, producers, consumers);
 }
 
 }  // namespace simulation
